@@ -15,7 +15,6 @@ import nox.project
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["tests"]
-nox.options.default_venv_backend = "uv|virtualenv"  # uv installs in a third of the time
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 
@@ -26,10 +25,9 @@ def install(session: nox.Session, group: str | None = None, extra: str = "") -> 
     """The package in its own place with the pinned versions, an optional extra, and a group of development tools."""
     tools = nox.project.dependency_groups(PROJECT, group) if group else ()
     # Python compiles what is imported, and keeps it: that is a third of the installation that need not be waited for.
-    compiling = "--compile" if os.environ.get("PYTHONDONTWRITEBYTECODE") else "--no-compile"
-    with told(session, "installing the packages: up to half a minute the first time"):
-        # Extras are added with pip, which uv leaves out of what it makes.
-        session.install("-q", compiling, "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", "pip", *tools)
+    lazy = [] if os.environ.get("PYTHONDONTWRITEBYTECODE") else ["--no-compile"]
+    with told(session, "installing the packages: half a minute to a minute the first time"):
+        session.install("-q", *lazy, "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
 
 
 @contextmanager
@@ -73,7 +71,7 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *session.posargs)
 
 
-@nox.session(venv_backend="virtualenv")
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build the wheel, install it into an empty environment, and try it outside the checkout."""
     shutil.rmtree("build", ignore_errors=True)  # files of an earlier build would be packed again
@@ -98,7 +96,7 @@ def calibrate(session: nox.Session) -> None:
     if session.posargs:
         session.run("python", "-m", "ratiobench", "calibrate", *session.posargs)
     else:
-        session.run("pytest", "tests/instances/lora/test_finetuning.py")
+        session.run("pytest", "tests/bench/lora/test_finetuning.py")
 
 
 @nox.session

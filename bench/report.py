@@ -23,6 +23,7 @@ from ratiobench.bench.tables.answer import WIDTH, answer_text
 from ratiobench.bench.tables.cells import csv_of
 from ratiobench.bench.tables.rows import Results, read_results, stages
 from ratiobench.bench.tables.text import CELL, results_text, safe_lines
+from ratiobench.bench.tables.witnesses import read_explanations
 from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import write_atomically
 
@@ -55,13 +56,14 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     started = time.perf_counter()
     with Store.open(folder / STORE, create=False) as store:
         found = read_results(store)
-    if not found.about:
-        raise InputError(str(folder / STORE), "", EMPTY)
-    name = found.about.get("family")
-    if name not in families():
-        raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
-    family = families()[str(name)]
-    settled = verdicts.settle(found, family)
+        if not found.about:
+            raise InputError(str(folder / STORE), "", EMPTY)
+        name = found.about.get("family")
+        if name not in families():
+            raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
+        family = families()[str(name)]
+        settled = verdicts.settle(found, family)
+        explanations = read_explanations(store, family, settled)
     suite = find_suite_if_any(found.about)
     groups = suite.groups if suite is not None else {}
     _write_csv(folder / "results.csv", found.rows)
@@ -80,7 +82,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         written = write_pictures(drawn, pictures)
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         print(f"{len(written)} figures as SVG{where}")
-    explained = write_explanations(folder, family, settled)
+    explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
     told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
@@ -89,6 +91,10 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
+    if explanations.missing:
+        command = make_printable(str(found.about.get("command", "run SUITE")), CELL)
+        said = f"explanations of {explanations.missing} violated claims are not stored"
+        print(f"ratiobench: {said}; `{command} --out {folder}` makes them", file=sys.stderr)
     answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
     print(f"\n{safe_lines(answer)}", flush=True)
     return 1 if failed else 0

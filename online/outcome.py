@@ -11,6 +11,7 @@ from typing import Any
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.display import grouped, make_html
 from ratiobench.instances.errors import make_printable
+from ratiobench.online.remarks import Remarks
 
 
 class Source(StrEnum):
@@ -60,8 +61,7 @@ class OnlineRun:
     Parameters
     ----------
     algorithm : the name as asked for, options included.
-    label : the name with what must be said beside it, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)`` or
-        ``NAME (admit=profitable)``.
+    remarks : the facts that stand beside the name.
     version : version of the algorithm's code; part of the key of stored results.
     valid : no rule was broken.
     violations : what the referee caught.
@@ -80,7 +80,7 @@ class OnlineRun:
     """
 
     algorithm: str
-    label: str
+    remarks: Remarks
     version: str
     valid: bool
     violations: tuple[Violation, ...]
@@ -96,6 +96,16 @@ class OnlineRun:
     seconds: float = 0.0
     trace: Any = None
     history: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name with its remarks, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)`` or ``NAME (admit=profitable)``."""
+        return self.remarks.label
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """Where its constants come from."""
+        return frozenset(constant.source for constant in self.constants)
 
     def __repr__(self) -> str:
         return (

@@ -21,6 +21,7 @@ from ratiobench.instances.errors import InputError, did_you_mean, listed, not_on
 from ratiobench.instances.files import list_instances
 from ratiobench.online.modules import class_names, module_name
 from ratiobench.online.outcome import Constant, Source
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
 
 _NAME_LIMIT = 1000
@@ -289,7 +290,7 @@ class Registry(Generic[Instance]):
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
     ) -> tuple[Entry, Any, tuple[Constant, ...]]:
-        """A registered algorithm, built, with its constants settled; its label says that they are an oracle's.
+        """A registered algorithm, built, with its constants settled; its remarks say that they are an oracle's.
 
         Raises
         ------
@@ -307,10 +308,10 @@ class Registry(Generic[Instance]):
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
             if other is None and not announced:
-                algorithm.label = f"{spec.name} (no history)"
+                algorithm.remarks = Remarks(spec.name, notes=("no history",))
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):
-            algorithm.label = f"{spec.name} (oracle constants)"
+            algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))
         return entry, algorithm, constants
 
 

@@ -21,6 +21,7 @@ from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee import isolation, simulator
 from ratiobench.online.referee.simulator import Log, Simulator
 from ratiobench.online.registry import Instance, Registry, require_prior
+from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.spec import Spec
 from ratiobench.online.spec import version as version_of
 
@@ -37,7 +38,9 @@ class Judged:
     true_value : the same by valuations; None where bidders are not asked: the value itself.
     revenue : sum of payments, or None without a payment rule.
     admitted : number of admitted arrivals.
-    remarks : to stand behind the label, in brackets.
+    overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
+    findings : further words to stand beside the algorithm's name.
+    single_node : every arrival had to stay on one node.
     counts : things counted, beside those of the algorithm.
     """
 
@@ -47,7 +50,9 @@ class Judged:
     admitted: int
     true_value: Exact | None = None
     revenue: Exact | None = None
-    remarks: tuple[str, ...] = ()
+    overcharged: Part | None = None
+    findings: tuple[str, ...] = ()
+    single_node: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -90,7 +95,7 @@ class Environment(ABC, Generic[Instance]):
         return constants
 
     def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
-        """What these constants add to the label of an algorithm of ours."""
+        """What these constants add to the remarks on a run of a registered algorithm."""
         return ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
@@ -166,15 +171,21 @@ def run_built(
     """A run, in this process, of an algorithm of ours that is built already, with these constants."""
     values = {constant.name: constant.value for constant in constants}
     log, violations, seconds = simulator.run_in_process(game.table(instance, seed), algorithm, values)
-    label = getattr(algorithm, "label", name)
     return _told(
         game, instance, name, version, log, violations, constants, seconds,
-        label=" ".join([label, *(f"({remark})" for remark in game.remarks(constants))]),
+        remarks=_remarks_of(algorithm, name).with_notes(*game.remarks(constants)),
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),
         history=getattr(algorithm, "history", ""),
     )  # fmt: skip
+
+
+def _remarks_of(algorithm: Any, name: str) -> Remarks:
+    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own."""
+    label = getattr(algorithm, "label", None)
+    known: Remarks | None = getattr(algorithm, "remarks", None)
+    return known or Remarks(name, notes=() if label is None else (str(label),))
 
 
 def run_isolated(
@@ -193,7 +204,7 @@ def run_isolated(
     )
     return _told(
         game, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
-        label=played.label,
+        remarks=played.remarks,
         arithmetic="unknown",
         counts=dict(played.counts),
         trace=game.trace(instance, played.exposed),
@@ -210,7 +221,7 @@ def _told(
     constants: tuple[Constant, ...],
     seconds: float,
     *,
-    label: str,
+    remarks: Remarks,
     arithmetic: str,
     counts: dict[str, int],
     trace: Any,
@@ -220,7 +231,9 @@ def _told(
     judged = game.judge(instance, log, violations)
     return OnlineRun(
         algorithm=name,
-        label=" ".join([label, *(f"({remark})" for remark in judged.remarks)]),
+        remarks=replace(
+            remarks, overcharged=judged.overcharged, findings=judged.findings, single_node=judged.single_node
+        ),
         version=version,
         valid=not judged.violations,
         violations=tuple(judged.violations),

@@ -20,6 +20,7 @@ from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import Kind, better, decimal
 from ratiobench.bench.tables.remarks import is_own, name_of_runs
 from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.online.remarks import Remarks
 
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
 """Kinds of ratios without an upper end, in words: such a run stands at the edge."""
@@ -110,16 +111,16 @@ class Comparison:
 
 def compare_runs(found: Results) -> Comparison | None:
     """The comparison of all algorithms of a page; None with a single case or algorithm, or before anything has run."""
-    rows = found.rows.drop_duplicates(["case", "algorithm"]).to_dict("records")
+    rows = found.first_records
     cases = list(dict.fromkeys(str(row["case"]) for row in rows))
     algorithms = list(dict.fromkeys(str(row["algorithm"]) for row in rows))
     outcomes = {(str(row["case"]), str(row["algorithm"])): _outcome(row) for row in rows}
     if len(cases) < 2 or len(algorithms) < 2 or all(each.value is None for each in outcomes.values()):
         return None
-    labels: dict[str, list[str]] = {}
+    remarks: dict[str, list[Remarks]] = {}
     for row in rows:
-        labels.setdefault(str(row["algorithm"]), []).append(str(row["label"]))
-    names = {name: name_of_runs(name, mine) for name, mine in labels.items()}
+        remarks.setdefault(str(row["algorithm"]), []).append(row["remarks"])
+    names = {name: name_of_runs(name, mine) for name, mine in remarks.items()}
     return Comparison(cases, algorithms, outcomes, found.sense, names)
 
 

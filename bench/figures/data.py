@@ -172,10 +172,8 @@ class CaseValues:
 
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
-        rows = found.rows.drop_duplicates(["case", "algorithm"])
-        self.rows = choose_in_hindsight(
-            rows[rows["group"].isin(plot.groups)].to_dict("records"), plot.hindsight, found.sense
-        )
+        rows = [row for row in found.first_records if row["group"] in plot.groups]
+        self.rows = choose_in_hindsight(rows, plot.hindsight, found.sense)
         present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
@@ -243,9 +241,9 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 **_mean(plot, group, algorithm, figures),
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
-                "oracle": any("oracle" in str(row["constants_source"]) for row in rows),
-                "said": remarks_of_runs(algorithm, [str(row["label"]) for row in behind]),
-                "label": label_of_runs(algorithm, [str(row["label"]) for row in behind]),
+                "oracle": any(row["oracle"] for row in rows),
+                "said": remarks_of_runs(algorithm, [row["remarks"] for row in behind]),
+                "label": label_of_runs(algorithm, [row["remarks"] for row in behind]),
             }
 
 

@@ -18,6 +18,7 @@ from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.online.outcome import Source
 
 COLUMNS = {
     "algorithm": "name with options",
@@ -48,9 +49,10 @@ class Leaderboard(Drawn):
         """The rows, from the results."""
         values = CaseValues(found, replace(plot, kind="reached"))
         lines = [_line(values, algorithm, family) for algorithm in values.algorithms]
-        lines.sort(key=lambda line: ("oracle" in line["constants"], -(line["mean_reached"] or Fraction(-1))))
-        labels = {line["algorithm"]: line.pop("label") for line in lines}
-        return cls(plot, family.unit, pd.DataFrame(lines, dtype=object), found.sense, labels)
+        lines.sort(key=lambda line: (line["is_oracle"], -(line["mean_reached"] or Fraction(-1))))
+        labels = {line["algorithm"]: line["label"] for line in lines}
+        board = pd.DataFrame(lines, dtype=object).drop(columns=["label", "is_oracle"], errors="ignore")
+        return cls(plot, family.unit, board, found.sense, labels)
 
     @property
     def is_empty(self) -> bool:
@@ -87,8 +89,9 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
     timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
     seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
-    sources = sorted({str(row["constants_source"]) for row in rows if is_known(row["constants_source"])})
-    labels = [str(row["label"]) for row in rows if values.value(row, "reached")]
+    ran = [row["sources"] for row in rows if is_known(row["constants"])]
+    sources = {str(source) for each in ran for source in each or ("none",)}
+    runs = [row["remarks"] for row in rows if values.value(row, "reached")]
     return {
         "algorithm": algorithm,
         "cases": whole.cases,
@@ -96,11 +99,12 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
         "low": whole.low,
         "high": whole.high,
         "decisions_per_second": decided / seconds if seconds else None,
-        "constants": "+".join(sources) or "none",
-        **(family.standing(algorithm) if family.standing else {}),
+        "constants": "+".join(sorted(sources)) or "none",
+        **(family.proof_status(algorithm) if family.proof_status else {}),
         **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
-        "said": remarks_of_runs(algorithm, labels),
-        "label": label_of_runs(algorithm, labels),
+        "said": remarks_of_runs(algorithm, runs),
+        "label": label_of_runs(algorithm, runs),
+        "is_oracle": any(Source.ORACLE in each for each in ran),
     }
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
-
-import pandas as pd
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.figures.data import REACHED, ratio_words
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import Frame, Panel, draw_sign, style_series
 from ratiobench.bench.tables.ratios import Kind, interval_text, open_text, share_percent
-from ratiobench.bench.tables.rows import is_known
+from ratiobench.bench.tables.rows import by_group, is_known
 from ratiobench.bench.tables.text import number
 
 DOTS = 60
@@ -146,15 +144,15 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = S
     return panel.render()
 
 
-def find_limits(rows: pd.DataFrame) -> list[dict[str, Any]]:
+def find_limits(rows: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
     """Per group and algorithm, in the order of `group_means`, what lies behind the mean of what is reached.
 
     ``low high``: of a single case the interval that OPT leaves, else None. ``parts``: of several cases what each
     reaches; they are fixed, not drawn at random, so the mean has no interval. ``about``: the same in words.
     """
     found: list[dict[str, Any]] = []
-    for _, part in rows.groupby(["group", "algorithm"], sort=False):
-        known = [row for row in part.to_dict("records") if is_known(row["ratio_kind"]) and is_known(row["reached"])]
+    for part in by_group(rows).values():
+        known = [row for row in part if is_known(row["ratio_kind"]) and is_known(row["reached"])]
         low, high, about = None, None, f"{len(known)} cases"
         parts = sorted(Fraction(row["reached"]) for row in known) if len(known) > 1 else []
         told = f", {share_percent(parts[0])} to {share_percent(parts[-1])}" if parts else ""
@@ -241,4 +239,4 @@ def _why(row: Mapping[Any, Any]) -> str:
 
 def _names(rows: Sequence[Mapping[Any, Any]]) -> list[str]:
     """The algorithms, marked where their constants come from the instance under test."""
-    return [f"{row['algorithm']}{' *' * ('oracle' in str(row.get('constants_source', '')))}" for row in rows]
+    return [f"{row['algorithm']}{' *' * bool(row.get('oracle'))}" for row in rows]

@@ -16,6 +16,7 @@ from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell, va
 from ratiobench.bench.tables.headline import share_text
 from ratiobench.bench.tables.rows import Results
 from ratiobench.bench.tables.text import WIDTH, aligned
+from ratiobench.online.outcome import Source
 
 PAIRS = 12
 """Policies up to which every two are compared."""
@@ -70,7 +71,7 @@ def _charts(policy: Policy | None, *headings: str) -> list[tuple[str, str]]:
 
 
 def _named(policy: Policy) -> str:
-    return policy.name + " *" * ("oracle" in policy.constants)
+    return policy.name + " *" * (Source.ORACLE in policy.sources)
 
 
 def _said(found: Backtest) -> str:

@@ -64,7 +64,7 @@ def compare_algorithms(found: Results) -> Compared | None:
 
 
 def _list_wins(found: Results) -> Table | None:
-    rows = [each.row() for each in count_wins(found.rows.to_dict("records"), found.sense)]
+    rows = [each.row() for each in count_wins(found.records, found.sense)]
     if not rows:
         return None
     body = [[count_cell(cell) if isinstance(cell, int) else make_cell(cell) for cell in row.values()] for row in rows]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.remarks import is_own
 from ratiobench.bench.tables.rows import Results
 from ratiobench.formulations.report import Proof
 
@@ -75,7 +75,7 @@ def _algorithms(found: Results, family: Family) -> Iterator[Entry]:
         names.setdefault(_head(str(name)), {})[str(name)] = None
     for head, variants in names.items():
         summary = re.split(r"; (?=\w+=)", known.get(head, ""))[0]
-        meanings = family.options(head)
+        meanings = family.option_meanings(head)
         more = [_variant(name, head, meanings) for name in variants if name != head]
         if any(map(is_own, variants)):
             summary = f"yours: the class {head.partition(':')[2]} of the module {head.partition(':')[0]}"
@@ -182,7 +182,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
             "revenue",
             "the sum of the payments; not charged: the algorithm has no payment rule; -: nobody was admitted",
         )
-    if any(part_charged(str(label))[1] for label in found.rows["label"]):
+    if any(row["remarks"].overcharged for row in found.records):
         yield Entry(
             "term-charged",
             "charged above their bid",

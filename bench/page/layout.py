@@ -44,7 +44,7 @@ def render_page(
     explained: Mapping[str, str] | None = None,
 ) -> str:
     """The results as one HTML page that needs nothing from a network; `explained`: the page of a claim's witness."""
-    every = found.rows.to_dict("records")
+    every = found.records
     about = found.about
     suite = find_suite_if_any(about)
     groups = {} if suite is None else suite.groups
@@ -138,7 +138,7 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     is_folded = bool(found.plots)
     return Overview(
         make_gallery(_reached(found, every), "groups", False),
-        said_below(group_means(found.rows, found.sense).to_dict("records")).strip(),
+        said_below(group_means(every, found.sense)).strip(),
         make_gallery(ratios, "cases", is_folded),
         make_gallery(values, "cases", is_folded),
         _times(found),
@@ -147,14 +147,12 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
 
 def _reached(found: Results, every: Sequence[Mapping[Any, Any]]) -> list[tuple[str, Callable[[], str], str]]:
     """Per group, the means of what its algorithms reach."""
-    oracle = {(row["group"], row["algorithm"]) for row in every if "oracle" in str(row["constants_source"])}
     means = [
-        row | {"constants_source": "oracle" * ((row["group"], row["algorithm"]) in oracle)} | limits
-        for row, limits in zip(
-            group_means(found.rows, found.sense).to_dict("records"), overview.find_limits(found.rows), strict=True
-        )
+        row | limits for row, limits in zip(group_means(every, found.sense), overview.find_limits(every), strict=True)
     ]
-    grouped = {group: [row for row in means if row["group"] == group] for group in dict.fromkeys(found.rows["group"])}
+    grouped = {
+        group: [row for row in means if row["group"] == group] for group in dict.fromkeys(row["group"] for row in every)
+    }
     return [
         (str(group), partial(overview.draw_reached, chosen, str(group), found.sense), _mean_note(chosen))
         for group, chosen in grouped.items()

@@ -245,8 +245,8 @@ def _figure(value: Any) -> Any:
 
 def _algorithm(row: Row) -> Cell:
     name = str(row["algorithm"])
-    label, loud = part_charged(str(row["label"]))
-    label += " *" if "oracle" in str(row["constants_source"]) else ""
+    label, loud = part_charged(row["remarks"])
+    label += " *" * row["oracle"]
     return Cell(
         label,
         "own" if is_own(name) else "",
@@ -356,7 +356,7 @@ def time_text(seconds: float) -> str:
 
 def _constants(row: Row) -> str:
     source = row["constants_source"] if is_known(row["constants_source"]) else "-"
-    return f"{source} *" if "oracle" in source else source
+    return f"{source} *" if row["oracle"] else source
 
 
 def _constants_title(row: Row) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
 from ratiobench.instances.errors import make_printable
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.remarks import Remarks
 
 
 def one_line(error: BaseException | str, limit: int = 300) -> str:
@@ -63,12 +65,25 @@ def restored(piece: StoredResult, solution: Any) -> SolveReport:
     )
 
 
+def stored_remarks(run: Mapping[str, Any]) -> Remarks:
+    """The remarks on a stored run; of one from before they were stored they are read from its label.
+
+    Raises
+    ------
+    ValueError : they are not as `run_payload` writes them.
+    """
+    if "remarks" in run:
+        return Remarks.from_document(run["remarks"])
+    return read_old_label(run["algorithm"], run["label"])
+
+
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
     """An online run as JSON values, without decisions and trace; with its accounts, if the family gives any."""
     told = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
     return told | {
         "algorithm": run.algorithm,
         "label": run.label,
+        "remarks": run.remarks.document(),
         "version": run.version,
         "valid": run.valid,
         "violations": [str(violation) for violation in run.violations],

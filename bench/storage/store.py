@@ -55,7 +55,7 @@ class StoredResult:
 
     Parameters
     ----------
-    stage : ``generate``, ``opt``, ``solvers``, ``online``, ``audit`` or ``study``.
+    stage : ``generate``, ``opt``, ``solvers``, ``online``, ``audit``, ``study`` or ``explanation``.
     instance : SHA-256 of the instance's content.
     key : what was done to it: canonical names, options and code version.
     ok : False for a failure; then `payload` has ``reason``.

@@ -28,6 +28,7 @@ from ratiobench.bench.tables.money import value_text
 from ratiobench.bench.tables.remarks import remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
+from ratiobench.online.outcome import Source
 
 ERROR = 0.05
 """Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""
@@ -43,7 +44,7 @@ class Policy:
     ----------
     name : with its options.
     said : what is said of its runs.
-    constants : where they come from.
+    sources : where its constants come from.
     values, profits : by day, exact; days on which it has no valid run are not there.
     revenue : over all days; None without payments.
     is_paid : whether it has a payment rule; without one its profit is at list prices, the bids.
@@ -60,7 +61,7 @@ class Policy:
 
     name: str
     said: str
-    constants: str
+    sources: frozenset[Source]
     values: Mapping[str, Fraction]
     profits: Mapping[str, Fraction]
     revenue: Fraction | None
@@ -75,6 +76,11 @@ class Policy:
     classes: Mapping[str, Sequence[Served]] = field(default_factory=dict)
     line: Line | None = None
     trouble: str = ""
+
+    @property
+    def constants(self) -> str:
+        """Where its constants come from, in words."""
+        return ", ".join(sorted(self.sources)) or "none"
 
     @property
     def value(self) -> Fraction:
@@ -151,7 +157,7 @@ class Backtest:
 
 
 def _is_complete(policy: Policy, days: Sequence[str]) -> bool:
-    return len(policy.values) == len(days) and "oracle" not in policy.constants
+    return len(policy.values) == len(days) and Source.ORACLE not in policy.sources
 
 
 def evaluate(found: Results, family: Family) -> Backtest:
@@ -163,7 +169,7 @@ def evaluate(found: Results, family: Family) -> Backtest:
     """
     days = [case.name for case in found.cases]
     history = found.about.get("history")
-    rows = found.exact.to_dict("records")
+    rows = found.records
     opt = dict.fromkeys(days) | {
         str(row["case"]): (row["opt_lower"], row["opt_upper"]) for row in rows if is_known(row["opt_lower"])
     }
@@ -223,13 +229,13 @@ def _judge(
     value = sum((value for _, value in known), Fraction(0))
     revenues = [row["revenue"] for row in valid]
     is_paid = bool(revenues) and all(map(is_known, revenues))
-    sources = {part for row in valid for part in str(row["constants_source"]).split("+") if part != "none"}
+    sources = frozenset(source for row in valid for source in row["sources"])
     used = [each.used for each in seen.values() if each.used is not None]
     spent = [deciding[day, name] for day in days if (day, name) in deciding]
     return Policy(
         name=name,
-        said=remarks_of_runs(name, [str(row["label"]) for row in valid]),
-        constants=", ".join(sorted(sources)) or "none",
+        said=remarks_of_runs(name, [row["remarks"] for row in valid]),
+        sources=sources,
         values={str(row["case"]): Fraction(row["welfare"]) for row in valid},
         profits={str(row["case"]): Fraction(row["profit"]) for row in valid if is_known(row.get("profit"))},
         revenue=sum(map(Fraction, revenues), Fraction(0)) if is_paid else None,
@@ -239,8 +245,8 @@ def _judge(
         share=ratios.share(ends[0], ends[1], value, found.sense) if known else None,
         used=sum(used, Fraction(0)) / len(used) if used and len(used) == len(valid) else None,
         seconds=sum(spent) / arrivals if spent and arrivals else None,
-        standing=family.standing(name) if family.standing is not None else {},
-        applied=_applied(family.bound_checks(name) if family.bound_checks is not None else (), valid),
+        standing=family.proof_status(name) if family.proof_status is not None else {},
+        applied=_applied(family.bound_checks(name), valid),
         classes=_sum_classes(list(seen.values())),
         line=chain([(day, each.line) for day, each in seen.items()]) if seen else None,
         trouble=_trouble(rows),
@@ -324,7 +330,7 @@ def advise(found: Backtest, family: Family) -> list[str]:
     if found.hindsight is not None and len(found.complete) > 1:
         said.append(_look_back(found, family))
     for each in found.policies:
-        if "oracle" in each.constants:
+        if Source.ORACLE in each.sources:
             said.append(f"{each.name} took constants from the very days it is judged on, so it is not recommended.")
         elif each.trouble:
             said.append(f"{each.name} is not compared: {each.trouble}.")

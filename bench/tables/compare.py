@@ -150,7 +150,7 @@ def _rows(found: Results) -> dict[tuple[str, str], dict[str, Any]]:
     online = found.seconds[found.seconds["stage"] == "online"]
     spent = {(row["case"], row["algorithm"]): row["seconds"] for row in online.to_dict("records")}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in found.rows.to_dict("records"):
+    for row in found.records:
         address = (str(row["case"]), str(row["algorithm"]))
         rows[address] = {str(key): value if is_known(value) else None for key, value in row.items()}
         rows[address]["seconds"] = spent.get(address)

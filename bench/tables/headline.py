@@ -20,7 +20,7 @@ from ratiobench.bench.family.suite import SWEEP
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import agreement_text
-from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.remarks import is_own
 from ratiobench.bench.tables.repetitions import is_mean
 from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
 from ratiobench.bench.tables.text import check_title, number, swept_groups
@@ -104,7 +104,7 @@ def make_headline(
     found: Results, family: Family, settled: Sequence[Settled] = (), groups: Mapping[str, str] | None = None
 ) -> Headline:
     """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
-    rows = found.rows.to_dict("records")
+    rows = found.records
     swept = swept_groups(found)
     names = dict.fromkeys(str(row["group"]) for row in rows if row["group"] not in swept)
     standings = [
@@ -121,7 +121,7 @@ def make_headline(
         answers = list(_over_groups(standings))
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
-        subject = "" if family.explaining is None else family.explaining.algorithm
+        subject = "" if family.explainer is None else family.explainer.algorithm
         ran = dict.fromkeys(str(row["algorithm"]) for row in rows)
         subject = next((name for name in ran if name.partition(":")[0] == subject), subject)
         table = _tabulate(standings, subject)
@@ -129,7 +129,7 @@ def make_headline(
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
-    oracle = {str(row["algorithm"]) for row in rows if "oracle" in str(row["constants_source"])}
+    oracle = {str(row["algorithm"]) for row in rows if row["oracle"]}
     starred = [_star(each, oracle) for each in answers]
     starred_table = table and Standings(
         [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
@@ -506,7 +506,7 @@ def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sente
             *_names(list(drawn)),
             Span(": means of several runs, told by the 95 % interval of what is expected; nothing certifies it."),
         )
-    charged = Counter(str(row["algorithm"]) for row in rows if part_charged(str(row["label"]))[1])
+    charged = Counter(str(row["algorithm"]) for row in rows if row["remarks"].overcharged)
     if charged:
         spans = [Span("More than was bid", "violated"), Span(" is charged by ")]
         for place, (name, count) in enumerate(charged.most_common(NAMED)):

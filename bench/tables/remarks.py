@@ -1,101 +1,88 @@
-"""What is said of a mean: what stands in brackets behind the names of the runs behind it, in short."""
+"""The remarks that a mean inherits from its runs, with the number of runs that have each."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
 from ratiobench.instances.errors import make_printable
+from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
-KINDS = (
-    (re.compile(r"at limit \d+ of \d+(?:, gap (?P<worst>\d{1,9}(?:\.\d{1,9})?) %)?"), "at limit", "worst gap {} %"),
-    (re.compile(r"charged above their bid: \d+ of \d+ admitted"), "charged above their bid", ""),
-)
-"""What differs from run to run: its pattern, what it is called, and what is said of the largest `worst` among them.
-
-All else is counted as it stands.
-"""
-_OPTIONS = re.compile(r" \(([^()]*)\)")
+KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
+"""Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand."""
 MOST = 4
-"""Different things that are said of a mean; of more the number."""
+"""Different remarks on a mean; of more the number."""
 _LONGEST = 120
 
 
-def remarks_of_runs(algorithm: str, labels: Sequence[str]) -> str:
-    """What the labels of an algorithm's runs say behind its name, with the number of runs of which it is said.
+def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """The remarks on an algorithm's runs in words, each with the number of runs that have it.
 
-    Of one run it is told as it stands; options that the name says already are left out. Empty where nothing is said.
+    Those on a single run stand as they are; options that the name has already are left out. Empty without any.
 
     Parameters
     ----------
     algorithm : the name under which the mean stands.
-    labels : of the runs behind the mean, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)``.
+    runs : the remarks on each run behind the mean.
     """
-    counted: dict[str, int] = {}
-    worst: dict[str, str] = {}
-    for label in labels:
-        kinds: dict[str, None] = {}
-        for text in _brackets(algorithm, label):
-            kind, value = _kind(text) if len(labels) > 1 else (text, None)
-            kinds[kind] = None
-            if value is not None and Fraction(value) > Fraction(worst.get(kind, "-1")):
-                worst[kind] = value
-        for kind in kinds:
-            counted[kind] = counted.get(kind, 0) + 1
-    told = {words: about for _, words, about in KINDS}
+    counted: dict[Remark, int] = {}
+    for run in runs:
+        for remark in dict.fromkeys(_kind(each) if len(runs) > 1 else each for each in _beyond(algorithm, run)):
+            counted[remark] = counted.get(remark, 0) + 1
+    gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
     parts = []
-    for kind, count in counted.items():
-        always = count == len(labels) and kind not in told
-        part = kind if always else f"{kind} in {count} of {len(labels)} runs"
-        parts.append(part + (f", {told[kind].format(worst[kind])}" if kind in worst else ""))
+    for remark, count in counted.items():
+        if len(runs) == 1 or (count == len(runs) and remark.field not in KINDS):
+            parts.append(remark.text)
+        else:
+            gap = f", worst gap {percentage(max(gaps))} %" if remark.field == "limit" and gaps else ""
+            parts.append(f"{remark.text} in {count} of {len(runs)} runs{gap}")
     rest = len(parts) - MOST
     return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def label_of_runs(algorithm: str, labels: Sequence[str]) -> str:
-    """What an algorithm is called where its runs are told of together: their label, each remark with how many have it.
-
-    One run: its label as it is.
-    """
-    name = name_of_runs(algorithm, labels)
-    return with_remarks(name, remarks_of_runs(name, labels))
+def label_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it."""
+    shown = _shown_options(algorithm, runs)
+    rest = [replace(run, options=()) if run.options == shown else run for run in runs]
+    return with_remarks(name_of_runs(algorithm, runs), remarks_of_runs(algorithm, rest))
 
 
-def name_of_runs(algorithm: str, labels: Sequence[str]) -> str:
-    """The name without remarks. Options that a label has in brackets stay there: of ``NAME:key=value`` with the label
-    ``NAME (key=value)`` it is the latter, so that rows and means call it alike.
-    """
+def name_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """The name without remarks: ``NAME (key=value)`` for ``NAME:key=value`` where the runs have it in brackets."""
+    shown = _shown_options(algorithm, runs)
+    return f"{algorithm.partition(':')[0]} ({', '.join(shown)})" if shown else algorithm
+
+
+def _shown_options(algorithm: str, runs: Sequence[Remarks]) -> tuple[str, ...]:
+    """The options that runs have in brackets, where they contain those of the name; else none."""
     head, _, options = algorithm.partition(":")
-    for label in labels:
-        found = _OPTIONS.match(label.removeprefix(head)) if label.startswith(f"{head} (") else None
-        if found and options and set(options.split(",")) <= set(found[1].split(", ")):
-            return f"{head} ({found[1]})"
-    return algorithm
+    given = set(options.split(",")) if options else set()
+    return next((run.options for run in runs if run.name == head and given and given <= set(run.options)), ())
 
 
 def is_own(algorithm: str) -> bool:
-    """Whether the name is an import path, ``package.module:Class[:key=value,...]``: anyone's own algorithm."""
+    """Whether the name is an import path, ``package.module:Class[:key=value,...]``: a user's algorithm."""
     attribute = algorithm.partition(":")[2].partition(":")[0]
     return bool(attribute) and "=" not in attribute
 
 
-def part_charged(label: str) -> tuple[str, str]:
-    """A label, and what it says of payments above bids, which must not be overlooked: empty where it says nothing."""
-    found = re.search(r" \((charged above their bid: [^()]*)\)", label)
-    return (label, "") if found is None else (label[: found.start()] + label[found.end() :], found[1])
+def part_charged(remarks: Remarks) -> tuple[str, str]:
+    """The label without the payments above bids, and these in words, which must not be overlooked; empty without."""
+    loud = next((each.text for each in remarks.listed() if each.field == "overcharged"), "")
+    return replace(remarks, overcharged=None).label, loud
 
 
-def with_remarks(name: str, said: str) -> str:
-    """The name, and what is said of it in brackets."""
-    return f"{name} ({said})" if said else name
+def with_remarks(name: str, text: str) -> str:
+    """The name, and the remarks in brackets behind it."""
+    return f"{name} ({text})" if text else name
 
 
 def said_below(means: Iterable[Mapping[Any, Any]]) -> str:
-    """What is said of the means of a figure, for the note below it; groups are named where they differ.
+    """The remarks on the means of a figure, for the note below it; groups are named where they differ.
 
-    `means` have the keys ``group``, ``algorithm`` and ``said``. Empty where nothing is said.
+    `means` have the keys ``group``, ``algorithm`` and ``said``. Empty without any remark.
     """
     groups: dict[str, list[str]] = {}
     found: dict[tuple[str, str], list[str]] = {}
@@ -110,33 +97,14 @@ def said_below(means: Iterable[Mapping[Any, Any]]) -> str:
     return f" Remarks on the runs behind the means: {'; '.join(parts)}." if parts else ""
 
 
-def _kind(text: str) -> tuple[str, str | None]:
-    """What a text is counted as, and the figure in it of which the largest is told."""
-    for pattern, words, _ in KINDS:
-        found = pattern.fullmatch(text)
-        if found:
-            return words, found.groupdict().get("worst")
-    return text, None
+def _kind(remark: Remark) -> Remark:
+    """What a remark counts as among those on several runs."""
+    return remark._replace(text=KINDS.get(remark.field, remark.text))
 
 
-def _brackets(algorithm: str, label: str) -> Iterator[str]:
-    """What stands in brackets behind the name, less the options that are in the name."""
-    rest = label.removeprefix(algorithm)
-    depth = start = 0
-    for place, sign in enumerate(rest):
-        if sign == "(" and (depth or rest[place - 1 : place] == " "):
-            start = start if depth else place + 1
-            depth += 1
-        elif sign == ")" and depth:
-            depth -= 1
-            if not depth:
-                yield from _beyond(algorithm, rest[start:place])
-    if depth:
-        yield from _beyond(algorithm, rest[start:])
-
-
-def _beyond(algorithm: str, text: str) -> Iterator[str]:
+def _beyond(algorithm: str, run: Remarks) -> Iterator[Remark]:
+    """The remarks on a run, safe to print, without the options that are in the name."""
     given = algorithm.rpartition(":")[2].split(",")
-    text = ", ".join(part for part in text.split(", ") if part not in given)
-    if text:
-        yield make_printable(text, _LONGEST)
+    for field, text in run.listed():
+        if rest := ", ".join(part for part in text.split(", ") if part not in given):
+            yield Remark(field, make_printable(rest, _LONGEST))

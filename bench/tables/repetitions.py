@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.tables import intervals, ratios
-from ratiobench.bench.tables.remarks import remarks_of_runs, with_remarks
+from ratiobench.bench.tables.remarks import remarks_of_runs
+from ratiobench.online.remarks import Remarks
 
 COLUMNS = {
     "repetitions": "runs of which the row's figures are means, each with a seed of its own; empty for a single run",
@@ -54,9 +56,7 @@ def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[
         if row["state"] != "ok":
             return {**row, "reason": f"repetition {number} of {count}: {row['reason']}"}
     first = rows[0]
-    labels = [str(row["label"]) for row in rows]
-    name = str(first["algorithm"])
-    label = labels[0] if len(set(labels)) == 1 else with_remarks(name, remarks_of_runs(name, labels))
+    remarks = replace(_common_remarks(str(first["algorithm"]), [row["remarks"] for row in rows]), repetitions=count)
     reasons = [
         f"repetition {number} of {count}: {row['reason']}" for number, row in enumerate(rows, 1) if row["reason"]
     ]
@@ -68,7 +68,8 @@ def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[
         **first,
         **{figure: _mean([row.get(figure) for row in rows]) for figure in figures},
         "admitted": _whole(_mean([row["admitted"] for row in rows])),
-        "label": f"{label} (mean of {count} runs)",
+        "label": remarks.label,
+        "remarks": remarks,
         "reason": reasons[0] if reasons else "",
         "counts": json.dumps(counts),
         "repetitions": count,
@@ -85,6 +86,14 @@ def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[
         folded["ratio_kind"] = ratios.Kind.ESTIMATE.value
     low, high = _expected_ratio(float(lower), float(upper), expected, sense)
     return folded | {"expected_ratio_low": low, "expected_ratio_high": high}
+
+
+def _common_remarks(name: str, runs: Sequence[Remarks]) -> Remarks:
+    """Those on every run; where they differ, each with the number of runs that have it, in words."""
+    if len(set(runs)) == 1:
+        return runs[0]
+    text = remarks_of_runs(name, runs)
+    return Remarks(name, notes=(text,) if text else ())
 
 
 def _mean(values: Sequence[Any]) -> Fraction | None:

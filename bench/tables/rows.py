@@ -15,11 +15,14 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Printed, PrintedMean, Study
 from ratiobench.bench.storage import pieces
+from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.errors import InputError, shorten
+from ratiobench.online.outcome import Source
+from ratiobench.online.remarks import Remarks
 
 COLUMNS = {
     "case": "name of the case in the suite",
@@ -100,6 +103,8 @@ class Results:
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
+    records : the same rows for programs, with the facts behind them: `remarks`, `sources` of constants, and `oracle`,
+        whether the instance under test is one of these.
     accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
     repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
         algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
@@ -115,6 +120,7 @@ class Results:
     measures: Sequence[str] = ()
     studies: Sequence[StudyTable] = ()
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
+    records: Sequence[Mapping[Any, Any]] = ()
     accounts: Sequence[str] = ()
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
@@ -124,6 +130,14 @@ class Results:
     def sense(self) -> Sense:
         """Whether the most or the least of the objective is best."""
         return sense_of(self.about)
+
+    @property
+    def first_records(self) -> list[Mapping[Any, Any]]:
+        """The first row of each case and algorithm."""
+        found: dict[tuple[str, str], Mapping[Any, Any]] = {}
+        for row in self.records:
+            found.setdefault((row["case"], row["algorithm"]), row)
+        return list(found.values())
 
     @property
     def is_part(self) -> bool:
@@ -184,10 +198,15 @@ def read_results(store: Store) -> Results:
     columns += accounts
     columns += repetitions.COLUMNS if runs else ()
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    facts = ("remarks", "sources")
+    records = [
+        written | {name: row[name] for name in facts} | {"oracle": Source.ORACLE in row["sources"]}
+        for written, row in zip(frame.to_dict("records"), rows, strict=True)
+    ]
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
     each = pd.DataFrame(runs, columns=repetitions.EACH, dtype=object)
     found = Results(
-        about, cases, frame, times, tuple(checks), tuple(measures), studies, frame,
+        about, cases, frame, times, tuple(checks), tuple(measures), studies, frame, records,
         accounts=tuple(accounts), repetitions=each, solvers=solvers, asking=tuple(asking),
     )  # fmt: skip
     with _sound(store, "about, plots"):
@@ -261,6 +280,7 @@ def _case_rows(
     rows: list[list[dict[str, Any]]] = []
     for name, repetition, key in case.runs():
         row = head | {"algorithm": name, "label": name, "algorithm_key": key}
+        row |= {"remarks": Remarks(name), "sources": frozenset()}
         run = online[key]
         if run is None:
             if made is None or made.ok:
@@ -347,9 +367,11 @@ def _reference(
 
 
 def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
-    sources = sorted({constant["source"] for constant in run["constants"]})
+    sources = frozenset(Source(constant["source"]) for constant in run["constants"])
+    remarks = stored_remarks(run)
     row = {
-        "label": run["label"],
+        "label": remarks.label,
+        "remarks": remarks,
         "state": "ok" if run["valid"] else "invalid",
         "reason": "; ".join(run["violations"][:3]),
         "welfare": Fraction(run["welfare"]),
@@ -357,7 +379,8 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
         "revenue": None if run["revenue"] is None else Fraction(run["revenue"]),
         "admitted": run["admitted"],
         "constants": json.dumps(run["constants"]),
-        "constants_source": "+".join(sources) or "none",
+        "constants_source": "+".join(sorted(sources)) or "none",
+        "sources": sources,
         "arithmetic": run["arithmetic"],
         "counts": json.dumps(run["counts"]),
     }
@@ -381,16 +404,25 @@ def is_known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and value != value)
 
 
-def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
+def by_group(rows: Iterable[Mapping[Any, Any]]) -> dict[tuple[str, str], list[Mapping[Any, Any]]]:
+    """The rows of each group and algorithm, in their order."""
+    found: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
+    for row in rows:
+        found.setdefault((str(row["group"]), str(row["algorithm"])), []).append(row)
+    return found
+
+
+def group_means(rows: Iterable[Mapping[Any, Any]], sense: Sense = Sense.MOST) -> list[dict[str, Any]]:
     """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed.
 
-    And `said`, what is said of the runs in the mean, and `label`, the name with that (`sayings`).
+    And `said`, the remarks on the runs in the mean, `label`, the name with these, and `oracle`, whether some run knew
+    constants of the instance under test.
     """
     found = []
-    for (group, algorithm), part in rows.groupby(["group", "algorithm"], sort=False):
-        usable = part[part["ratio_kind"].notna()]
-        triples = zip(usable["opt_lower"], usable["opt_upper"], usable["welfare"], strict=True)
-        mean = ratios.mean(triples, sense)
+    for (group, algorithm), part in by_group(rows).items():
+        usable = [row for row in part if is_known(row["ratio_kind"])]
+        mean = ratios.mean([(row["opt_lower"], row["opt_upper"], row["welfare"]) for row in usable], sense)
+        remarks = [row["remarks"] for row in usable]
         found.append(
             {
                 "group": group,
@@ -399,15 +431,14 @@ def group_means(rows: pd.DataFrame, sense: Sense = Sense.MOST) -> pd.DataFrame:
                 "cases": mean.cases,
                 "unbounded": mean.unbounded,
                 "undefined": mean.undefined,
-                "invalid": int((part["state"] == "invalid").sum()),
-                "failed": int((part["state"] == "failed").sum()),
-                "said": remarks_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
-                "label": label_of_runs(str(algorithm), [str(label) for label in usable["label"]]),
+                "invalid": sum(row["state"] == "invalid" for row in part),
+                "failed": sum(row["state"] == "failed" for row in part),
+                "said": remarks_of_runs(algorithm, remarks),
+                "label": label_of_runs(algorithm, remarks),
+                "oracle": any(row["oracle"] for row in part),
             }
         )
-    counts = ("cases", "unbounded", "undefined", "invalid", "failed")
-    columns = ["group", "algorithm", "mean_reached", *counts, "said", "label"]
-    return pd.DataFrame(found, columns=columns)
+    return found
 
 
 def stages(seconds: pd.DataFrame) -> pd.DataFrame:

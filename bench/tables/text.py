@@ -153,9 +153,9 @@ def results_text(found: Results, family: Family) -> str:
     parts = []
     head = family.headline if family.headline in found.checks else ""
     spent = online_seconds(found, DECIDING)
-    every: dict[str, list[dict[Any, Any]]] = {}
+    every: dict[str, list[Mapping[Any, Any]]] = {}
     swept = swept_groups(found)
-    for row in found.rows.to_dict("records"):
+    for row in found.records:
         if row["group"] not in swept:
             every.setdefault(row["case"], []).append(row)
     if len(every) > LISTED:
@@ -170,9 +170,10 @@ def results_text(found: Results, family: Family) -> str:
         said = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
         parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *said]))
         parts.append(aligned([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  "))
-    table = group_means(found.rows[~found.rows["group"].isin(swept)], found.sense)
-    if not table.empty:
-        shown = ["cases", "unbounded", *(name for name in ("undefined", "invalid", "failed") if table[name].any())]
+    table = group_means([row for row in found.records if row["group"] not in swept], found.sense)
+    if table:
+        odd = (name for name in ("undefined", "invalid", "failed") if any(row[name] for row in table))
+        shown = ["cases", "unbounded", *odd]
         lines = [
             {
                 "group": row["group"],
@@ -181,18 +182,18 @@ def results_text(found: Results, family: Family) -> str:
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),
             }
-            for row in table.to_dict("records")
+            for row in table
         ]
         parts.append(_WHAT_MEANS[found.sense])
         parts.append(aligned(lines, indent="  "))
-    wins = count_wins(found.rows.to_dict("records"), found.sense) if len(found.cases) > 1 else []
+    wins = count_wins(found.records, found.sense) if len(found.cases) > 1 else []
     if wins:
         parts.append(_WHAT_WINS)
         parts.append(aligned([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  "))
     parts += _reasons(found.rows, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)
-    if (found.rows["constants_source"] == "oracle").any():
+    if any(row["oracle"] for row in found.records):
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
 
@@ -226,7 +227,7 @@ def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
 def _line(
     row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str, sense: Sense
 ) -> dict[str, str]:
-    mark = " *" if "oracle" in str(row["constants_source"]) else ""
+    mark = " *" * row["oracle"]
     line = {
         "algorithm": f"{row['label']}{mark}",
         value: number(row["welfare"]),

@@ -101,10 +101,10 @@ def settle(found: Results, family: Family) -> list[Settled]:
 
     Those settled by proof stand among them; where no check is about any claim, nothing does.
     """
-    if family.statements is None:
+    if family.claims is None:
         return []
     cases = {case.name: case for case in found.cases}
-    rows = found.rows.to_dict("records")
+    rows = found.records
     said = [each for each in family.statements() if each.proof or each.name in found.checks]
     if all(each.proof for each in said):
         return []

@@ -72,7 +72,7 @@ def _count(own: str, other: str, runs: Mapping[str, Mapping[str, Row]], sense: S
     valid = [pair for pair in pairs if all(row["state"] == "ok" and is_known(row["welfare"]) for row in pair)]
     signs = [_compare(*pair, sense) for pair in valid]
     better, worse, equal, undecided = (signs.count(sign) for sign in (1, -1, 0, None))
-    name = name_of_runs(other, [str(row["label"]) for row in runs[other].values()])
+    name = name_of_runs(other, [row["remarks"] for row in runs[other].values()])
     return Wins(own, other, better, worse, equal, undecided, len(pairs) - len(valid), name)
 
 

@@ -56,6 +56,7 @@ from ratiobench.online.referee.simulator import (
     simulate,
 )
 from ratiobench.online.registry import Instance, Registry
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import Spec, version
 
 ANSWER_SECONDS = 600.0
@@ -68,8 +69,6 @@ MEMORY_MB = 4096
 """An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
 OUTPUT_BYTES = 5 * 10**6
 """What an algorithm prints beyond that, in all its runs on an instance, is dropped."""
-ISOLATED = "isolated"
-"""Said behind the name of an algorithm that ran in a sandbox."""
 FILES = 1_000
 """Files that an algorithm may read before and between its decisions: each is looked through for the future."""
 REPEATS = 6
@@ -505,7 +504,8 @@ class Played:
     log : every question that was answered, with its answer; it ends before a foul.
     violations : empty, or what ended or spoilt it.
     constants : those it declares, settled.
-    counts, label : what it says of itself; the label on one line, behind its name.
+    counts : what it counts itself.
+    remarks : its name, what it says of itself on one line, the programs it started, and whether it was isolated.
     exposed : what it shows of itself for audits, in JSON values that nobody has checked.
     drew : something was drawn in its process from a source that nobody seeded.
     seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building,
@@ -516,7 +516,7 @@ class Played:
     violations: list[Violation]
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    label: str = ""
+    remarks: Remarks = field(default=Remarks(""))
     seconds: float = 0.0
     exposed: Any = None
     drew: bool = False
@@ -533,7 +533,7 @@ def _perform(
     number: int,
 ) -> Played:
     """One run in a process of its own; `settle` gives the constants that the algorithm declares."""
-    played = Played([], [], label=spec.name)
+    played = Played([], [], remarks=Remarks(spec.name))
     player: Runner | None = None
     try:
         with excluded_from_timing():
@@ -549,12 +549,12 @@ def _perform(
             changed, counts, label, played.exposed = player.end()
             played.violations = [altered(table, i) for i in changed]
             played.counts = counts
-            said = [] if label is None else [label]
-            if player.started:
-                said.append(f"starts {', '.join(player.started)}")
-            if run_context.current().isolate:
-                said.append(ISOLATED)
-            played.label = " ".join([spec.name, *(f"({each})" for each in said)])
+            played.remarks = Remarks(
+                spec.name,
+                notes=() if label is None else (label,),
+                starts=tuple(player.started),
+                isolated=run_context.current().isolate,
+            )
             played.drew = player.drew
     except RuleViolation as foul:
         played.violations = [foul.violation(table)]

@@ -26,6 +26,7 @@ from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation
+from ratiobench.online.remarks import Remarks
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -197,7 +198,7 @@ def test_instances_runs_and_reports_show_themselves() -> None:
     wide = replace(report, status=Status.INTERVAL, lower=Fraction(1000, 3), upper=Fraction(2000, 3))
     assert repr(wide).startswith("<SolveReport OPT in [333.333, 666.667], gap 50 %, ")
     assert repr(run) == "<OnlineRun greedy: 312, 3 of 3 admitted, valid>"
-    broken = replace(run, valid=False, violations=(Violation("<i>", 1, "x"),), label="<i>")
+    broken = replace(run, valid=False, violations=(Violation("<i>", 1, "x"),), remarks=Remarks("<i>"))
     assert repr(broken) == "<OnlineRun <i>: 312, 3 of 3 admitted, INVALID (<i>: task 1: x)>"
     assert "<i>" not in broken._repr_html_()
 

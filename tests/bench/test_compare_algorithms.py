@@ -185,8 +185,8 @@ def test_the_section_follows_from_the_rows(folder: Path, found: Results) -> None
 @pytest.mark.parametrize("what", ["case", "algorithm"])
 def test_one_case_or_one_algorithm_is_no_comparison(found: Results, what: str) -> None:
     """The section is left out."""
-    rows = found.rows[found.rows[what] == found.rows[what].iloc[0]]
-    assert compare_algorithms(replace(found, rows=rows)) is None
+    rows = [row for row in found.records if row[what] == found.records[0][what]]
+    assert compare_algorithms(replace(found, records=rows)) is None
 
 
 def test_steps_of_the_profile_are_drawn_where_the_factors_are(found: Results) -> None:

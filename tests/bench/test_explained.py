@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,9 +18,14 @@ from ratiobench.bench.lora import FAMILY as LORA
 from ratiobench.bench.page.claims import make_claims
 from ratiobench.bench.page.explanations import render_explanation, write_explanations
 from ratiobench.bench.page.render import load_templates
+from ratiobench.bench.running import explanations
+from ratiobench.bench.storage.explanations import explanation_document, read_explanation
+from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.bench.tables.explanations import explain, text
 from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.witnesses import STAGE, list_witnesses, read_explanations
 from ratiobench.instances.eapm.named import named as named_eapm
+from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 from tests.tools import citations
@@ -118,33 +122,53 @@ def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.Captur
     assert "the family toy explains no runs" in capsys.readouterr().err
 
 
-def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
+def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Settled:
+    """A claim that this algorithm violates on an instance of so many tasks."""
+    assert LORA.statements is not None
+    statement = next(each for each in LORA.statements() if each.name == claim)
+    sides = {f"{claim}_left": "2", f"{claim}_right": "1", f"{claim}_reason": ""}
+    witness = {"algorithm": algorithm, "algorithm_key": f"{algorithm} v1", "instance": there, "case": "thm5", **sides}
+    describe = {"tasks": tasks, "slots": 5, "nodes": 1}
+    case = StoredCase("thm5", "g", there, {}, describe, [], {}, "solved", "audits v1")
+    return Settled(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)
+
+
+def test_witnesses_are_explained_by_the_run_and_shown_by_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The claims' table links to them, and they link back; large ones are left out, one's own are told by a command."""
     instance = named("thm5_T5_3tasks")
     (tmp_path / "instances").mkdir()
     with gzip.open(tmp_path / "instances" / "abc.json.gz", "wt") as file:
         file.write(LORA.dumps(instance))
-
-    def settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Settled:
-        assert LORA.statements is not None
-        statement = next(each for each in LORA.statements() if each.name == claim)
-        sides = {f"{claim}_left": "2", f"{claim}_right": "1", f"{claim}_reason": ""}
-        witness = {"algorithm": algorithm, "instance": there, "case": "thm5", **sides}
-        case: Any = SimpleNamespace(describe={"tasks": tasks, "slots": 5, "nodes": 1})
-        return Settled(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)
-
     every = [
-        settled("theorem5", "pdftsp", 3),
-        settled("lemma4", "pdftsp", 31),
-        settled("truthful_bid", "mine:Class", 3),
-        settled("no_deficit", "own:Class", 3),
-        settled("lemma3", "pdftsp", 3, "gone"),
-        settled("weak_duality", "pdftsp:prior=yesterday", 3),
+        _settled("theorem5", "pdftsp", 3),
+        _settled("lemma4", "pdftsp", 31),
+        _settled("truthful_bid", "mine:Class", 3),
+        _settled("no_deficit", "own:Class", 3),
+        _settled("lemma3", "pdftsp", 3, "gone"),
+        _settled("weak_duality", "pdftsp:prior=yesterday", 3),
     ]
-    pages = write_explanations(tmp_path, LORA, every)
+    monkeypatch.setattr(explanations, "settle", lambda *_: every)
+    with Store.open(tmp_path / "results.sqlite") as store:
+        before = read_explanations(store, LORA, every)
+        assert (before.found, before.missing) == ({}, 3)
+        assert before.by_command == ["theorem5", "truthful_bid", "lemma3", "weak_duality"]
+        explanations.store_explanations(LORA, store, tmp_path / "instances")
+        after = read_explanations(store, LORA, every)
+        assert (after.by_command, after.missing) == (["truthful_bid"], 0)
+        monkeypatch.setattr(explanations, "explain", None)
+        explanations.store_explanations(LORA, store, tmp_path / "instances")  # all of them are there
+        address = next(each for each in list_witnesses(LORA, every) if each.claim == "theorem5")
+        store.put(StoredResult(STAGE, address.instance, address.key, True, {"instance": 1}))
+        with pytest.raises(InputError, match="explanation of 'theorem5': is not as `run` stores it"):
+            read_explanations(store, LORA, every)
+    pages = write_explanations(tmp_path, after.found) | dict.fromkeys(after.by_command, "")
     assert pages == {"theorem5": "explain/theorem5.html", "truthful_bid": ""}
-    story = _parsed((tmp_path / pages["theorem5"]).read_text())
-    assert "../report.html#claim-theorem5" in story.links
+    made = (tmp_path / pages["theorem5"]).read_text()
+    told = explain(LORA, instance, "pdftsp", "theorem5")
+    assert made == render_explanation(told, "../report.html#claim-theorem5")
+    assert "../report.html#claim-theorem5" in _parsed(made).links
     assert [path.name for path in (tmp_path / "explain").iterdir()] == ["theorem5.html"]
     section = (
         load_templates()
@@ -156,6 +180,15 @@ def test_witnesses_are_told_beside_the_report(tmp_path: Path) -> None:
     command = "python -m ratiobench explain instances/abc.json.gz --algorithm mine:Class --claim truthful_bid"
     assert f"<code>{command}</code>" in section
     assert '<a href="#source-main-paper">main paper</a>, Theorem 5' in section
+
+
+@pytest.mark.parametrize(("family", "instance"), [(LORA, named("thm5_T5_3tasks")), (EAPM, named_eapm("lemma1_misses"))])
+def test_explanations_are_stored_exactly(family: Any, instance: Any) -> None:
+    """Text and page are the same after JSON; a report needs neither a run nor a solver for them."""
+    told = explain(family, instance)
+    again = read_explanation(json.loads(json.dumps(explanation_document(told))), family.sources())
+    assert text(again) == text(told)
+    assert render_explanation(again) == render_explanation(told)
 
 
 def test_audit_begins_with_a_summary_and_says_figures_once(capsys: pytest.CaptureFixture[str]) -> None:

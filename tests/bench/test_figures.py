@@ -32,7 +32,7 @@ from ratiobench.bench.page.layout import render_page
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.cells import Table, make_cell
-from ratiobench.bench.tables.rows import Results, StudyTable, is_known, read_results
+from ratiobench.bench.tables.rows import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.instances.errors import InputError
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 
@@ -199,14 +199,14 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
 def least(found: Results) -> Results:
     """The same runs, had they been of costs; OPT may be 0 in the largest group."""
     rows = []
-    for row in found.rows.to_dict("records"):
+    for row in map(dict, found.records):
         value, lower = row["welfare"] + (row["group"] != "20"), int(row["group"] != "20")
         ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
         row |= {"welfare": value, "opt_lower": lower, "opt_upper": lower + 1, "ratio_kind": ratio.kind.value}
         for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
             row |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
         rows.append(row | {"reached": ratios.reached(lower, lower + 1, value, Sense.LEAST)})
-    return replace(found, about={**found.about, "sense": "least"}, rows=pd.DataFrame(rows, dtype=object))
+    return replace(found, about={**found.about, "sense": "least"}, records=rows)
 
 
 def test_figures_of_costs_say_so(found: Results) -> None:
@@ -545,22 +545,20 @@ def test_cases_are_sorted_by_their_values_and_ratios(found: Results) -> None:
 
 def test_bars_have_a_circle_per_case_or_the_certified_interval(found: Results) -> None:
     """No interval over fixed cases; of a single case from lower to upper end; with neither, none."""
-    for limits, (key, part) in zip(
-        find_limits(found.rows), found.rows.groupby(["group", "algorithm"], sort=False), strict=True
-    ):
+    for limits, (key, part) in zip(find_limits(found.records), by_group(found.records).items(), strict=True):
         assert limits["low"] is limits["high"] is None, key
-        assert limits["parts"] == sorted(part["reached"])
+        assert limits["parts"] == sorted(row["reached"] for row in part)
         row = {"algorithm": "x", "mean_reached": sum(limits["parts"]) / len(limits["parts"]), **limits}
         assert draw_reached([row], "g").count('class="hollow"') == len(part)
-    single = found.rows[found.rows["case"] == "5 run 0"]
-    for limits, row in zip(find_limits(single), single.to_dict("records"), strict=True):
+    single = [row for row in found.records if row["case"] == "5 run 0"]
+    for limits, row in zip(find_limits(single), single, strict=True):
         if row["ratio_kind"] == "interval":
             assert limits["low"] == pytest.approx(float(row["welfare"] / row["opt_upper"]))
             assert limits["high"] == pytest.approx(float(row["welfare"] / row["opt_lower"]))
         else:
             assert limits["low"] is None
     nothing = {"low": None, "high": None, "parts": [], "about": "0 cases"}
-    assert find_limits(single.assign(ratio_kind=None))[0] == nothing
+    assert find_limits([dict(row) | {"ratio_kind": None} for row in single])[0] == nothing
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.97, 1.05), (-3.2e6, 8e6), (0, 7), (2, 2), (1e-9, 3e-9)])

@@ -15,22 +15,31 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.headline import Headline, make_headline, share_text
 from ratiobench.bench.tables.remarks import is_own, part_charged
 from ratiobench.bench.tables.rows import COLUMNS, Results
 from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.online.remarks import Part, Remarks
+from tests.support.toy_family import ToyFamily
 
-FAMILY = Family("some", "points", headline="half")
+FAMILY = ToyFamily()
 
 
 def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: int = 100, **more: Any) -> dict[str, Any]:
     """A row of results; without a value it has not run."""
     sense = more.pop("sense", Sense.MOST)
     found = dict.fromkeys(COLUMNS) | {"case": case, "group": more.pop("group", "g"), "algorithm": algorithm}
-    found |= {"label": algorithm, "instance": case, "state": "missing", "opt_lower": lower, "opt_upper": upper}
+    found |= {
+        "label": algorithm,
+        "remarks": Remarks(algorithm),
+        "sources": frozenset(),
+        "instance": case,
+        "state": "missing",
+        "opt_lower": lower,
+        "opt_upper": upper,
+    }
     if value is not None:
         kind = ratios.ratio(lower, upper, value, sense).kind.value
         found |= {"state": "ok", "welfare": Fraction(value), "ratio_kind": kind, "constants_source": "none"}
@@ -43,7 +52,11 @@ def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: 
     more_columns = repetitions.COLUMNS if any("repetitions" in each for each in rows) else ()
     parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]
     frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *parts, *more_columns], dtype=object)
-    found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks)
+    records = [
+        each | {name: row[name] for name in ("remarks", "sources", "oracle")}
+        for each, row in zip(frame.to_dict("records"), rows, strict=True)
+    ]
+    found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks, records=records)
     return make_headline(found, FAMILY, **more)
 
 
@@ -65,7 +78,7 @@ def test_best_worst_and_ones_own() -> None:
 
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands among the others; once, where it is best or worst."""
-    monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
+    monkeypatch.setattr(ToyFamily, "explainer", SimpleNamespace(algorithm="theirs"))
     for value, end, count in (
         (50, "theirs: 50.0 to 55.6 %; Worst: y 9.0 to 10.0 %", 1),
         (5, "theirs: 5.0 to 5.6 %; Worst: theirs 5.0 to 5.6 %", 2),
@@ -142,7 +155,7 @@ def test_nothing_is_hidden() -> None:
         row("b", "dies", None),
         row("c", "x", 5) | {"opt_lower": None, "opt_upper": None, "ratio_kind": None},
     ]
-    rows[0] |= {"label": "x (charged above their bid: 2 of 3 admitted)", "constants_source": "oracle"}
+    rows[0] |= {"remarks": Remarks("x", overcharged=Part(2, 3)), "oracle": True}
     assert headline(rows).lines() == [
         "mine:Own (yours) is better than x * in 0 of the 1 case that both have, worse in 1; "
         "than zero in 1 of the 1 case that both have.",
@@ -282,8 +295,8 @@ def test_the_text_of_a_share_is_true(one: Fraction, other: Fraction) -> None:
 
 
 def test_names_of_ones_own_and_labels_that_are_loud() -> None:
-    """An import path is anyone's own; what is charged above bids is taken from the label."""
+    """An import path is anyone's own; what is charged above bids is told apart."""
     assert [name for name in ("mine:Own", "a.b:C:k=v", "x", "x:k=v", "x:") if is_own(name)] == ["mine:Own", "a.b:C:k=v"]
-    label = "mine:Own (isolated) (charged above their bid: 2 of 3 admitted)"
-    assert part_charged(label) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
-    assert part_charged("x (admit=all)") == ("x (admit=all)", "")
+    remarks = Remarks("mine:Own", isolated=True, overcharged=Part(2, 3))
+    assert part_charged(remarks) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
+    assert part_charged(Remarks("x", ("admit=all",))) == ("x (admit=all)", "")

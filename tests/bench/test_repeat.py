@@ -22,6 +22,7 @@ from ratiobench.bench.tables.ratios import columns
 from ratiobench.bench.tables.rows import COLUMNS
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import path
+from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.drawing_family import FAMILY
 
@@ -118,7 +119,7 @@ def test_there_is_no_mean_over_the_runs_that_happened_to_end(tmp_path: Path) -> 
 def test_numbers_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is run, and in a store."""
     for wrong in (0, 1001, 2.0, True):
-        with pytest.raises(InputError, match=r"repeat: .* is not an integer in 1\.\.1000"):
+        with pytest.raises(InputError, match=r"repeat: .* is not (an integer )?in 1\.\.1000"):
             ratiobench.run("drawing", out=tmp_path / "new", repeat=wrong)  # type: ignore[arg-type]
     with pytest.raises(SystemExit):
         main(["run", "drawing", "--repeat", "0"])
@@ -131,7 +132,8 @@ def test_numbers_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.
 
 
 def _row(welfare: int, **more: Any) -> dict[str, Any]:
-    row = {"case": "c", "algorithm": "a", "label": "a", "state": "ok", "reason": "", "welfare": Fraction(welfare),
+    row = {"case": "c", "algorithm": "a", "label": "a", "remarks": Remarks("a"), "state": "ok",
+           "reason": "", "welfare": Fraction(welfare),
            "true_welfare": Fraction(welfare), "revenue": None, "admitted": 1, "counts": "{}", "opt_lower": Fraction(90),
            "opt_upper": Fraction(100)}  # fmt: skip
     return row | more
@@ -171,7 +173,7 @@ def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
     row = repetitions.fold(rows, Sense.MOST, ("half", "unknown"))
     assert (row["half"], row["half_left"], row["share"]) == ("violated", "2", Fraction(1, 2))
     assert row["half_reason"] == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
-    limited = [_row(60, label=f"a (at limit {n} of 9, gap 0.{n} %)") for n in (1, 3)]
+    limited = [_row(60, remarks=Remarks("a", limit=Part(n, 9), gap_ppm=1000 * n)) for n in (1, 3)]
     label = "a (at limit in 2 of 2 runs, worst gap 0.3 %) (mean of 2 runs)"
     assert repetitions.fold(limited, Sense.MOST)["label"] == label
 

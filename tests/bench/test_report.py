@@ -33,6 +33,7 @@ from ratiobench.bench.tables.ratios import interval_text
 from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from ratiobench.bench.tables.text import check_title
 from ratiobench.bench.tables.verdicts import Settled, settle
+from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -42,7 +43,7 @@ ROWS: list[dict[str, Any]] = [
     {
         "algorithm": "a<b:$x_1$",
         "state": "ok",
-        "constants_source": "oracle",
+        "oracle": True,
         "ratio_kind": "interval",
         "ratio_lower": Fraction(6, 5),
         "ratio_upper": Fraction(30),
@@ -55,7 +56,7 @@ ROWS: list[dict[str, Any]] = [
     {
         "algorithm": "nothing",
         "state": "ok",
-        "constants_source": "none",
+        "oracle": False,
         "ratio_kind": "unbounded",
         "ratio_lower_float": None,
         "ratio_upper_float": float("nan"),
@@ -220,7 +221,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
     """Its cell says infinity to the script of the page; what is undefined or missing says nothing."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         found = read_results(store)
-    every = found.rows.to_dict("records")
+    every = [dict(row) for row in found.records]
     every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
     every[0]["opt_gap"] = float("inf")
@@ -390,11 +391,11 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
     """What is violated comes first, and how many rows are left out is said; all are in the table of all rows."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         found = read_results(store)
-    many = pd.concat([found.rows] * 5, ignore_index=True)
+    many = [*found.records] * 5
     monkeypatch.setattr(rows, "LISTED", 25)
-    checks = rows.list_checks(replace(found, rows=many), families()["toy"], many.to_dict("records"))
+    checks = rows.list_checks(replace(found, records=many), families()["toy"], many)
     section = load_templates().get_template("checks.html").render(checks=checks, claims=None)
-    violated = int((many["half"] == "violated").sum())
+    violated = sum(row["half"] == "violated" for row in many)
     assert violated > 25
     assert section.count("<tr>") == 1 + 25
     assert section.count('class="violated"') == 25
@@ -460,9 +461,9 @@ def _found(folder: Path) -> Results:
 def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One's own algorithm, more than a bid, list prices, a broken rule; money in dollars, exactly in the tool tip."""
     family, found = families()["toy"], _found(folder)
-    every = found.rows.to_dict("records")
-    every[0] |= {"algorithm": "mine:Own", "label": "mine:Own (charged above their bid: 1 of 2 admitted)"}
-    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "constants_source": "oracle"}
+    every = [dict(row) for row in found.records]
+    every[0] |= {"algorithm": "mine:Own", "remarks": Remarks("mine:Own", overcharged=Part(1, 2))}
+    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "oracle": True}
     every[2] |= {"state": "invalid", "reason": "room: <b>", "admitted": 0}
     monkeypatch.setattr(family, "dollars", Fraction(1, 100))
     table = rows.list_rows(found, family, every)

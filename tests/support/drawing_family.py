@@ -10,19 +10,16 @@ from ratiobench.bench.family.suite import Case, Listed, SolveSettings, Suite
 from ratiobench.instances.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.remarks import Remarks
 from tests.support.toy_family import Numbers, ToyFamily
 
 
 class DrawingFamily(ToyFamily):
     """Takes a part of the numbers, drawn anew in every repetition."""
 
-    format = "ratiobench/drawing/1"
+    name, format = "drawing", "ratiobench/drawing/1"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = "drawing"
-
-    def suites(self) -> Sequence[Suite]:
+    def own_suites(self) -> Sequence[Suite]:
         """Two cases, and one with an algorithm that fails."""
         recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(2)]
         cases = [Case(f"d{i}", each, ("first", "draws"), SolveSettings(effort=2)) for i, each in enumerate(recipes)]
@@ -46,7 +43,7 @@ class DrawingFamily(ToyFamily):
             return super().run(instance, algorithm, prior)
         room = Stream("draws", self.identity(instance), repetition).integer(1, instance.room)
         found = super().run(replace(instance, room=room), "first", prior)
-        return replace(found, algorithm=algorithm, label=algorithm, version=self.algorithm_key(algorithm))
+        return replace(found, algorithm=algorithm, remarks=Remarks(algorithm), version=self.algorithm_key(algorithm))
 
 
 FAMILY = DrawingFamily()

@@ -33,6 +33,7 @@ import numpy as np
 from ratiobench.formulations.kernels import ascending, compiled, inlined
 from ratiobench.instances.eapm.model import frozen
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
+from ratiobench.online.remarks import Part, Remarks
 
 LIMIT = 100_000
 NEVER = 2**63 - 1
@@ -188,10 +189,10 @@ class ExactStep:
         self._users = 0
 
     @property
-    def label(self) -> str:
+    def remarks(self) -> Remarks:
         """The name, and at how many users a better step may have been missed."""
-        cut, users = self.counts["cut_short"], self._users
-        return "online:rule=exact-step" + (f" (at limit {cut} of {users})" if cut else "")
+        cut = self.counts["cut_short"]
+        return Remarks("online:rule=exact-step", limit=Part(cut, self._users) if cut else None)
 
     def decide(self, user: User, view: View) -> Decision:
         """The best step, found in compiled integers."""

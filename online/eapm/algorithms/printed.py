@@ -45,6 +45,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.online.eapm.algorithms.exact_step import ExactStep
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.eapm.registry import Entry, Option, register
+from ratiobench.online.remarks import Remarks
 
 
 class Reading(NamedTuple):
@@ -198,7 +199,7 @@ class Printed:
 
     def __init__(self, reading: Reading = DEFAULT) -> None:
         self._reading = reading
-        self.label = f"online ({reading})"
+        self.remarks = Remarks("online", tuple(str(reading).split(", ")))
         _load()
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:

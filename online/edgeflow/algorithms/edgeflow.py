@@ -22,6 +22,7 @@ from ratiobench.online.edgeflow.planner import Planned
 from ratiobench.online.edgeflow.policy import with_common
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
+from ratiobench.online.remarks import Remarks
 
 _YES = ("yes", "no")
 _OPTIONS: Mapping[str, Option] = with_common(
@@ -41,7 +42,8 @@ class EdgeFlow(ElasticFlow):
         super().__init__(options)
         self._stay, self._offload, self._rescue = (options[name] == "yes" for name in ("stay", "offload", "rescue"))
         changed = [f"{key}={value}" for key, value in sorted(options.items()) if value != _OPTIONS[key].default]
-        self.label = f"edgeflow{':' if changed else ''}{','.join(changed)} (reconstructed)"
+        name = ":".join(filter(None, ("edgeflow", ",".join(changed))))
+        self.remarks = Remarks(name, notes=("reconstructed",))
 
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """The three rules around ElasticFlow's admission and plan."""

@@ -15,6 +15,7 @@ from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.one_node import Found, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import always
 
 
@@ -64,7 +65,7 @@ class EarliestFinish:
     def __init__(self, options: Mapping[str, str], *, name: str, alone: bool) -> None:
         self._profitable = options["admit"] == "profitable"
         self._alone = alone
-        self.label = f"{name} (admit={options['admit']})"
+        self.remarks = Remarks(name, (f"admit={options['admit']}",))
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing to set up."""

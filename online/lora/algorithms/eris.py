@@ -23,6 +23,7 @@ from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import Found, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, register
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import always
 
 _DIGITS = 40
@@ -40,7 +41,7 @@ class Eris:
     """
 
     constants = ("eris_low", "eris_high")
-    label = "eris (Eris-style)"
+    remarks = Remarks("eris", notes=("Eris-style",))
 
     def __init__(self, options: Mapping[str, str]) -> None:
         pass

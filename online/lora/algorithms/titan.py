@@ -3,7 +3,7 @@
 All tasks that arrive in a slot are decided together, for good, with the capacity that earlier decisions left: the
 answer of most welfare, without regard to later arrivals. The paper solves a MILP for it; here it is the optimum of that
 MILP, however it is found (`ratiobench.formulations.lora.batch`), on single nodes at any size. Limits are counts of work
-with one thread, never seconds. Where the work ends before an answer is proved to be the best one the label says so.
+with one thread, never seconds. Where the work ends before an answer is proved to be the best one the remarks say so.
 """
 
 from __future__ import annotations
@@ -26,18 +26,11 @@ from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.lora.algorithms.earliest import drawn_vendor, earliest_cells
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.remarks import PARTS_PER_MILLION, Part, Remarks
 from ratiobench.online.spec import always
 
-PARTS_PER_MILLION = 10**6
 EXACT_CELLS = 5_000
 """Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap."""
-
-
-def percentage(parts: int) -> str:
-    """Parts per million as a percentage of two significant digits, rounded up."""
-    step = 10 ** max(0, len(str(parts)) - 2)
-    whole, rest = divmod(-(-parts // step) * step, PARTS_PER_MILLION // 100)
-    return f"{whole}.{rest:04d}".rstrip("0").rstrip(".")
 
 
 class Titan:
@@ -61,13 +54,15 @@ class Titan:
         self.counts = {"batches": 0, "at_limit": 0, "worst_gap_ppm": 0, "programs": 0}
 
     @property
-    def label(self) -> str:
-        """`titan`, how many batches may not have been answered best, and the HiGHS that had a part in the answers."""
-        at_limit, batches = self.counts["at_limit"], self.counts["batches"]
-        worst = percentage(self.counts["worst_gap_ppm"])
-        limited = f" (at limit {at_limit} of {batches}, gap {worst} %)" if at_limit else ""
-        solver = f" (HiGHS {installed_version('highs')})" if self.counts["programs"] else ""
-        return f"titan{limited}{solver}"
+    def remarks(self) -> Remarks:
+        """How many batches may not have been answered best, and the HiGHS that had a part in the answers."""
+        at_limit = self.counts["at_limit"]
+        return Remarks(
+            "titan",
+            limit=Part(at_limit, self.counts["batches"]) if at_limit else None,
+            gap_ppm=self.counts["worst_gap_ppm"] if at_limit else None,
+            solvers=(f"HiGHS {installed_version('highs')}",) if self.counts["programs"] else (),
+        )
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Nothing to set up."""

@@ -28,6 +28,7 @@ import numpy as np
 
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.tenants.model import IntArray, Job, Public
+from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.tenants.beam import beam
 from ratiobench.online.tenants.bestfirst import NODES, best_first
 from ratiobench.online.tenants.plans import Jobs, Plan
@@ -109,10 +110,10 @@ class Patent(Planner):
             self.counts["cut_short"] += 1
 
     @property
-    def label(self) -> str:
+    def remarks(self) -> Remarks:
         """The name, and at how many releases the search did not come to its end."""
         cut = self.counts.get("cut_short", 0)
-        return self._name + (f" (at limit {cut} of {self._batches})" if cut else "")
+        return Remarks(self._name, limit=Part(cut, self._batches) if cut else None)
 
 
 def _whole(name: str, text: str, most: int) -> int:

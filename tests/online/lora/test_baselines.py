@@ -26,6 +26,7 @@ from ratiobench.online.lora.algorithms.titan import Titan
 from ratiobench.online.lora.constants import eris_high, eris_low
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.remarks import percentage
 from tests.support.literal import (
     Answer,
     Load,
@@ -320,7 +321,7 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     assert all(mine >= other for mine, other in others)
     stopped, batches, gap = (result.counts[name] for name in ("at_limit", "batches", "worst_gap_ppm"))
     assert 0 < stopped < batches
-    assert result.label == f"titan (at limit {stopped} of {batches}, gap {titan.percentage(gap)} %) ({HIGHS})"
+    assert result.label == f"titan (at limit {stopped} of {batches}, gap {percentage(gap)} %) ({HIGHS})"
 
 
 @pytest.mark.parametrize(
@@ -332,7 +333,7 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
 )  # fmt: skip
 def test_a_gap_is_told_rounded_up(parts: int, text: str) -> None:
     """On the safe side: a gap of 14.2858 % is not told as 14 %."""
-    assert titan.percentage(parts) == text
+    assert percentage(parts) == text
     assert Fraction(text) * 10_000 >= parts
 
 

@@ -1,0 +1,47 @@
+"""Explanations of the smallest witnesses of violated claims, made at the end of a run and stored with it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import read_instance
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.work import failed
+from ratiobench.bench.storage.explanations import explanation_document
+from ratiobench.bench.storage.store import Store, StoredResult
+from ratiobench.bench.tables.explanations import explain
+from ratiobench.bench.tables.rows import read_results
+from ratiobench.bench.tables.verdicts import settle
+from ratiobench.bench.tables.witnesses import STAGE, Witness, list_witnesses
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes
+
+
+def store_explanations(family: Family, store: Store, folder: Path) -> None:
+    """Explain the smallest witness of each violated claim, where it is small enough, unless the store has it already.
+
+    Parameters
+    ----------
+    store : has the finished runs and audits; the explanations are added to it.
+    folder : of the instances.
+    """
+    if family.explainer is None:
+        return
+    for each in list_witnesses(family, settle(read_results(store), family)):
+        if each.key and not store.has(STAGE, each.instance, each.key):
+            now_at(f"explaining {each.algorithm} beside {each.claim}")
+            store.put(_explanation(family, folder, each))
+
+
+def _explanation(family: Family, folder: Path, witness: Witness) -> StoredResult:
+    """The explanation, or the reason why there is none."""
+    started = time.perf_counter()
+    try:
+        data, source = read_bytes(folder / f"{witness.instance}.json.gz")
+        told = explain(family, read_instance(load_json(data, source), source)[1], witness.algorithm, witness.claim)
+        payload, seconds = explanation_document(told), time.perf_counter() - started
+        return StoredResult(STAGE, witness.instance, witness.key, True, payload, None, seconds)
+    except InputError as error:  # such as constants of another day, which the explanation does not have
+        return failed(STAGE, witness.instance, witness.key, str(error), time.perf_counter() - started)

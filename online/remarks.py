@@ -1,0 +1,159 @@
+"""The facts about a run that stand beside the algorithm's name: limits of work, charges above bids, solvers, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+PARTS_PER_MILLION = 10**6
+LIMITED, OVERCHARGED = "at limit", "charged above their bid"
+ISOLATED, SINGLE_NODE = "isolated", "no migration"
+
+
+class Part(NamedTuple):
+    """A number of things out of a total."""
+
+    number: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.number} of {self.total}"
+
+
+def percentage(parts: int) -> str:
+    """Parts per million as a percentage of two significant digits, rounded up."""
+    step = 10 ** max(0, len(str(parts)) - 2)
+    whole, rest = divmod(-(-parts // step) * step, PARTS_PER_MILLION // 100)
+    return f"{whole}.{rest:04d}".rstrip("0").rstrip(".")
+
+
+class Remark(NamedTuple):
+    """One fact in words: the field of `Remarks` that it renders, and its text."""
+
+    field: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """The facts about a run that must stand beside its algorithm's name; `label` renders them.
+
+    Parameters
+    ----------
+    name : the algorithm's name, without the options that stand in brackets.
+    options : options in brackets, ``key=value``.
+    limit : decisions that ended at the algorithm's limit of work, of all.
+    gap_ppm : largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
+    notes : the algorithm's own words, each in brackets of its own.
+    solvers : name and version of each solver that had a part in the decisions.
+    starts : programs that the algorithm's process started.
+    isolated : the algorithm ran in a sandbox.
+    overcharged : admitted arrivals that pay more than they bid, of all admitted.
+    findings : the independent verifier's words, each in brackets of its own.
+    single_node : every task had to stay on one node.
+    repetitions : of a mean, the number of its runs; 0 of a single run.
+    """
+
+    name: str
+    options: tuple[str, ...] = ()
+    limit: Part | None = None
+    gap_ppm: int | None = None
+    notes: tuple[str, ...] = ()
+    solvers: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    isolated: bool = False
+    overcharged: Part | None = None
+    findings: tuple[str, ...] = ()
+    single_node: bool = False
+    repetitions: int = 0
+
+    def listed(self) -> Iterator[Remark]:
+        """The facts in words, in the order in which they stand behind the name."""
+        if self.options:
+            yield Remark("options", ", ".join(self.options))
+        if self.limit is not None:
+            gap = "" if self.gap_ppm is None else f", gap {percentage(self.gap_ppm)} %"
+            yield Remark("limit", f"{LIMITED} {self.limit}{gap}")
+        yield from (Remark("notes", each) for each in self.notes)
+        yield from (Remark("solvers", each) for each in self.solvers)
+        if self.starts:
+            yield Remark("starts", f"starts {', '.join(self.starts)}")
+        if self.isolated:
+            yield Remark("isolated", ISOLATED)
+        if self.overcharged is not None:
+            yield Remark("overcharged", f"{OVERCHARGED}: {self.overcharged} admitted")
+        yield from (Remark("findings", each) for each in self.findings)
+        if self.single_node:
+            yield Remark("single_node", SINGLE_NODE)
+        if self.repetitions:
+            yield Remark("repetitions", f"mean of {self.repetitions} runs")
+
+    @property
+    def label(self) -> str:
+        """The name with every fact in brackets, e.g. ``NAME (at limit 5 of 144, gap 0.32 %)``."""
+        return " ".join([self.name, *(f"({each.text})" for each in self.listed())])
+
+    def with_notes(self, *notes: str) -> Remarks:
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values, without those that say nothing."""
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in told.items() if value or name == "name"}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Remarks:
+        """The remarks that `document` wrote.
+
+        Raises
+        ------
+        ValueError : the document is not of that form.
+        """
+        values: dict[str, Any] = {}
+        for name, value in document.items():
+            reader = _READERS.get(name)
+            if reader is None:
+                raise ValueError(f"no such field: {name}")
+            values[name] = reader(value)
+        if "name" not in values:
+            raise ValueError("no name")
+        return cls(**values)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError("not a list")
+    return tuple(_text(each) for each in value)
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError("not a count")
+    return value
+
+
+def _part(value: Any) -> Part:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("not a part of a total")
+    return Part(_count(value[0]), _count(value[1]))
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("not true or false")
+    return value
+
+
+_READERS = {
+    "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
+    "starts": _texts, "isolated": _flag, "overcharged": _part, "findings": _texts, "single_node": _flag,
+    "repetitions": _count,
+}  # fmt: skip
