@@ -21,7 +21,7 @@ from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.rows import failing_assumptions, read_results
 from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
-from ratiobench.bench.tables.verdicts import Settled, settle
+from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.instances.lora.named import path
 
 ALGORITHMS = ["pdftsp", "pdftsp:money=1/1000", "pdftsp:updates=admitted", "greedy"]
@@ -43,9 +43,9 @@ def _made(out: Path, cases: Sequence[str], algorithms: Sequence[str]) -> Path:
     return out
 
 
-def _settled(folder: Path) -> Settled:
+def _settled(folder: Path) -> ClaimSummary:
     found = read_results(Store.open(folder / "results.sqlite"))
-    [settled] = [each for each in settle(found, families()["lora"]) if each.statement.name == "theorem5"]
+    [settled] = [each for each in summarise_claims(found, families()["lora"]) if each.statement.name == "theorem5"]
     return settled
 
 
