@@ -66,9 +66,9 @@ def bench(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The test suite."""
     install(session, "test")
-    # Kernels once, side by side; then the files of tests in two processes.
+    # Kernels once, side by side; then the files of tests in two processes, those with slow tests first.
     session.run("python", "-m", "ratiobench", "warm")
-    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
+    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *session.posargs)
 
 
 @nox.session

@@ -40,11 +40,13 @@ def function_of(test: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow ones, for `-m "not slow"`."""
+    """Mark the slow ones, for `-m "not slow"`, and begin with their files: the last of two processes waits less."""
     slow = set(SLOW.read_text().split())
     for item in items:
         if function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
+    files = {name.partition("::")[0] for name in slow}
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in files)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -109,7 +109,7 @@ import time
 
 import numba  # its lock is what is listened to
 
-from ratiobench.formulations.timing import getting_ready
+from ratiobench.formulations.timing import excluded_from_timing
 
 
 class Naps:
@@ -120,7 +120,7 @@ class Naps:
         pass
 
     def decide(self, task, view):
-        with getting_ready():
+        with excluded_from_timing():
             time.sleep(self.readying)
         time.sleep(self.working)
         self.readying = self.working = 0.0
