@@ -41,6 +41,7 @@ from ratiobench.bench.cli.timelines import add_timeline, require_timeline, write
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.storage.payload import json_number, one_line, run_payload
 from ratiobench.bench.tables import ratios
@@ -49,6 +50,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, run_context
 
 
@@ -245,6 +247,14 @@ def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: On
     return row
 
 
+def _ratio_row(row: Mapping[str, Any]) -> Row:
+    """The figures of the ratio among those that the table says of a run."""
+    return make_row({name: value for name, value in row.items() if name.startswith(("ratio_", "behind_"))} | _NAMELESS)
+
+
+_NAMELESS = {"case": "", "group": "", "algorithm": "", "remarks": Remarks("")}
+
+
 def _ratio_document(row: Mapping[str, Any]) -> dict[str, Any]:
     if "ratio_kind" not in row:
         return {"ratio": None}
@@ -258,9 +268,8 @@ def _print_table(
     from ratiobench.bench.tables.text import aligned, number, ratio_text
 
     lines = []
-    nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
     for row in rows.values():
-        ratio = {family.sense.ratio: ratio_text(nothing | dict(row), family.sense)} if opt is not None else {}
+        ratio = {family.sense.ratio: ratio_text(_ratio_row(row), family.sense)} if opt is not None else {}
         lines.append(
             {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
             | ratio

@@ -82,5 +82,5 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
 def _witness(each: Settled) -> str:
     if each.witness is None:
         return ""
-    case, name = (make_printable(str(each.witness[key]), NAME) for key in ("case", "algorithm"))
+    case, name = (make_printable(text, NAME) for text in (each.witness.case, each.witness.algorithm))
     return f"; smallest witness {case}{f' ({each.size})' if each.size else ''}, {name}"

@@ -47,14 +47,14 @@ def list_witnesses(family: Family, settled: Sequence[Settled]) -> Iterator[Witne
             continue
         if any(float(each.case.describe.get(size, 0)) > most for size, most in limits.items()):
             continue
-        algorithm = str(each.witness["algorithm"])
+        algorithm = str(each.witness.algorithm)
         try:
             is_registered = family.need("ENVIRONMENT").registry.parse(algorithm).entry is not None
         except InputError:
             continue
-        key = f"{each.case.audit_key(str(each.witness['algorithm_key']))} | {name}" if is_registered else ""
+        key = f"{each.case.audit_key(str(each.witness.algorithm_key))} | {name}" if is_registered else ""
         if key or not algorithm.startswith(f"{OWN}:"):
-            yield Witness(name, algorithm, str(each.witness["instance"]), key)
+            yield Witness(name, algorithm, str(each.witness.instance), key)
 
 
 @dataclass(frozen=True, slots=True)
