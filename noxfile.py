@@ -96,7 +96,7 @@ def calibrate(session: nox.Session) -> None:
     if session.posargs:
         session.run("python", "-m", "ratiobench", "calibrate", *session.posargs)
     else:
-        session.run("pytest", "tests/instances/lora/test_finetuning.py")
+        session.run("pytest", "tests/bench/lora/test_finetuning.py")
 
 
 @nox.session

@@ -11,29 +11,33 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ratiobench.bench.family.capabilities import SingleNode
+from ratiobench.bench.commands import opt as commands_opt
+from ratiobench.bench.commands import simulate as commands_simulate
+from ratiobench.bench.commands.functions import MIGRATION, as_function
+from ratiobench.bench.commands.opt import Opt
+from ratiobench.bench.commands.run import Backtest, Run, name_of, run_options
+from ratiobench.bench.commands.shared import read_given
+from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import families, family_of, find_suite, read_instance
-from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
-from ratiobench.bench.running.runner import RunOptions, places, run_suite
-from ratiobench.bench.storage.store import EMPTY, REPEATS, STORE, Store
+from ratiobench.bench.running.runner import places, run_suite
+from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables import rows as _tables
 from ratiobench.bench.tables.frames import SECONDS, make_frame, typed
 from ratiobench.bench.tables.remarks import with_remarks
 from ratiobench.bench.tables.rows import StudyTable, group_means, is_known
 from ratiobench.bench.tables.text import check_title, number
-from ratiobench.formulations.report import UNLIMITED, SolveReport
+from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.display import make_html
 from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, run_context
@@ -177,29 +181,14 @@ def _best_first(mean: Any) -> tuple[bool, Any]:
     return (False, -mean) if is_known(mean) else (True, 0)
 
 
-def run(
-    suite: str,
-    algorithms: object = (),
-    out: AnyPath | None = None,
-    *,
-    only: Sequence[str] | str = (),
-    rows: Sequence[str] | str = (),
-    workers: int | None = None,
-    dask: str | None = None,
-    effort: int = 1,
-    audits: bool | None = None,
-    scale: str = "full",
-    over: Sequence[str] | str = (),
-    limit: float | None = None,
-    repeat: int = 1,
-    isolate: bool = False,
-    share: AnyPath | None = None,
-    fresh: bool = False,
-    retry_failed: bool = False,
-    quiet: bool = True,
-    add: object = (),
-    algorithm: object = (),
-) -> Results:
+@as_function(
+    Run,
+    without=("suite", "algorithms", "alone", "out"),
+    others={"add": ()},
+    defaults={"quiet": True},
+    old={"algorithm": "algorithms"},
+)
+def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **options: Any) -> Results:
     """Run a suite, or what is missing of it, and read its tables.
 
     Parameters
@@ -209,83 +198,34 @@ def run(
         ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.user_algorithm`). Empty: those
         of the suite.
     out : folder of the results; ``results/SUITE`` by default.
-    only : patterns of names of cases; empty for all.
-    rows : patterns of names of the suite's algorithms; empty for all. Not together with `algorithms`.
-    workers : number of processes; None for one per core.
-    dask : address of a dask scheduler, instead of processes of our own.
-    effort : how many times the suite's own effort goes into OPT.
-    audits : whether claims are checked on every run; None: as the suite does.
-    scale : ``full`` or ``small``.
-    over : of a sweep, the parameters that are varied (``list axes``); empty for the suite's own.
-    limit : seconds after which a piece of work is given up.
-    repeat : runs of every algorithm that draws, each with a seed of its own: its rows are means (`tables.repeated`).
-    isolate : run anyone's own algorithms in a sandbox.
-    share : file of the library of results; by default that of ``results``, and none where `out` is named.
-    fresh, retry_failed : forget earlier results, or the failed ones, first.
-    quiet : no progress on the error stream.
     add : algorithms that are run beside those of the suite, as ``run --algorithm`` does.
-    algorithm : the same as `algorithms`.
+    {options}
 
     Returns
     -------
-    The tables: ``rows`` (`tables.table.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
+    The tables: ``rows`` (`tables.rows.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
     are rows with a reason.
 
     Raises
     ------
     InputError : a suite, algorithm, folder or number that cannot be used.
     """
-    family, chosen = find_suite(suite)
-    chosen = chosen.along((over,) if isinstance(over, str) else tuple(over))
-    if type(repeat) is not int or not 1 <= repeat <= REPEATS:
-        raise InputError("repeat", "", f"{shorten(repeat)} is not an integer in 1..{REPEATS}")
-    alone = [*_listed(algorithms), *_listed(algorithm)]
-    if alone and rows:
+    alone, added = _listed(algorithms), _listed(options.pop("add", ()))
+    if alone and options.get("rows"):
         raise InputError(
             "rows", "", "chooses of the suite's algorithms, of which none runs beside named ones; see `add`"
         )
-    names, handed = name_algorithms([*alone, *_listed(add)], instances_of(family))
-    own = None if out is None else Path(out)
-    folder, library = places(own, None if share is None else Path(share), chosen.name, scale, chosen.over)
-    options = RunOptions(
-        out=folder,
-        workers=workers,
-        dask=dask,
-        fresh=fresh,
-        retry_failed=retry_failed,
-        quiet=quiet,
-        limit=limit,
-        isolate=isolate,
-        algorithms=names,
-        alone=bool(alone),
-        own=handed,
-        repeat=repeat,
-        share=library,
-        only=(only,) if isinstance(only, str) else tuple(only),
-        rows=(rows,) if isinstance(rows, str) else tuple(rows),
-        effort=effort,
-        audits=audits,
-        scale=scale,
-    )
-    run_suite(family, chosen, options)
+    chosen = Run(suite=suite, alone=bool(alone), out=_path(out), **options)
+    family, found = chosen.find()
+    names, handed = name_algorithms([*alone, *added], instances_of(family))
+    folder, share = places(chosen.out, chosen.share, found.name, chosen.scale, found.over)
+    run_suite(family, found, replace(chosen, algorithms=names, own=handed, out=folder, share=share))
     return results(folder)
 
 
+@as_function(Backtest, without=("days", "algorithms", "out"), defaults={"quiet": True}, old={"algorithm": "algorithms"})
 def backtest(
-    days: AnyPath | Iterable[Any],
-    algorithms: object = ALL,
-    out: AnyPath | None = None,
-    *,
-    history: int = 1,
-    workers: int | None = None,
-    dask: str | None = None,
-    effort: int = 1,
-    limit: float | None = None,
-    isolate: bool = False,
-    share: AnyPath | None = None,
-    fresh: bool = False,
-    quiet: bool = True,
-    audits: bool = True,
+    days: AnyPath | Iterable[Any], algorithms: object = ALL, out: AnyPath | None = None, **options: Any
 ) -> Results:
     """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
 
@@ -295,33 +235,25 @@ def backtest(
         order of time (a dictionary of them, as `generate` returns it, too), which are kept in the folder ``out/days``.
     algorithms : one or several, as `run` takes them; ``all`` for those that are here.
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
-    history : days before a day from which constants come; the first ones are not judged.
-    workers, dask, effort, limit, isolate, share, fresh, quiet : as of `run`.
-    audits : whether claims are checked on every run; the page needs them to say whether a guarantee applied.
+    {options}
 
     Raises
     ------
     InputError : days, algorithms, a folder or a number that cannot be used.
     """
-    if type(history) is not int or history < 1:
-        raise InputError("history", "", f"{shorten(history)} is not an integer from 1 on")
-    own, library = None if out is None else Path(out), None if share is None else Path(share)
+    named = isinstance(days, str | os.PathLike)
+    chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
+    folder, share = places(chosen.out, chosen.share, name_of(chosen.days if named else None))
     if isinstance(days, str | os.PathLike):
-        source = Path(days)
-        folder, library = places(own, library, f"backtest-{source.resolve().name.removesuffix('.toml')}")
+        source = chosen.days
         (family, found), order = find_days(source), order_of(source)
     else:
-        folder, library = places(own, library, "backtest-instances")
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
-    with run_context(RunContext(isolate=isolate, own=handed)):
-        suite = make_backtest(family, found, names, history, str(source), order)
-    options = RunOptions(
-        out=folder, workers=workers, dask=dask, fresh=fresh, quiet=quiet, limit=limit, isolate=isolate, own=handed,
-        share=library, effort=effort, audits=audits,
-    )  # fmt: skip
-    run_suite(family, suite, options)
+    with run_context(RunContext(isolate=chosen.isolate, own=handed)):
+        suite = make_backtest(family, found, names, chosen.history, str(source), order)
+    run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
 
 
@@ -346,43 +278,28 @@ def instance(file: AnyPath) -> Any:
     return read_given(file)[1]
 
 
-def opt(
-    file: Any,
-    *,
-    effort: int | None = None,
-    gap: float = 0.0,
-    seconds: float | None = None,
-    formulation: str = "auto",
-    backend: str = "auto",
-    migration: bool = True,
-    no_migration: bool = False,
-) -> SolveReport:
+@as_function(Opt, without=("file",), old=MIGRATION)
+def opt(file: Any, **options: Any) -> SolveReport:
     """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
 
     Parameters
     ----------
     file : an instance or its file.
-    effort : amount of work; 1, or with `seconds` as much as they allow.
-    gap, seconds, formulation, backend : as those of the command ``opt``.
-    migration, no_migration : False, or True: every task on one node, as ``--no-migration``.
+    {options}
+
+    Raises
+    ------
+    InputError : what cannot be used.
+    NoCertificateError : a certificate is to be written, and none was found.
     """
-    family, chosen = read_given(file)
-    amount = effort or (1 if seconds is None else UNLIMITED)
-    settings = SolveSettings(formulation, backend, amount, gap, seconds)
-    moves = migration and not no_migration
-    return family.solve(chosen, settings) if moves else single_node(family).solve(chosen, settings)
+    chosen = Opt(file=file, **options)
+    found = commands_opt.run(chosen)
+    commands_opt.write(chosen, found)
+    return found.report
 
 
-def simulate(
-    file: Any,
-    algorithm: object,
-    *,
-    prior: Any = None,
-    limit: float | None = None,
-    isolate: bool = False,
-    migration: bool = True,
-    no_migration: bool = False,
-) -> OnlineRun:
+@as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None}, old=MIGRATION)
+def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
     """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
 
     Parameters
@@ -390,23 +307,24 @@ def simulate(
     file : an instance or its file.
     algorithm : name with options, import path, class, or object of such a class.
     prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
-    limit : seconds after which the run is stopped, a violation.
-    isolate : run anyone's own algorithm in a sandbox (`ratiobench.online.referee.sandbox`).
-    migration, no_migration : False, or True: every task on one node, as ``--no-migration``.
+    {options}
 
     Raises
     ------
     InputError : among others, where there is to be a sandbox and cannot be one.
     """
-    if isolate:
+    if options.get("isolate"):
         sandbox.require()
-    family, chosen = read_given(file)
-    other = None if prior is None else read_given(prior)[1]
-    (name,), handed = name_algorithms([algorithm], [type(chosen)])
-    named = [each for each in (file, prior) if isinstance(each, str | os.PathLike)]
-    hidden = tuple(str(Path(each).absolute().parent) for each in named)
-    with run_context(RunContext(limit, isolate, handed, hidden=hidden)):
-        return (family.run if migration and not no_migration else single_node(family).run)(chosen, name, other)
+    (name,), handed = name_algorithms([algorithm], [type(read_given(file)[1])])
+    chosen = Simulate(file=file, algorithms=(name,), own=handed, **options)
+    found = commands_simulate.run(chosen)
+    list(commands_simulate.write(chosen, found))
+    (only,) = found.ended
+    return only
+
+
+def _path(given: AnyPath | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _listed(algorithms: object) -> list[object]:
@@ -418,19 +336,4 @@ def _listed(algorithms: object) -> list[object]:
 
 def instances_of(family: Family) -> list[type]:
     """The type of the family's instances, which no algorithm may carry."""
-    game = family.find("ENVIRONMENT")
-    return [] if game is None else [type(game.small())]
-
-
-def single_node(family: Family) -> SingleNode:
-    if family.staying is None:
-        raise InputError("migration", "", f"in the family {family.name} no task moves from node to node")
-    return family.staying
-
-
-def read_given(given: Any) -> tuple[Family, Any]:
-    """The instance and its family; files say by their format whose they are, objects by who can write such a file."""
-    if isinstance(given, str | os.PathLike):
-        data, source = read_bytes(given)
-        return read_instance(load_json(data, source), source)
-    return family_of(given), given
+    return [] if family.environment is None else [type(family.environment.small())]

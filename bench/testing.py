@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench import api
+from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
@@ -56,11 +57,8 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
     """
     if family not in families():
         raise InputError("family", "", not_one_of(family, families()))
-    make: Callable[..., SearchStrategy[Any]] | None = families()[family].find("tiny_instances")
-    if make is None:
-        raise InputError("family", family, "has no strategy for tiny instances")
     try:
-        return make(**sizes)
+        return families()[family].tiny_instances(**sizes)
     except TypeError:
         raise InputError("sizes", "", f"{shorten(', '.join(sizes))}: the family {family} has no such size") from None
 
@@ -93,12 +91,12 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     AssertionError : the bound is violated; OPT is known too roughly to tell; or the run is not valid.
     InputError : no such claim, or one about another algorithm: a test of it would never fail.
     """
-    family, chosen = api.read_given(instance)
+    family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())
     (name,), handed = name_algorithms([algorithm], api.instances_of(family))
     with run_context(RunContext(own=handed)):  # checks may run it again
         run = assert_valid(family.run(chosen, name))
-        checks = family.checks(chosen, run, reference, [claim]) if isinstance(claim, str) else []
+        checks = family.audit(chosen, run, reference, [claim]) if isinstance(claim, str) else []
     if isinstance(claim, str):
         (check,) = checks
         if check.reason.startswith(ANOTHER):

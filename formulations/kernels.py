@@ -51,16 +51,49 @@ def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
 _use_writable_kernel_cache()
 
 import numpy as np  # noqa: E402
-from numba import njit  # noqa: E402  (the cache folder must be chosen first)
+from numba import config, njit  # noqa: E402  (the cache folder must be chosen first)
 
 from ratiobench.formulations.timing import exclude_compilation  # noqa: E402
 
 exclude_compilation()
 
-compiled: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-"""Decorator of a kernel."""
-inner: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
-"""Decorator of what only kernels call: to unwrap sixty arrays of Python takes half a second to compile."""
+
+def compiled(function: Any) -> Any:
+    """Decorate a kernel."""
+    return _without_stale_cache(njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function))
+
+
+def inner(function: Any) -> Any:
+    """Decorate a kernel that only kernels call: to unwrap sixty arrays of Python takes half a second to compile."""
+    options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return _without_stale_cache(njit(**options)(function))
+
+
+def _without_stale_cache(kernel: Any) -> Any:
+    """Let numba compile anew where the index of its cache names a type that another version of the code had.
+
+    Numba looks whether the kernel's own file has changed, and fails where a type of another file has another name.
+    """
+    file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    load = getattr(file, "_load_index", None)
+    if load is not None:
+
+        def load_index() -> Any:
+            try:
+                return load()
+            except (AttributeError, ImportError):
+                return {}
+
+        file._load_index = load_index
+    return kernel
+
+
+def follow_environment() -> None:
+    """Read numba's settings again: in a forked process that was given another environment."""
+    _use_writable_kernel_cache()
+    config.reload_config()
+
+
 inlined: Any = njit(inline="always")
 """Decorator of a part of kernels: its statements are put where it is called."""
 

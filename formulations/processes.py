@@ -15,11 +15,33 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Protocol
 
 GRACE = 5.0
 """Seconds that a keeper has to end what is below it; then it is done from here."""
 _SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36
 """Numbers of Linux's `prctl`."""
+
+
+class Process(Protocol):
+    """What is needed of a process that was started: a part of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status, None until it has been waited for."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its exit status."""
 
 
 def descendants(pid: int) -> list[int]:
@@ -42,7 +64,7 @@ def tree_memory_mb(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
 
 
-def kill_tree(process: subprocess.Popen[bytes]) -> None:
+def kill_tree(process: Process) -> None:
     """Kill the process with all below it and its group. Not once it has been reaped: its number may be another's."""
     if process.returncode is not None:
         return
@@ -57,7 +79,7 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def end_kept(process: subprocess.Popen[bytes]) -> None:
+def end_kept(process: Process) -> None:
     """Have a keeper end what is below it, and itself; where it does not, kill what can be found."""
     if process.returncode is None and sys.platform == "linux":
         process.terminate()

@@ -60,7 +60,8 @@ class Integer:
 
     @property
     def range(self) -> str:
-        return f"{self.low}..{self.high if self.high < LIMIT else '2^40'}"
+        power = self.high >= LIMIT and self.high.bit_count() == 1
+        return f"{self.low}..{f'2^{self.high.bit_length() - 1}' if power else self.high}"
 
     def checked(self, source: str, field: str, value: Any) -> int:
         return integer(source, field, value, self.low, self.high)

@@ -29,6 +29,24 @@ settings.load_profile("deterministic")
 os.environ["RATIOBENCH_CACHE"] = ""
 
 
+SLOW = Path(__file__).parent / "slow.txt"
+"""The slow test functions, one a line; `tests.tools.slow_tests` measures and writes them."""
+
+
+def function_of(test: str) -> str:
+    """The test function of a test, without its parameters."""
+    return test.partition("[")[0]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow ones, for `-m "not slow"`."""
+    slow = set(SLOW.read_text().split())
+    for item in items:
+        if function_of(item.nodeid) in slow:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_said_by_the_clock() -> None:
     """No line that a command is still at work: what a test reads does not depend on how busy the machine is."""

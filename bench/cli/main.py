@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ratiobench.bench.cli.arguments import Run
-from ratiobench.bench.cli.audit import add_audit
-from ratiobench.bench.cli.backtest import add_backtest
-from ratiobench.bench.cli.calibrate import add_calibrate
-from ratiobench.bench.cli.crosscheck import add_crosscheck
-from ratiobench.bench.cli.explain import add_explain
-from ratiobench.bench.cli.imports import add_import
-from ratiobench.bench.cli.listing import add_generate, add_list, add_warm
-from ratiobench.bench.cli.opt import add_check, add_export, add_opt
-from ratiobench.bench.cli.parser import NAME, Parser, ShowVersion, answer_completion
-from ratiobench.bench.cli.printing import complain
-from ratiobench.bench.cli.search import add_search
-from ratiobench.bench.cli.simulate import add_simulate
-from ratiobench.bench.cli.standard import add_standard
-from ratiobench.bench.cli.suites import add_compare, add_perf, add_report, add_run
+from ratiobench.bench.cli.parser import LONGEST, answer_completion, make_parser
+from ratiobench.bench.commands.command import NAME, Command
+from ratiobench.bench.commands.opt import NoCertificateError
+from ratiobench.bench.options import Options, options_of
 from ratiobench.bench.running.heartbeat import Heartbeat
 from ratiobench.bench.running.pool import ExecutorLost
 from ratiobench.bench.storage.payload import one_line
 from ratiobench.bench.storage.store import StoreError
-from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.instances.errors import DEBUG, InputError, make_printable
 from ratiobench.instances.files import READ_LIMIT, at_most
 
+KEPT = "; what was finished is kept"
 RENAMED = {"online": "simulate"}
 """Commands of version 0.1, with their names of today."""
 
@@ -45,15 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help()
         return 0
-    options = parser.parse_args(_renamed(words))
-    before, at_sigterm = dict(os.environ), _end_on_sigterm(options)
-    if options.debug:
+    given = parser.parse_args(_renamed(words))
+    command: Command = given.command
+    before, at_sigterm = dict(os.environ), _end_on_sigterm(given)
+    if given.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
-        silent = getattr(options, "json", False) or getattr(options, "quiet", False)
-        busy = "" if silent else getattr(options, "busy", "")
-        with at_most(getattr(options, "max_bytes", READ_LIMIT)), Heartbeat(busy):
-            status: int = options.run(options)
+        silent = getattr(given, "json", False) or getattr(given, "quiet", False)
+        with at_most(getattr(given, "max_bytes", READ_LIMIT)), Heartbeat("" if silent else command.busy):
+            status = _perform(command, options_from(given))
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -61,19 +53,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        keeps = getattr(options, "keeps", False) or getattr(options, "out", None) is not None
-        return complain(options, "interrupted" + ("; what was finished is kept" if keeps else ""), 130)
+        kept = getattr(given, "out", None) is not None if command.keeps is None else command.keeps
+        return _complain(given, f"interrupted{KEPT * kept}", 130)
     except InputError as error:
-        return complain(options, str(error), 2)
-    except (StoreError, ExecutorLost) as error:
-        return complain(options, str(error), 1)
+        return _complain(given, str(error), 2)
+    except (StoreError, ExecutorLost, NoCertificateError) as error:
+        return _complain(given, str(error), 1)
     except Exception as error:
-        return complain(options, f"failed: {one_line(error)} (--debug shows where)", 1)
+        return _complain(given, f"failed: {one_line(error)} (--debug shows where)", 1)
     finally:
         if at_sigterm is not None:
             signal.signal(signal.SIGTERM, at_sigterm)
-        if options.debug and DEBUG not in before:
+        if given.debug and DEBUG not in before:
             del os.environ[DEBUG]
+
+
+def options_from(given: argparse.Namespace) -> Any:
+    """The options that a command line names."""
+    kind: type[Options] = given.command.options
+    values = {name: getattr(given, name) for name in options_of(kind) if hasattr(given, name)}
+    return kind(json=getattr(given, "json", False), **values)
+
+
+def _perform(command: Command, options: Options) -> int:
+    """Do the work; print the result before files are written, so that it is not lost where that fails after all."""
+    found = command.run(options)
+    if options.json and command.document is not None:
+        print(json.dumps(command.document(options, found), indent=1, allow_nan=False))
+    else:
+        for line in command.text(options, found):
+            print(line)
+    sys.stdout.flush()
+    for line in command.write(options, found) or ():
+        if not options.json:
+            print(line)
+    sys.stdout.flush()
+    command.after(options, found)
+    return command.status(found)
 
 
 def _renamed(words: Sequence[str]) -> list[str]:
@@ -87,53 +103,21 @@ def _renamed(words: Sequence[str]) -> list[str]:
     return found
 
 
-def _end_on_sigterm(options: argparse.Namespace) -> Any:
+def _end_on_sigterm(given: argparse.Namespace) -> Any:
     """End at SIGTERM with a line, and without temporary files; what was done before, None where nothing is changed."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         return None
 
     def end(*_: object) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # `timeout` sends it twice
-        sys.exit(complain(options, "terminated", 143))
+        sys.exit(_complain(given, f"terminated{KEPT * bool(given.command.keeps)}", 143))
 
     return signal.signal(signal.SIGTERM, end)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
-    parser = Parser(prog=NAME, description="How far an online algorithm is from the offline optimum, with proof.")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
-    parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version, and end")
-    parser.commands = commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    def command(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-        sub: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
-        sub.add_argument(
-            "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of a failure"
-        )
-        sub.set_defaults(run=run)
-        return sub
-
-    for add in (
-        add_list,
-        add_generate,
-        add_import,
-        add_calibrate,
-        add_opt,
-        add_crosscheck,
-        add_simulate,
-        add_audit,
-        add_explain,
-        add_search,
-        add_check,
-        add_export,
-        add_run,
-        add_backtest,
-        add_standard,
-        add_report,
-        add_compare,
-        add_perf,
-        add_warm,
-    ):
-        add(command)
-    return parser
+def _complain(given: argparse.Namespace, line: str, status: int) -> int:
+    """Print a message of bounded length on standard error; the exit status."""
+    if given.debug:
+        traceback.print_exc()
+    print(f"{NAME}: {make_printable(line, LONGEST)}", file=sys.stderr)
+    return status

@@ -1,19 +1,28 @@
-"""The parser of command lines: one line for what cannot be used, with what was probably meant; completion."""
+"""The parser of command lines, made from the options of the commands.
+
+Errors are one line, with what was probably meant; a shell completes names.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ratiobench.bench.family.registry import families
-from ratiobench.instances.errors import did_you_mean, make_printable, not_one_of, shorten
+from ratiobench.bench.commands.command import NAME, Command, Group
+from ratiobench.bench.commands.index import COMMANDS
+from ratiobench.bench.family.registry import claim_searches, families
+from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
+from ratiobench.formulations import backends
+from ratiobench.instances.errors import InputError, did_you_mean, make_printable, not_one_of, shorten
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""
-NAME = "ratiobench"
+WITH_COMMAS = "; several with commas, or by repeating the option"
+SEVERAL = "; several behind one option, with commas, or by repeating the option"
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,18 +31,23 @@ class Parser(argparse.ArgumentParser):
     words: Sequence[str] = ()
     commands: Any = None
     takes_last: str = ""
-    """The argument that may be the last of the words behind ``--algorithm``; empty for none."""
+    """The argument that may be the last of the words behind an option that takes several; empty for none."""
+    last_list: tuple[str, int] = ("", 0)
+    """The option that last took several words, and how many words those were."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, with the words kept for messages."""
         self.words = [] if args is None else list(args)
+        self.last_list = ("", 0)
         found, rest = super().parse_known_args(args, namespace)
-        if self.takes_last and getattr(found, self.takes_last) is None:
+        if self.takes_last and not hasattr(found, self.takes_last):
             action = next(each for each in self._actions if each.dest == self.takes_last)
-            if len(found.algorithm) < 2 or rest:
+            name, count = self.last_list
+            if count < 2 or rest:
                 self.error(f"the following arguments are required: {action.metavar}")
-            *found.algorithm, last = found.algorithm
-            setattr(found, self.takes_last, action.type(last) if callable(action.type) else last)
+            *others, last = getattr(found, name)
+            setattr(found, name, others)
+            setattr(found, self.takes_last, last)
         return found, rest
 
     def error(self, message: str) -> NoReturn:
@@ -58,7 +72,32 @@ class Parser(argparse.ArgumentParser):
         return ""
 
 
-class ShowVersion(argparse.Action):
+class _Several(argparse.Action):
+    """Collects names over words, commas and repeated options."""
+
+    def __call__(self, parser: Any, options: Any, values: Any, option: Any = None) -> None:
+        words = values if isinstance(values, list) else [values]
+        found = [name for word in words for name in split_names(word)]
+        if not found:
+            raise argparse.ArgumentError(self, "none is named")
+        setattr(options, self.dest, [*getattr(options, self.dest, ()), *found])
+        parser.last_list = (self.dest, len(words))
+
+
+class _Single(argparse.Action):
+    """Takes one algorithm; refuses a second one."""
+
+    def __call__(self, parser: Any, options: Any, value: Any, option: Any = None) -> None:
+        names = [*filter(None, [getattr(options, self.dest, "")]), *split_names(value)]
+        if not names:
+            raise argparse.ArgumentError(self, "none is named")
+        if len(names) > 1:
+            shown = ", ".join(map(shorten, names[:3]))
+            raise argparse.ArgumentError(self, f"this command takes one algorithm; {len(names)} are named: {shown}")
+        setattr(options, self.dest, names[0])
+
+
+class _ShowVersion(argparse.Action):
     """Print the version of the installed package, and end."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
@@ -72,39 +111,124 @@ class ShowVersion(argparse.Action):
         parser.exit(0)
 
 
+def make_parser() -> Parser:
+    """All commands with their options."""
+    parser = Parser(prog=NAME, description="How far an online algorithm is from the offline optimum, with proof.")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version, and end")
+    parser.commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS.values():
+        _add_command(parser.commands, command)
+    return parser
+
+
+def _add_command(commands: Any, command: Command | Group) -> None:
+    sub = commands.add_parser(command.name, help=command.summary, description=command.summary)
+    sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of a failure")
+    if isinstance(command, Group):
+        parts = sub.add_subparsers(metavar="PART", required=True)
+        for part in command.parts:
+            _add_command(parts, part)
+        return
+    sub.set_defaults(command=command)
+    described, defaults = options_of(command.options), defaults_of(command.options)
+    rest = any(each.positional and each.several for each in described.values())
+    groups: dict[str, Any] = {}
+    for name, each in described.items():
+        into = sub
+        if each.either:
+            if each.either not in groups:
+                groups[each.either] = sub.add_mutually_exclusive_group(required=each.needed)
+            into = groups[each.either]
+        needed = name not in defaults
+        add = _add_argument if each.positional else _add_option
+        action = add(into, name, each, needed, rest)
+        if each.positional and needed and any(other.several for other in described.values()) and not rest:
+            action.nargs = "?"
+            sub.takes_last = name
+        if each.complete:
+            action.completer = _completer(COMPLETIONS[each.complete])
+    if command.document is not None:
+        sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
+
+
+def _add_argument(into: Any, name: str, each: Option, needed: bool, rest: bool) -> Any:
+    about: dict[str, Any] = {"nargs": "*"} if each.several else {} if needed else {"nargs": "?"}
+    if isinstance(each.values, Choice):
+        about["choices"] = each.values.options
+    else:
+        about["metavar"] = each.metavar  # checked with all options: argparse would read a default that is suppressed
+    return into.add_argument(name, default=argparse.SUPPRESS, help=_help(each), **about)
+
+
+def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool) -> Any:
+    flags = sorted({*each.flags, flag_of(name)}, key=lambda flag: (len(flag), flag))
+    about: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
+    about["help"] = _help(each, "" if not each.several else WITH_COMMAS if rest else SEVERAL)
+    if isinstance(each.values, Switch):
+        both = name == "audits"
+        return into.add_argument(*flags, action=argparse.BooleanOptionalAction if both else "store_true", **about)
+    about |= {"required": True} if needed else {}
+    if each.several:
+        # Where names may stand behind the command themselves, the next word is one of them.
+        about |= {"action": _Several} if rest else {"action": _Several, "nargs": "+"}
+    elif name == "algorithm":
+        about["action"] = _Single
+    elif isinstance(each.values, Choice):
+        return into.add_argument(*flags, choices=each.values.options, **about)
+    else:
+        about["type"] = _reader(each.values)
+    return into.add_argument(*flags, metavar=each.metavar, **about)
+
+
+def _help(each: Option, more: str = "") -> str:
+    """The sentence, how several are written, and the default."""
+    return each.summary + more + (f" ({each.told})" if each.told else "")
+
+
+def _reader(values: Values) -> Callable[[str], Any]:
+    """What reads a word on the command line."""
+
+    def read(text: str) -> Any:
+        try:
+            return values.checked("", "", values.parsed(text))
+        except InputError as error:
+            raise argparse.ArgumentTypeError(error.problem) from None
+
+    return read
+
+
 Names = Callable[[], Iterable[str]]
 
 
-def complete_by(action: Any, names: Names) -> None:
-    """Where completion is switched on, a shell completes the values of this argument by these names."""
+def _completer(names: Names) -> Callable[..., list[str]]:
+    """Where completion is switched on, a shell completes the values of an argument by these names."""
 
-    def completer(prefix: str, **_: Any) -> list[str]:
+    def complete(prefix: str, **_: Any) -> list[str]:
         with contextlib.suppress(Exception):  # a family that is not there is said when the command runs
             return [name for name in names() if name.startswith(prefix)]
         return []
 
-    action.completer = completer
+    return complete
 
 
-def suite_names() -> list[str]:
-    """The suites of all families."""
-    return [suite.name for family in families().values() for suite in family.suites()]
-
-
-def algorithm_names() -> list[str]:
-    """The algorithms of all families, without options."""
-    return list(dict.fromkeys(each.name for family in families().values() for each in family.algorithms()))
-
-
-def formulation_names() -> list[str]:
-    """The formulations of all families."""
-    return ["auto", *dict.fromkeys(each.name for family in families().values() for each in family.formulations())]
-
-
-def claim_names() -> list[str]:
+def _claims() -> list[str]:
     """The claims of all families that a check is about."""
-    said = [family.statements() for family in families().values() if family.statements is not None]
+    said = [family.statements() for family in families().values()]
     return list(dict.fromkeys(each.name for statements in said for each in statements if not each.proof))
+
+
+COMPLETIONS: Mapping[str, Names] = {
+    "suites": lambda: [suite.name for family in families().values() for suite in family.suites()],
+    "algorithms": lambda: dict.fromkeys(each.name for family in families().values() for each in family.algorithms()),
+    "formulations": lambda: dict.fromkeys(
+        ["auto", *(each.name for family in families().values() for each in family.formulations())]
+    ),
+    "backends": lambda: ("auto", *backends.backends()),
+    "claims": _claims,
+    "searches": claim_searches,
+    "entries": lambda: [each.name for each in read_set().entries],
+}
 
 
 def answer_completion(parser: argparse.ArgumentParser) -> None:

@@ -6,24 +6,22 @@ each verdict names the reading that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.formulations.eapm.check import check
-from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
 from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.eapm import registry
-from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "2"
-"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
 NOTATION = (
     ("a_i, p_i", "tasks in the bag of user i, and what the user pays for it"),
     ("ETC_ij, c", "time of one task of user i on machine j; cost of energy"),
@@ -41,24 +39,6 @@ NOTATION = (
 _ASSUMED = "a run of the algorithm as printed, in any reading"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim in words, and its check on one run of the algorithm as printed."""
-
-    statement: Statement
-    check: Callable[[Instance, OnlineRun], Check]
-
-
-def audit(instance: Instance, run: OnlineRun, reference: SolveReport | None = None) -> list[Check]:
-    """Every claim of `CLAIMS` on one run, in their order; `figures` has the reading of the paper."""
-    reading = _reading(run.algorithm)
-    if reading is None:
-        reason = f"{ANOTHER}`online` as printed"
-        return [Check(each.statement.name, Verdict.NOT_APPLICABLE, None, None, reason) for each in CLAIMS]
-    made = [claim.check(instance, run) for claim in CLAIMS]
-    return [replace(each, figures={"reading": reading, **each.figures}) for each in made]
-
-
 def _reading(algorithm: str) -> str | None:
     """How the printed rule is read under this name; None for other algorithms."""
     spec = registry.parse(algorithm)
@@ -67,15 +47,32 @@ def _reading(algorithm: str) -> str | None:
     return f"shares={spec.options['shares']}, makespan={spec.options['makespan']}"
 
 
-def _counted(name: str, count: str, what: str, instance: Instance, run: OnlineRun) -> Check:
+def _another(case: Case[Instance]) -> str:
+    """Why a claim about the printed rule says nothing of a run; empty where it does."""
+    return f"{ANOTHER}`online` as printed" if _reading(case.run.algorithm) is None else ""
+
+
+def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Instance]], Check]:
+    """The check with the reading of the paper among its figures."""
+
+    def check_in_reading(case: Case[Instance]) -> Check:
+        made = check(case)
+        return replace(made, figures={"reading": _reading(case.run.algorithm), **made.figures})
+
+    return check_in_reading
+
+
+def _counted(name: str, count: str, what: str, case: Case[Instance]) -> Check:
     """That something never happened."""
+    _, run, _ = case
     found, systems = run.counts[count], run.counts["systems"]
     verdict = Verdict.VIOLATED if found else Verdict.HOLDS
     return Check(name, verdict, Fraction(found), Fraction(0), f"{what} <= 0", None, {"systems": systems})
 
 
-def _best_of_three(instance: Instance, run: OnlineRun) -> Check:
+def _best_of_three(case: Case[Instance]) -> Check:
     """Greedy and Average made anew, and verified."""
+    instance, run, _ = case
     if any(int(price) <= int(tasks) * int(instance.cost[kind].min()) for kind, tasks, price in _users(instance)):
         reason = "a user pays no more than the least energy (gamma <= 1)"
         return Check("best_of_three", Verdict.NOT_APPLICABLE, None, None, reason)
@@ -106,12 +103,13 @@ def _average(instance: Instance) -> tuple[Decision, ...]:
     return tuple(tuple(int(tasks) // m + (j < int(tasks) % m) for j in range(m)) for tasks in instance.tasks)
 
 
-def _best_step(instance: Instance, run: OnlineRun) -> Check:
+def _best_step(case: Case[Instance]) -> Check:
     """Step by step against the best placement; the first step that falls short is the witness.
 
     Where no placement of a bag leaves a profit there is no best one (a longer makespan makes a loss look better); such
     steps are passed over.
     """
+    instance, run, _ = case
     from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 
     claim = "profit rate after the best placement of a bag <= that after the one made"
@@ -142,78 +140,82 @@ def _after(load: IntArray, user: User, shares: IntArray, worth: int) -> tuple[Fr
     return profit_rate(profit, int((load + shares * user.etc_ms).max())), profit
 
 
-CLAIMS = (
+CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
-        Statement(
-            "best_step",
-            "The best of the m solutions of (20), rounded as section 3 says, is the best placement (13) of the bag.",
-            "second paper, Lemma 1 and section 3",
-            "false",
-            _ASSUMED,
-            "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: "
-            "`exact-step`.",
-            flaw="Lemma 1 looks at the finish times of (20) only; the best placement may end with the machine that is "
-            "busy longest already, which is none of them.",
+        name="theorem1",
+        statement="The algorithm as printed takes O(n m^4) time.",
+        source="second paper, Theorem 1",
+        standing="proved",
+        assumptions="time is counted in arithmetic operations; systems are solved by elimination",
+        repaired=(
+            "The bound is not tight for the rule: (20) has a closed form. With the systems kept or excluded it takes "
+            "O(n m log m) operations, with shares below 0 clipped O(n m^2): `online`."
         ),
-        _best_step,
+        proof=(
+            "For each of the n users, line 4 solves one system of m - tau + 2 unknowns (the shares of machines tau..m "
+            "and MS) for each tau = 1..m. Elimination takes O((m - tau + 2)^3) operations, and the sum of k^3 over k = "
+            "2..m+1 is of order m^4. Sorting the machines takes O(m log m), the objective (13) of all systems O(m^2), "
+            "rounding O(m). So elimination of dense systems takes n m^4 operations up to a constant factor, and no "
+            "fewer."
+        ),
     ),
     Claim(
-        Statement(
-            "shares",
-            "Every solution of (20) is a placement: no share x_ij is negative, for any tau.",
-            "second paper, (20)",
-            "false",
-            _ASSUMED,
-            "Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
-            flaw="(20) asks the machines tau..m for one finish time, but not that each of them is free before it.",
+        name="best_step",
+        statement=(
+            "The best of the m solutions of (20), rounded as section 3 says, is the best placement (13) of the bag."
         ),
-        partial(_counted, "shares", "negative_shares", "systems (20) with a negative share"),
+        source="second paper, Lemma 1 and section 3",
+        standing="false",
+        assumptions=_ASSUMED,
+        repaired=(
+            "The best placement keeps MS at max L_j, or at a larger MS fills the cheapest machines first: `exact-step`."
+        ),
+        flaw=(
+            "Lemma 1 looks at the finish times of (20) only; the best placement may end with the machine that is "
+            "busy longest already, which is none of them."
+        ),
+        applies=_another,
+        check=_in_reading(_best_step),
     ),
     Claim(
-        Statement(
-            "finish",
+        name="shares",
+        statement="Every solution of (20) is a placement: no share x_ij is negative, for any tau.",
+        source="second paper, (20)",
+        standing="false",
+        assumptions=_ASSUMED,
+        repaired="Only machines with L_j <= MS may be among those that share; `shares=excluded` takes no other system.",
+        flaw="(20) asks the machines tau..m for one finish time, but not that each of them is free before it.",
+        applies=_another,
+        check=_in_reading(partial(_counted, "shares", "negative_shares", "systems (20) with a negative share")),
+    ),
+    Claim(
+        name="finish",
+        statement=(
             "The MS of every system (20) can be the makespan (11) that (13) divides by: it is no less than max L_j so "
-            "far.",
-            "second paper, (11), (13), (20)",
-            "false",
-            _ASSUMED,
-            "The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
-            flaw="(20) does not look at the machines that it leaves out, which may be busy for longer than its MS.",
+            "far."
         ),
-        partial(_counted, "finish", "below_makespan", "systems (20) with MS < max L_j"),
+        source="second paper, (11), (13), (20)",
+        standing="false",
+        assumptions=_ASSUMED,
+        repaired="The makespan is the larger one of MS and max L_j: `makespan=true` divides by it.",
+        flaw="(20) does not look at the machines that it leaves out, which may be busy for longer than its MS.",
+        applies=_another,
+        check=_in_reading(partial(_counted, "finish", "below_makespan", "systems (20) with MS < max L_j")),
     ),
     Claim(
-        Statement(
-            "best_of_three",
-            "Online earns no less per unit time than Greedy and than Average, in every single run.",
+        name="best_of_three",
+        statement="Online earns no less per unit time than Greedy and than Average, in every single run.",
+        source=(
             "second paper, section 4.2, says it of all cases, which are means over 100 runs. Of means it depends on "
-            "the reading: see the figure of Table 1. Here more is asked",
-            "false",
-            f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
-            "",
-            flaw="the rule takes the best step for one user; that can leave the machines worse for those to come.",
+            "the reading: see the figure of Table 1. Here more is asked"
         ),
-        _best_of_three,
+        standing="false",
+        assumptions=f"{_ASSUMED}; every user pays more than the least energy (gamma > 1)",
+        flaw="the rule takes the best step for one user; that can leave the machines worse for those to come.",
+        applies=_another,
+        check=_in_reading(_best_of_three),
     ),
 )
-"""The paper's claims about its algorithm, in the order in which an audit checks them."""
-THEOREM_1 = Statement(
-    "theorem1",
-    "The algorithm as printed takes O(n m^4) time.",
-    "second paper, Theorem 1",
-    "proved",
-    "time is counted in arithmetic operations; systems are solved by elimination",
-    "The bound is not tight for the rule: (20) has a closed form. With the systems kept or excluded it takes "
-    "O(n m log m) operations, with shares below 0 clipped O(n m^2): `online`.",
-    proof="For each of the n users, line 4 solves one system of m - tau + 2 unknowns (the shares of machines tau..m "
-    "and MS) for each tau = 1..m. Elimination takes O((m - tau + 2)^3) operations, and the sum of k^3 over k = 2..m+1 "
-    "is of order m^4. Sorting the machines takes O(m log m), the objective (13) of all systems O(m^2), rounding O(m). "
-    "So elimination of dense systems takes n m^4 operations up to a constant factor, and no fewer.",
-)
-"""Settled by a proof: no run shows it."""
-STATEMENTS = (THEOREM_1, *(claim.statement for claim in CLAIMS))
-
-
-def statements() -> Sequence[Statement]:
-    """The paper's claims in words."""
-    return STATEMENTS
+"""The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order."""
+THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
+audit = THEORY.audit

@@ -9,8 +9,9 @@ import numpy as np
 
 from ratiobench.bench.eapm.claims import CLAIMS
 from ratiobench.bench.family.capabilities import Explainer
-from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
 from ratiobench.instances.eapm.solution import Decision, Solution
@@ -41,7 +42,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
             _placed(instance, run.decisions, "ALG"),
             _placed(instance, reference.solution, f"OPT{found}"),
         ],
-        ending=_end(check),
+        ending=find_claim(CLAIMS, check.name).end_explanation(check, "Where the argument fails"),
     )
 
 
@@ -141,21 +142,4 @@ def _placed(instance: Instance, solution: Solution, title: str) -> Grid:
     return Grid(f"{title}: tasks of each user", "machine", head, rows)
 
 
-def _end(check: Check) -> Ending:
-    """The claim with the figures put in."""
-    said = next(each.statement for each in CLAIMS if each.statement.name == check.name)
-    steps: list[Sentence] = []
-    if check.witness:
-        steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
-    if said.flaw:
-        steps.append([f"Where the argument fails: {said.flaw}"])
-    if said.repaired:
-        steps.append([f"What holds instead: {said.repaired}"])
-    sides: Sentence = [check.reason]
-    if check.left is not None and check.right is not None:
-        sign = " > " if check.status is Verdict.VIOLATED else " <= "
-        sides = [check.left, sign, check.right, f" ({check.reason})"]
-    return Ending(said.name, said.statement, said.source, said.standing, check.status, sides, steps)
-
-
-EXPLAINING = Explainer(explain, "online", "best_step", {"users": 30, "machines": 12})
+EXPLAINER = Explainer(explain, "online", "best_step", {"users": 30, "machines": 12})

@@ -6,13 +6,12 @@ play the same policy without edge servers, or another policy on the same jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
-from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.theory.claim import Case, Claim, make_claims
+from ratiobench.bench.theory.replays import remember_runs
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.format import content_hash
@@ -21,7 +20,7 @@ from ratiobench.online.edgeflow import registry
 from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "4"
-"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
 NOTATION = (
     ("met", "jobs whose work is done by their deadlines"),
     ("OPT", "the most jobs that any schedule meets, all jobs known beforehand; an interval [lower, upper]"),
@@ -39,26 +38,6 @@ WITNESSES = 8
 """Jobs of a witness that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim in words, whose runs it is about, and its check on one of them."""
-
-    statement: Statement
-    about: Callable[[Instance, OnlineRun], str]
-    check: Callable[[Instance, OnlineRun, SolveReport], Check]
-
-
-def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """Every claim on one run, in their order."""
-    found = []
-    for claim in CLAIMS:
-        reason = claim.about(instance, run)
-        name = claim.statement.name
-        not_applicable = Check(name, Verdict.NOT_APPLICABLE, None, None, reason)
-        found.append(not_applicable if reason else replace(claim.check(instance, run, reference), name=name))
-    return found
-
-
 # Whose runs a claim is about: empty, or why it does not apply.
 
 
@@ -71,28 +50,28 @@ def _uses_edge(run: OnlineRun) -> bool:
     return spec.head not in BASELINES or spec.options.get("edge", "none") != "none"
 
 
-def _baseline(instance: Instance, run: OnlineRun) -> str:
-    return f"{ANOTHER}EdgeFlow's baselines" if _uses_edge(run) else ""
+def _baseline(case: Case[Instance]) -> str:
+    return f"{ANOTHER}EdgeFlow's baselines" if _uses_edge(case.run) else ""
 
 
-def _elasticflow(instance: Instance, run: OnlineRun) -> str:
-    return "" if _head(run) == "elasticflow" and not _uses_edge(run) else f"{ANOTHER}`elasticflow`"
+def _elasticflow(case: Case[Instance]) -> str:
+    return "" if _head(case.run) == "elasticflow" and not _uses_edge(case.run) else f"{ANOTHER}`elasticflow`"
 
 
-def _admission(instance: Instance, run: OnlineRun) -> str:
-    spec = registry.parse(run.algorithm)
+def _admission(case: Case[Instance]) -> str:
+    spec = registry.parse(case.run.algorithm)
     others = {key: value for key, value in spec.options.items() if key not in ADMISSION}
     same = spec.head == "elasticflow" and others.items() <= registry.parse("elasticflow").options.items()
     return "" if same else f"{ANOTHER}`elasticflow` with no option but those of its admission"
 
 
-def _on_edge(instance: Instance, run: OnlineRun) -> str:
-    if not _uses_edge(run):
+def _on_edge(case: Case[Instance]) -> str:
+    if not _uses_edge(case.run):
         return f"{ANOTHER}policies that use edge servers"
-    return "" if instance.edge else "there are no edge servers"
+    return "" if case.instance.edge else "there are no edge servers"
 
 
-# The checks; names are put in by `audit`.
+# The checks; `Claim` puts the names in.
 
 
 def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
@@ -104,23 +83,26 @@ def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -
     return Check("", verdict, left, right, reason)
 
 
-def _room(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _room(case: Case[Instance]) -> Check:
     """A verified schedule shows that there is room, the bound that there is none."""
+    _, run, reference = case
     left = MARGIN * run.admitted
     found = _compared(left, Fraction(reference.upper), "1.1 met <= upper end of OPT", left <= reference.lower)
     return replace(found, figures={"met": run.admitted, "lower": reference.lower, "upper": reference.upper})
 
 
-def _worth(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _worth(case: Case[Instance]) -> Check:
     """What this policy meets without the servers is no more than the best without them."""
+    instance, run, reference = case
     without = met_without_edge(instance, run.algorithm)
     reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
     found = _compared(MARGIN * without, Fraction(reference.upper), reason, sure=False)
     return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
 
 
-def _helps(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _helps(case: Case[Instance]) -> Check:
     """The same policy, once more without servers."""
+    instance, run, _ = case
     without = _without(instance, run.algorithm)
     found = _compared(Fraction(without.admitted), Fraction(run.admitted), "met without edge servers <= met with them")
     if found.status is Verdict.HOLDS:
@@ -130,19 +112,21 @@ def _helps(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
     return replace(found, witness={"met_only_without": lost, "ran_on_the_edge": moved[:WITNESSES]})
 
 
-def _guaranteed(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _guaranteed(case: Case[Instance]) -> Check:
     """A job that was given anything was admitted."""
+    instance, run, _ = case
     met = check(instance, run.decisions).met
     missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
     found = _compared(Fraction(len(missed)), Fraction(0), "jobs that were admitted and missed <= 0")
     return replace(found, witness={"jobs": missed[:WITNESSES]}) if missed else found
 
 
-def _for_good(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _for_good(case: Case[Instance]) -> Check:
     """Against the better of two verified schedules without edge servers, which the policy does not use.
 
     One is the schedule behind OPT's lower end without its jobs on the edge, the other a run of `RIVAL`.
     """
+    instance, run, reference = case
     rival = check(instance, _played(instance, RIVAL).decisions).met
     theirs = max(met_in_cloud(instance, reference), rival, key=sum)
     reason = "met by the best schedule known, in the cloud alone <= met"
@@ -154,8 +138,9 @@ def _for_good(instance: Instance, run: OnlineRun, reference: SolveReport) -> Che
     return replace(found, witness={"never_ran_and_can_be_met": shut[:WITNESSES]}, figures=figures)
 
 
-def _aware(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _aware(case: Case[Instance]) -> Check:
     """AFS beside it."""
+    instance, run, _ = case
     other = _played(instance, "afs").admitted
     return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
 
@@ -183,124 +168,102 @@ def _without(instance: Instance, algorithm: str) -> OnlineRun:
     return _played(replace(instance, edge=(), cache={}), algorithm)
 
 
-class _Keyed:
-    """An instance that is equal to those of the same content."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance, self.key = instance, content_hash(instance)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.key == other.key
-
-
-def _played(instance: Instance, algorithm: str) -> OnlineRun:
-    return _play(_Keyed(instance), algorithm)
-
-
-@lru_cache(maxsize=16)
-def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
+def _run(instance: Instance, algorithm: str) -> OnlineRun:
     from ratiobench.online.edgeflow.run import run
 
-    return run(keyed.instance, algorithm)
+    return run(instance, algorithm)
 
 
+_played = remember_runs(_run, content_hash, 16)
+"""Another policy's run on an instance, of which the last are kept."""
 _EDGEFLOW = "EdgeFlow, section 5.3"
-CLAIMS = (
+CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
-        Statement(
-            "room",
+        name="room",
+        statement=(
             "A scheduler with the idle edge servers meets 1.1 times as many deadlines as each of Gandiva, Tiresias, "
-            "AFS, EDF and ElasticFlow.",
-            f"{_EDGEFLOW}: higher by 1.1 to 7.3 times on its own traces; read as times as many, not as times more",
-            "false in general",
-            "a run of one of the five",
-            "",
-            flaw="where a policy already meets almost all that can be met, no scheduler can meet a tenth more.",
+            "AFS, EDF and ElasticFlow."
         ),
-        _baseline,
-        _room,
+        source=f"{_EDGEFLOW}: higher by 1.1 to 7.3 times on its own traces; read as times as many, not as times more",
+        standing="false in general",
+        assumptions="a run of one of the five",
+        flaw="where a policy already meets almost all that can be met, no scheduler can meet a tenth more.",
+        applies=_baseline,
+        check=_room,
     ),
     Claim(
-        Statement(
-            "edge_worth",
+        name="edge_worth",
+        statement=(
             "The idle edge servers are worth a tenth more deadlines to a scheduler that uses the cloud as well as this "
-            "policy does.",
-            "asked here; EdgeFlow's figures do not tell the servers' worth from that of a better plan for the cloud",
-            "false in general",
-            "a run of a policy that uses edge servers, where there are some",
-            "",
-            flaw="one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
-            "is hardly above what is met without them.",
-            asked=True,
+            "policy does."
         ),
-        _on_edge,
-        _worth,
+        source="asked here; EdgeFlow's figures do not tell the servers' worth from that of a better plan for the cloud",
+        standing="false in general",
+        assumptions="a run of a policy that uses edge servers, where there are some",
+        flaw=(
+            "one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
+            "is hardly above what is met without them."
+        ),
+        asked=True,
+        applies=_on_edge,
+        check=_worth,
     ),
     Claim(
-        Statement(
-            "edge_helps",
-            "Idle edge servers never lower the number of deadlines that a policy meets.",
-            f"{_EDGEFLOW} and Figure 5 (ElasticFlow+Edge is not below ElasticFlow)",
-            "false in general",
-            "a run of a policy that uses edge servers, where there are some",
-            "Off-load only a job that ends on the server in time, before the window does.",
-            flaw="a job that moves to a slower server comes back late when the window ends, and jobs that were "
-            "admitted meanwhile take its GPUs.",
+        name="edge_helps",
+        statement="Idle edge servers never lower the number of deadlines that a policy meets.",
+        source=f"{_EDGEFLOW} and Figure 5 (ElasticFlow+Edge is not below ElasticFlow)",
+        standing="false in general",
+        assumptions="a run of a policy that uses edge servers, where there are some",
+        repaired="Off-load only a job that ends on the server in time, before the window does.",
+        flaw=(
+            "a job that moves to a slower server comes back late when the window ends, and jobs that were "
+            "admitted meanwhile take its GPUs."
         ),
-        _on_edge,
-        _helps,
+        applies=_on_edge,
+        check=_helps,
     ),
     Claim(
-        Statement(
-            "guarantee",
-            "Every job that ElasticFlow admits meets its deadline.",
-            "ElasticFlow, section 4: admitted jobs are guaranteed",
-            "false in general",
-            "a run of `elasticflow` without edge servers",
-            "",
-            flaw="each new plan may change shares, and every change costs a stall. The plan that admits a job leaves "
-            "at most 30 s for stalls (none with `margin=none`); more stalls may come.",
+        name="guarantee",
+        statement="Every job that ElasticFlow admits meets its deadline.",
+        source="ElasticFlow, section 4: admitted jobs are guaranteed",
+        standing="false in general",
+        assumptions="a run of `elasticflow` without edge servers",
+        flaw=(
+            "each new plan may change shares, and every change costs a stall. The plan that admits a job leaves "
+            "at most 30 s for stalls (none with `margin=none`); more stalls may come."
         ),
-        _elasticflow,
-        _guaranteed,
+        applies=_elasticflow,
+        check=_guaranteed,
     ),
     Claim(
-        Statement(
-            "for_good",
-            "Declining a job for good costs ElasticFlow no deadline.",
-            "asked here; ElasticFlow, section 4, admits or declines each job once",
-            "false in general",
-            "a run of `elasticflow` without edge servers",
-            "Decide anew at every event who is to be met (`hold`).",
-            flaw="a job that takes many GPU seconds is admitted while GPUs are free, and shuts out small ones that "
-            "come later.",
-            asked=True,
+        name="for_good",
+        statement="Declining a job for good costs ElasticFlow no deadline.",
+        source="asked here; ElasticFlow, section 4, admits or declines each job once",
+        standing="false in general",
+        assumptions="a run of `elasticflow` without edge servers",
+        repaired="Decide anew at every event who is to be met (`hold`).",
+        flaw=(
+            "a job that takes many GPU seconds is admitted while GPUs are free, and shuts out small ones that "
+            "come later."
         ),
-        _elasticflow,
-        _for_good,
+        asked=True,
+        applies=_elasticflow,
+        check=_for_good,
     ),
     Claim(
-        Statement(
-            "aware",
-            "ElasticFlow, which knows deadlines, meets no fewer of them than AFS, which does not.",
-            f"{_EDGEFLOW}: AFS is low because it is not aware of deadlines",
-            "false in general",
-            "a run of `elasticflow`, whose admission may be read as `block` and `margin` say",
-            "",
-            flaw="a good division of the GPUs may meet more deadlines than an admission that is never taken back, "
-            "the more so where an admitted job that will be late blocks newcomers (`block=artifact`).",
+        name="aware",
+        statement="ElasticFlow, which knows deadlines, meets no fewer of them than AFS, which does not.",
+        source=f"{_EDGEFLOW}: AFS is low because it is not aware of deadlines",
+        standing="false in general",
+        assumptions="a run of `elasticflow`, whose admission may be read as `block` and `margin` say",
+        flaw=(
+            "a good division of the GPUs may meet more deadlines than an admission that is never taken back, "
+            "the more so where an admitted job that will be late blocks newcomers (`block=artifact`)."
         ),
-        _admission,
-        _aware,
+        applies=_admission,
+        check=_aware,
     ),
 )
 """The claims in the order in which an audit checks them."""
-STATEMENTS = tuple(claim.statement for claim in CLAIMS)
-
-
-def statements() -> Sequence[Statement]:
-    """The claims in words."""
-    return STATEMENTS
+THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
+audit = THEORY.audit

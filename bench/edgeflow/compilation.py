@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from ratiobench.bench.edgeflow import FAMILY
 from ratiobench.bench.family.capabilities import Step
+from ratiobench.formulations.edgeflow.solve import warm
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 
 
-def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms and any solve; None for all there are."""
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     ours = [name for name in names if ENVIRONMENT.registry.parse(name).entry is not None]
     return [
-        Step("prices and schedules", 30, FAMILY.need("warm")),
+        Step("prices and schedules", 30, warm),
         Step("the policies", 8, partial(_run_each, ours)),
     ]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ratiobench.bench.edgeflow.claims import STATEMENTS
+from ratiobench.bench.edgeflow.claims import CLAIMS
 from ratiobench.bench.edgeflow.measures import stalled
 from ratiobench.bench.family.capabilities import Explainer
-from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.edgeflow.check import check as verify
 from ratiobench.formulations.edgeflow.check import joined
 from ratiobench.formulations.report import SolveReport
@@ -39,7 +40,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
             gantt(instance, run.decisions, "ALG"),
             *([gantt(instance, reference.solution, "OPT" if same else "OPT or less")] if reference.solution else []),
         ],
-        ending=_end(check),
+        ending=find_claim(CLAIMS, check.name).end_explanation(check),
     )
 
 
@@ -159,19 +160,4 @@ def _some(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _end(check: Check) -> Ending:
-    """The claim with the figures put in."""
-    said = next(each for each in STATEMENTS if each.name == check.name)
-    steps: list[Sentence] = []
-    if check.witness:
-        steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
-    if said.flaw:
-        steps.append([f"Why: {said.flaw}"])
-    sides: Sentence = [check.reason]
-    if check.left is not None and check.right is not None:
-        sign = " > " if check.status is Verdict.VIOLATED else " <= "
-        sides = [check.left, sign, check.right, f" ({check.reason})"]
-    return Ending(said.name, said.statement, said.source, said.standing, check.status, sides, steps)
-
-
-EXPLAINING = Explainer(explain, "elasticflow", "for_good", {"jobs": 20})
+EXPLAINER = Explainer(explain, "elasticflow", "for_good", {"jobs": 20})

@@ -1,29 +1,33 @@
-"""What a family may have besides: each part is an attribute of `Family` that is None where there is none.
+"""The optional capabilities of a family: each is a member of `Family` that is None or empty where there is none.
 
-Part of a family -> what is lost without it:
+Member of `Family` -> what is lost without it:
 
 * ``certificates`` -> `opt --certificate`, `check --certificate`
-* ``staying`` -> `--no-migration`
-* ``hunting`` -> `search`
+* ``crosscheck``, ``solve_printed`` -> `crosscheck`; solvers' own answers beside OPT
+* ``export`` -> `opt --export`
+* ``single_node`` -> `--no-migration`
+* ``claims`` -> `audit`; the page's section on what is claimed and what holds
+* ``counterexample_search`` -> `search`
 * ``bidding`` -> `audit --task`, `audit --curve`
-* ``audit_claims`` -> `audit --claim` does the work of all claims
-* ``statements``, ``notation`` -> the page's section on what is claimed and what holds
 * ``readings`` -> the page's sentences on how a paper is read
-* ``measures`` -> figures beside the objective; ``MEASURES``, their names -> wrong names in files found before a run
+* ``measures`` -> figures beside the objective; ``measure_names`` -> wrong names in files found before a run
 * ``accounts`` -> cost and profit of a run
-* ``study`` -> figures about bidding; ``STUDIES``, its kinds -> wrong kinds in files found before a run
-* ``compiling`` -> `warm` compiles side by side, and only what the suites need
-* ``importing`` -> `import`
-* ``calibrating`` -> `calibrate`, `list gpus`
-* ``standing``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
-* ``join`` -> `backtest --history` above 1; ``setting``, ``began`` -> `backtest` sees which days are none of one load
-* ``explaining`` -> `explain`, and the links from claims to their explained witnesses
-* ``timeline`` -> `online --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
+* ``studies`` -> figures about bidding
+* ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
+* ``log_import`` -> `import`
+* ``calibrator`` -> `calibrate`, `list gpus`
+* ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
+* ``join`` -> `backtest --history` above 1; ``load_setting``, ``start_time`` -> `backtest` sees which days belong to
+  different loads
+* ``explainer`` -> `explain`, and the links from claims to their explained witnesses
+* ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
+* ``tiny_instances`` -> `ratiobench.testing.instances`
+* ``benchmarks`` -> the family's part of `perf`
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -32,8 +36,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation
-from ratiobench.bench.family.suite import Listed, SolveSettings
-from ratiobench.formulations.report import SolveReport
+from ratiobench.bench.family.suite import Listed, SolveSettings, Study
+from ratiobench.formulations.checksums import Verdict
+from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.display import decimal
 from ratiobench.online.outcome import OnlineRun
 
@@ -56,17 +61,39 @@ class Certificates:
 
     Parameters
     ----------
-    solve : (instance, settings[, start]): as `Family.solve`, with the work that its `certificate` needs; None in
+    solve : (instance, settings, start): as `Family.solve`, with the work that its `certificate` needs; None in
         it when none could be had.
     write : (certificate, path): the certificate of a report to a file, whole or not at all.
-    check : (instance, data, source): exact verification of a decoded certificate, by code of its own: ``valid lower
-        upper problem`` at least. `problem` is the first thing wrong, in one line, None when valid; InputError if it is
-        no certificate at all.
+    verify : (instance, data, source): exact verification of a decoded certificate, by code that shares nothing with
+        `solve`; InputError if it is no certificate at all.
+    proves : what a valid certificate proves, and how, in a sentence.
+    sum_text : (instance, data): the sum by which a valid certificate proves its bound, in a line.
     """
 
-    solve: Callable[..., SolveReport]
+    solve: Callable[[Any, SolveSettings, Any], SolveReport]
     write: Callable[[Any, Path], None]
-    check: Callable[[Any, Any, str], Mapping[str, Any]]
+    verify: Callable[[Any, Any, str], Verdict[Any]]
+    proves: str = "lower <= OPT <= upper"
+    sum_text: Callable[[Any, Any], str] | None = None
+
+    def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        """Verify a decoded certificate.
+
+        Returns
+        -------
+        ``valid lower upper problem``; `problem` is the first thing wrong, in one line, None when valid.
+
+        Raises
+        ------
+        InputError : it is no certificate at all.
+        """
+        verdict = self.verify(instance, data, source)
+        return {
+            "valid": verdict.valid,
+            "lower": verdict.certificate.lower,
+            "upper": verdict.certificate.upper,
+            "problem": verdict.problem or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +171,7 @@ class SearchResult:
     def __repr__(self) -> str:
         found = "violated" if self.violated else "not violated"
         score = "" if self.score is None else f", score {decimal(self.score, up=False)}"
-        return f"<Hunted {self.claim}: {found}{score}, {self.tries} instances tried>"
+        return f"<SearchResult {self.claim}: {found}{score}, {self.tries} instances tried>"
 
 
 SearchFunction = Callable[
@@ -159,17 +186,17 @@ class CounterexampleSearch:
     Parameters
     ----------
     claims : those that can be searched for.
-    hunt : (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the
+    search : (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the
         start; `source` names its file). `keep` is called with the state (JSON values) after every improvement and at
         the end, `tell` with a line of progress about once a second. InputError for a claim or state that cannot be
         used.
-    worst : as `hunt`, with an algorithm's name in the place of the claim: the instance on which it is furthest from
+    worst : as `search`, with an algorithm's name in the place of the claim: the instance on which it is furthest from
         OPT. `left` is OPT, `right` ALG, `score` their ratio, None where it is unbounded (`violated` says so); None
         where there is no such search.
     """
 
     claims: Callable[[], Sequence[Listed]]
-    hunt: SearchFunction
+    search: SearchFunction
     worst: SearchFunction | None = None
 
 
@@ -201,6 +228,111 @@ class Statement:
     flaw: str = ""
     asked: bool = False
     proof_assumes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims that a family's papers make, and their checks.
+
+    Parameters
+    ----------
+    version : of all checks; stored checks of another version are made again.
+    notation : (sign, meaning) pairs of the statements, in the order in which they are best read.
+    statements : the claims in words: those settled by proof, then those that audits check, in the order of the audits.
+    audit : checks the claims on one run.
+    """
+
+    version: str
+    notation: Sequence[tuple[str, str]]
+    statements: Sequence[Statement]
+    audit: AuditFunction
+
+
+class AuditFunction(Protocol):
+    """Checks claims on one run."""
+
+    def __call__(
+        self, instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None, /
+    ) -> Sequence[Check]:
+        """The checks of one run against the interval on OPT, in the order of the statements.
+
+        With names those alone, without the work of the others; one about another algorithm is then `not applicable`.
+        """
+        ...
+
+
+class MeasureFunction(Protocol):
+    """Exact figures about a run beside its objective."""
+
+    def __call__(self, instance: Any, run: OnlineRun, checks: Sequence[Check], /) -> Mapping[str, Fraction | None]:
+        """The figures by name, the same names for every run; None: undefined. The checks are those of the audit."""
+        ...
+
+
+class AccountFunction(Protocol):
+    """What a run earned and spent."""
+
+    def __call__(self, instance: Any, run: OnlineRun, /) -> Mapping[str, Exact]:
+        """``bids`` of the admitted, ``vendors`` and ``energy``, in the family's unit, recounted from the decisions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Studies:
+    """Tables about one algorithm on one instance, for figures.
+
+    Parameters
+    ----------
+    make : (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
+    kinds : the kinds of studies, and whether one is about a single task; None: not known before a run.
+    """
+
+    make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
+    kinds: Mapping[str, bool] | None = None
+
+
+class TimelineFunction(Protocol):
+    """What happened over time."""
+
+    def __call__(self, instance: Any, run: OnlineRun, /) -> Timeline:
+        """The timeline of a run, with the reasons why arrivals were turned away."""
+        ...
+
+
+class CompilationSteps(Protocol):
+    """What `warm` compiles."""
+
+    def __call__(self, algorithms: Collection[str] | None, /) -> Sequence[Step]:
+        """The steps for these algorithms and their audits; None for all there are, with all of their options.
+
+        Two steps compile the same kernel only if one comes after the other. Those that others wait for are listed
+        before them, long ones first.
+        """
+        ...
+
+
+class Benchmark(Protocol):
+    """One comparison of speed (`ratiobench.bench.perf.measured.Part`)."""
+
+    @property
+    def name(self) -> str:
+        """Of the comparison and of its files."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What is compared, in a sentence."""
+        ...
+
+    @property
+    def measure(self) -> Callable[[bool, Callable[[str], None]], Any]:
+        """(quick, say): the table; `say` is called with lines of progress."""
+        ...
+
+    @property
+    def warmed(self) -> bool:
+        """Whether all kernels are compiled beforehand."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +517,7 @@ class LogImport:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:
-    """What to measure of a device.
+    """The measurement of a device.
 
     Parameters
     ----------
@@ -408,8 +540,8 @@ class CalibrationSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
-    """What was measured.
+class CalibrationResult:
+    """The figures of a device.
 
     Parameters
     ----------
@@ -427,16 +559,16 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """One's own device, measured.
+    """Measures the speed and the power of a device.
 
     Parameters
     ----------
-    measure : (settings, begun, told): `begun` hears what is measured now and how long the rest takes, `told` a line
-        for each figure that was found. InputError for a device that is not there, and where nothing fits.
-    gpus : the devices that are known, and those in files of `calibrate`; InputError names file, field and value.
-    dtypes : in which one can measure.
+    measure : (settings, progress, tell): `progress` is called with the present measurement and the time that the rest
+        takes, `tell` with a line for each figure. InputError for a device that is not there, and where nothing fits.
+    gpus : the known devices, and those in files of `calibrate`; InputError names file, field and value.
+    dtypes : number formats of measurements.
     """
 
-    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], Calibrated]
+    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
     gpus: Callable[[Sequence[Path]], Sequence[Listed]]
     dtypes: Sequence[str]

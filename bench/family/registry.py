@@ -53,7 +53,7 @@ def _family_of(module: str) -> Family:
 
 def find_importer(name: str | None) -> tuple[Family, LogImport]:
     """The family of this name that reads logs of jobs, or the first that does; InputError where there is none."""
-    able = {each.name: (each, each.importing) for each in families().values() if each.importing is not None}
+    able = {each.name: (each, each.log_import) for each in families().values() if each.log_import is not None}
     if not able or (name is not None and name not in able):
         raise InputError("family", "", f"{shorten(name)} reads no logs; these do: {', '.join(able) or 'none'}")
     return able[name] if name is not None else next(iter(able.values()))
@@ -62,24 +62,24 @@ def find_importer(name: str | None) -> tuple[Family, LogImport]:
 def find_calibrator() -> Calibrator:
     """How the first family that measures devices does it; InputError where none does."""
     for family in families().values():
-        if family.calibrating is not None:
-            return family.calibrating
+        if family.calibrator is not None:
+            return family.calibrator
     raise InputError("calibrate", "", "no family measures devices")
 
 
-def find_hunts() -> dict[str, tuple[Family, SearchFunction]]:
+def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
     """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
     return {
-        each.name: (family, hunting.hunt)
+        each.name: (family, search.search)
         for family in reversed(list(families().values()))
-        if (hunting := family.hunting) is not None
-        for each in hunting.claims()
+        if (search := family.counterexample_search) is not None
+        for each in search.claims()
     }
 
 
 def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
-    known = find_hunts()
+    known = claim_searches()
     if claim not in known:
         raise InputError("claim", "", not_one_of(claim, known, "list searches"))
     return known[claim]
@@ -88,9 +88,9 @@ def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
 def find_worst_case_search() -> tuple[Family, SearchFunction]:
     """The first family that can search for the worst ratio of an algorithm, and how; InputError where none can."""
     for family in families().values():
-        hunting = family.hunting
-        if hunting is not None and hunting.worst is not None:
-            return family, hunting.worst
+        search = family.counterexample_search
+        if search is not None and search.worst is not None:
+            return family, search.worst
     raise InputError("algorithm", "", "no family has a search for the worst ratio")
 
 
@@ -115,7 +115,7 @@ def find_suite(name: str) -> tuple[Family, Suite]:
         if name.endswith(SUFFIX):
             return read_suite(name, families(), list(known))
         for family in families().values():
-            member = family.member(name)
+            member = family.parametric_suite(name)
             if member is not None:
                 return family, member
         if (found := read_recipe(name, families())) is not None:
@@ -151,7 +151,7 @@ def require_algorithms(family: Family, names: Iterable[str]) -> None:
     """
     for name in names:
         refuse_other_family(family, name)
-        family.algorithm_key(name)
+        family.validate_algorithm(name)
 
 
 def refuse_other_family(family: Family, name: str) -> None:

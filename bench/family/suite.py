@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,11 @@ class Listed:
 
     name: str
     summary: str
+
+    @classmethod
+    def several(cls, pairs: Iterable[tuple[str, str]]) -> list[Listed]:
+        """Of (name, summary) pairs."""
+        return [cls(name, summary) for name, summary in pairs]
 
 
 @dataclass(frozen=True, slots=True)

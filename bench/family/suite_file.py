@@ -265,7 +265,7 @@ class _Reader:
         for j, table in enumerate(tables):
             found = Values(self.source, STUDY, table, f"{field}[{j}]")
             study = Study(found.needed("kind"), found.needed("algorithm"), found["task"])
-            known = self.family.studied()
+            known = self.family.study_kinds
             if known is not None and study.kind not in known:
                 raise InputError(self.source, f"{field}[{j}].kind", not_one_of(study.kind, known))
             if known is not None and known[study.kind] and study.task is None:
@@ -333,9 +333,9 @@ def _some(groups: Iterable[str]) -> str:
 
 def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Sequence[Case]) -> None:
     """InputError for a kind of figure that would show nothing: no quantity, no measure, no studies of that kind."""
-    studies = family.studied()
+    studies = family.study_kinds
     shows = [kind for kind in STUDIED if studies is None or kind in studies]
-    measures = family.measured()
+    measures = family.measure_names
     known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
     if plot.kind not in known and measures is not None:
         raise InputError(source, f"{field}.kind", not_one_of(plot.kind, known))

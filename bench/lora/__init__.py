@@ -2,49 +2,285 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import BidCurve, Bidding, CounterexampleSearch, SingleNode
-from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.suite import Listed, SolveSettings
+from ratiobench.bench.family.capabilities import (
+    AccountFunction,
+    Benchmark,
+    BidCurve,
+    Bidding,
+    Calibrator,
+    Certificates,
+    Claims,
+    CompilationSteps,
+    CounterexampleSearch,
+    Explainer,
+    LogImport,
+    MeasureFunction,
+    SingleNode,
+    Studies,
+    TimelineFunction,
+)
+from ratiobench.bench.family.contract import Family, SolutionReport
+from ratiobench.bench.family.source import Source
+from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.keys import Form
 from ratiobench.online.outcome import OnlineRun
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from ratiobench.instances.lora.model import Instance
+    from ratiobench.instances.lora.solution import Solution
+    from ratiobench.online.run import Environment
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
 
 
 class LoraFamily(Family):
-    """Tasks that can be kept on one node, bidders, and a search for counterexamples."""
+    """Online scheduling and pricing of multi-LoRA fine-tuning tasks."""
+
+    name = "lora"
+    unit = "micro-dollars"
+    headline = "theorem5"
+    size = ("tasks", "slots", "nodes")
+    whole_values = True
+    dollars = Fraction(1, 1_000_000)
+
+    # The problem.
 
     @property
-    def staying(self) -> SingleNode:
-        """`one-node` instead of P."""
+    def format(self) -> str:
+        from ratiobench.instances.lora.format import FORMAT
 
-        def solve(instance: Any, settings: SolveSettings) -> SolveReport:
+        return FORMAT
+
+    def parse(self, data: Any, source: str) -> Instance:
+        from ratiobench.instances.lora.format import parse
+
+        return parse(data, source)
+
+    def dumps(self, instance: Instance) -> str:
+        from ratiobench.instances.lora.format import dumps
+
+        return dumps(instance)
+
+    def identity(self, instance: Instance) -> str:
+        from ratiobench.instances.lora.format import content_hash
+
+        return content_hash(instance)
+
+    def describe(self, instance: Instance) -> Mapping[str, Any]:
+        from ratiobench.instances.lora.quantities import describe
+
+        return describe(instance)
+
+    def generate(self, recipe: Mapping[str, Any]) -> Instance:
+        from ratiobench.instances.lora.generate import generate
+
+        return generate(recipe)
+
+    def recipe_forms(self) -> Sequence[Form]:
+        from ratiobench.instances.lora.generate import recipes
+
+        return recipes()
+
+    def traces(self) -> Sequence[Listed]:
+        from ratiobench.instances.lora.arrivals import traces
+
+        return Listed.several(traces())
+
+    def constructions(self) -> Sequence[Listed]:
+        from ratiobench.instances.lora.constructions import constructions
+
+        return Listed.several(constructions())
+
+    def parametric_suite(self, text: str) -> Suite | None:
+        from ratiobench.bench.lora.suites import member
+
+        return member(text)
+
+    def join(self, instances: Sequence[Instance]) -> Instance:
+        from ratiobench.instances.lora.history import join
+
+        return join(instances)
+
+    def load_setting(self, instance: Instance) -> Mapping[str, str]:
+        from ratiobench.instances.lora.history import load_setting
+
+        return load_setting(instance)
+
+    def start_time(self, instance: Instance) -> str:
+        from ratiobench.instances.lora.history import start_time
+
+        return start_time(instance)
+
+    @property
+    def log_import(self) -> LogImport:
+        from ratiobench.bench.lora.log_import import LOG_IMPORT
+
+        return LOG_IMPORT
+
+    @property
+    def calibrator(self) -> Calibrator:
+        from ratiobench.bench.lora.calibrate.calibrator import CALIBRATOR
+
+        return CALIBRATOR
+
+    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
+        from ratiobench.instances.lora.strategies import tiny_instances
+
+        return tiny_instances(**sizes)
+
+    def solution_document(self, solution: Solution) -> dict[str, Any]:
+        from ratiobench.instances.lora.solution import solution_document
+
+        return solution_document(solution)
+
+    def parse_solution(self, instance: Instance, data: Any, source: str) -> Solution:
+        from ratiobench.instances.lora.solution import parse_solution
+
+        return parse_solution(data, source)
+
+    def own_suites(self) -> Sequence[Suite]:
+        from ratiobench.bench.lora.suites import suites
+
+        return suites()
+
+    # The optimum.
+
+    @property
+    def solver_version(self) -> str:
+        from ratiobench.formulations.lora.solve import VERSION
+
+        return VERSION
+
+    def formulations(self) -> Sequence[Listed]:
+        from ratiobench.formulations.lora.solve import formulations
+
+        return Listed.several(formulations())
+
+    def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
+        from ratiobench.formulations.lora.solve import solve
+
+        return solve(instance, **asdict(settings), start=start)
+
+    def check_solution(self, instance: Instance, solution: Solution) -> SolutionReport:
+        from ratiobench.formulations.lora.check import check
+
+        return check(instance, solution)
+
+    @property
+    def certificates(self) -> Certificates:
+        from ratiobench.formulations.lora.certificate import write
+        from ratiobench.formulations.lora.verify import PROVES, tell_sum, verify
+
+        def solve(instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
             from ratiobench.formulations.lora.solve import solve
 
-            return solve(instance, **asdict(settings), migration=False)
+            return solve(instance, **asdict(settings), start=start, certified=True)
 
-        def run(instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
+        return Certificates(solve, write, verify, PROVES, tell_sum)
+
+    def export(self, instance: Instance, kind: str, formulation: str) -> str:
+        from ratiobench.formulations.lora.solve import export
+
+        return export(instance, kind, formulation)
+
+    @property
+    def single_node(self) -> SingleNode:
+        """`one-node` instead of P."""
+        from ratiobench.instances.lora.schedules import ScheduleKind
+
+        def solve(instance: Instance, settings: SolveSettings) -> SolveReport:
+            from ratiobench.formulations.lora.solve import solve
+
+            return solve(instance, **asdict(settings), schedules=ScheduleKind.ONE_NODE)
+
+        def run(instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
             from ratiobench.online.lora.run import run
 
-            return run(instance, algorithm, prior=prior, migration=False)
+            return run(instance, algorithm, prior=prior, schedules=ScheduleKind.ONE_NODE)
 
-        def check(instance: Any, data: Any, source: str) -> Mapping[str, Any]:
+        def check(instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
             from ratiobench.formulations.lora.check import check
 
-            return check(instance, self.solution(instance, data, source), migration=False).document()
+            solution = self.parse_solution(instance, data, source)
+            return check(instance, solution, schedules=ScheduleKind.ONE_NODE).document()
 
         return SingleNode(solve, run, check)
 
+    def crosscheck(
+        self,
+        instance: Instance,
+        *,
+        effort: int = 1,
+        seconds: float | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> CrossCheck:
+        from ratiobench.formulations.lora.crosscheck import crosscheck
+
+        return crosscheck(instance, effort=effort, seconds=seconds, tell=tell)
+
     @property
-    def hunting(self) -> CounterexampleSearch:
+    def printed_key(self) -> str:
+        from ratiobench.formulations.lora.crosscheck import printed_key
+
+        return printed_key()
+
+    def solve_printed(self, instance: Instance) -> Sequence[CrossCheckRow]:
+        from ratiobench.formulations.lora.crosscheck import solve_printed
+
+        return solve_printed(instance)
+
+    # Online algorithms.
+
+    @property
+    def environment(self) -> Environment[Instance]:
+        from ratiobench.online.lora.run import ENVIRONMENT
+
+        return ENVIRONMENT
+
+    @property
+    def compilation_steps(self) -> CompilationSteps:
+        from ratiobench.bench.lora.compilation import compilation_steps
+
+        return compilation_steps
+
+    @property
+    def timeline(self) -> TimelineFunction:
+        from ratiobench.bench.lora.timeline import timeline
+
+        return timeline
+
+    @property
+    def bidding(self) -> Bidding:
+        """Exact curves, constants that come from the bids following the bid; else by trying bids."""
+        from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
+
+        def utility_curve(instance: Instance, algorithm: str, task: int) -> BidCurve:
+            return curve(instance, self.run(instance, algorithm), task)
+
+        return Bidding(utility_curve, audit_bidder)
+
+    # The theory.
+
+    @property
+    def claims(self) -> Claims:
+        from ratiobench.bench.lora.theory.claims import THEORY
+
+        return THEORY
+
+    @property
+    def counterexample_search(self) -> CounterexampleSearch:
         """Local search over tiny instances, in exact arithmetic."""
-        from ratiobench.bench.lora.hunt.search import search_counterexample
-        from ratiobench.bench.lora.hunt.worst import search_worst_case
+        from ratiobench.bench.lora.counterexamples.search import search_counterexample
+        from ratiobench.bench.lora.counterexamples.worst import search_worst_case
         from ratiobench.bench.lora.theory.claims import list_searches
 
         return CounterexampleSearch(
@@ -54,21 +290,60 @@ class LoraFamily(Family):
         )
 
     @property
-    def bidding(self) -> Bidding:
-        """Exact curves, constants that come from the bids following the bid; else by trying bids."""
-        from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
+    def accounts(self) -> AccountFunction:
+        from ratiobench.bench.lora.measures import accounts
 
-        def utility_curve(instance: Any, algorithm: str, task: int) -> BidCurve:
-            return curve(instance, self.run(instance, algorithm), task)
+        return accounts
 
-        return Bidding(utility_curve, audit_bidder)
+    @property
+    def studies(self) -> Studies:
+        from ratiobench.bench.lora.studies import STUDIES, study
+
+        return Studies(study, STUDIES)
+
+    @property
+    def proof_status(self) -> Callable[[str], Mapping[str, str]]:
+        from ratiobench.bench.lora.proof_status import proof_status
+
+        return proof_status
+
+    def bound_checks(self, algorithm: str) -> Sequence[str]:
+        from ratiobench.bench.lora.proof_status import bound_checks
+
+        return bound_checks(algorithm)
+
+    def readings(self) -> Sequence[str]:
+        from ratiobench.bench.lora.readings import READINGS
+
+        return READINGS
+
+    def benchmarks(self) -> Sequence[Benchmark]:
+        from ratiobench.bench.lora.perf import PARTS
+
+        return PARTS
+
+    @property
+    def explainer(self) -> Explainer:
+        from ratiobench.bench.lora.explanation import EXPLAINER
+
+        return EXPLAINER
+
+    @property
+    def measures(self) -> MeasureFunction:
+        from ratiobench.bench.lora.measures import measures
+
+        return measures
+
+    @property
+    def measure_names(self) -> Sequence[str]:
+        from ratiobench.bench.lora.measures import MEASURES
+
+        return MEASURES
+
+    def sources(self) -> Sequence[Source]:
+        from ratiobench.bench.lora.sources import SOURCES
+
+        return SOURCES
 
 
-FAMILY = LoraFamily(
-    "lora",
-    "micro-dollars",
-    headline="theorem5",
-    size=("tasks", "slots", "nodes"),
-    whole_values=True,
-    dollars=Fraction(1, 1_000_000),
-)
+FAMILY = LoraFamily()

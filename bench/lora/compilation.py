@@ -19,6 +19,7 @@ from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
 from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.run import ENVIRONMENT, run
@@ -30,7 +31,7 @@ _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
 
-def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
     Without migration nothing is solved but where that is asked for, so its search comes with all there are only.
@@ -56,7 +57,8 @@ def compiling(algorithms: Collection[str] | None) -> Sequence[Step]:
         steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
     if algorithms is None:
-        steps.append(Step("the search without migration", 5, solve.warm_staying, (_SEARCH,)))
+        alone = partial(solve.warm_search, ScheduleKind.ONE_NODE)
+        steps.append(Step("the search without migration", 5, alone, (_SEARCH,)))
     return steps
 
 

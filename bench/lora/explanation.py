@@ -9,10 +9,10 @@ from fractions import Fraction
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
 from ratiobench.bench.lora.explain.ending import end_with
 from ratiobench.bench.lora.explain.played import Prices, replay_prices, take_prices
-from ratiobench.bench.lora.hunt.tiny import tiny_instance_of
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
@@ -331,4 +331,4 @@ def _pays(decision: Decision, offer: Offer | None) -> Sentence:
     return ["pays ", exact, ", booked as ", decision.payment, "."]
 
 
-EXPLAINING = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})
+EXPLAINER = Explainer(explain, "pdftsp", "theorem5", {"tasks": 30, "slots": 40, "nodes": 20})

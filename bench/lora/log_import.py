@@ -30,4 +30,4 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
     return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)
 
 
-IMPORTING = LogImport(lambda: [Listed(form.name, form.title) for form in registered().values()], _read, example)
+LOG_IMPORT = LogImport(lambda: [Listed(form.name, form.title) for form in registered().values()], _read, example)

@@ -15,6 +15,7 @@ from ratiobench.bench.family.capabilities import Refusal, Served, Timeline, Time
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
@@ -55,9 +56,10 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     trace = run.trace
     names = [name for name in AMOUNTS if hasattr(trace, name) and not getattr(trace, "problem", "")]
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
+    schedules = ScheduleKind.ONE_NODE if run.remarks.single_node else ScheduleKind.ANY
     refused = [
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
-        for i, reason in find_reasons(instance, run.decisions, migration=not run.remarks.single_node).items()
+        for i, reason in find_reasons(instance, run.decisions, schedules).items()
     ]
     since, title = _first_second(instance)
     clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
@@ -171,12 +173,12 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
     return sum((Fraction(price) for price in prices), Fraction(0))
 
 
-def find_reasons(instance: Instance, decisions: Sequence[Decision | None], *, migration: bool = True) -> dict[int, str]:
+def find_reasons(instance: Instance, decisions: Sequence[Decision | None], schedules: ScheduleKind) -> dict[int, str]:
     """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
 
-    Room is what the tasks before it in the order of arrival had left. A task moves from node to node for nothing, so a
-    schedule fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the
-    deadline, add up to its work. Without `migration` the rates of one node have to, in the slots in which it has room.
+    Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
+    fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
+    up to its work. With `schedules` `ONE_NODE` the rates of one node have to, in the slots in which it has room.
     """
     cells, start = _cells(decisions)
     public = instance.public("")
@@ -186,13 +188,15 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], *, mi
     )
     taken = np.array([decision is not None for decision in decisions], dtype=np.bool_)
     tasks = instance.rate, instance.memory_mb, instance.work, first_slots(instance), instance.deadline
-    found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, compute, memory, migration)
+    # A task changes nodes within a group: from one entry to the next.
+    group = np.arange(len(kind) + 1) if schedules is ScheduleKind.ONE_NODE else np.array([0, len(kind)])
+    found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, group, compute, memory)
     return {i: (IMPOSSIBLE, FULL, DEAR)[found[i]] for i in np.flatnonzero(~taken).tolist()}
 
 
 @compiled
 def _find_reasons(  # type: ignore[no-untyped-def]
-    cells, start, taken, can, rate, need, work, first, deadline, kind, compute, memory, migration
+    cells, start, taken, can, rate, need, work, first, deadline, kind, group, compute, memory
 ):
     """(I,) of each rejected task 0, 1 or 2: impossible, no room, declined; `compute`, `memory` (T, K) are used up."""
     found = np.zeros(len(work), np.int64)
@@ -203,26 +207,22 @@ def _find_reasons(  # type: ignore[no-untyped-def]
                 compute[slot, node] -= rate[i, kind[node]]
                 memory[slot, node] -= need[i]
         elif can[i]:
-            top = 0
-            for node in range(len(kind)):
-                top = max(top, rate[i, kind[node]])
-            most = 0
-            alone = np.zeros(len(kind), np.int64)
-            for slot in range(first[i] - 1, deadline[i]):
-                best = 0
-                for node in range(len(kind)):
-                    done = rate[i, kind[node]]
-                    if done > 0 and done <= compute[slot, node] and need[i] <= memory[slot, node]:
-                        best = max(best, done)
-                        if migration:
+            top = rate[i].max()
+            found[i] = 1
+            for j in range(len(group) - 1):
+                done = 0
+                for slot in range(first[i] - 1, deadline[i]):
+                    best = 0
+                    for node in range(group[j], group[j + 1]):
+                        each = rate[i, kind[node]]
+                        if each > best and each <= compute[slot, node] and need[i] <= memory[slot, node]:
+                            best = each
                             if best == top:
                                 break
-                        else:
-                            alone[node] += done
-                            most = max(most, alone[node])
-                if migration:
-                    most += best
-                if most >= work[i]:
+                    done += best
+                    if done >= work[i]:
+                        found[i] = 2
+                        break
+                if found[i] == 2:
                     break
-            found[i] = 2 if most >= work[i] else 1
     return found

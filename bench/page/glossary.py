@@ -75,7 +75,7 @@ def _algorithms(found: Results, family: Family) -> Iterator[Entry]:
         names.setdefault(_head(str(name)), {})[str(name)] = None
     for head, variants in names.items():
         summary = re.split(r"; (?=\w+=)", known.get(head, ""))[0]
-        meanings = family.options(head)
+        meanings = family.option_meanings(head)
         more = [_variant(name, head, meanings) for name in variants if name != head]
         if any(map(is_own, variants)):
             summary = f"yours: the class {head.partition(':')[2]} of the module {head.partition(':')[0]}"

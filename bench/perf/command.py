@@ -1,6 +1,6 @@
 """Speed, side by side: every comparison within one run, in turns, with nothing compiled while a clock runs.
 
-A family offers its measurements as ``PARTS`` in a module ``perf`` beside its ``FAMILY``. What is reported are medians
+A family offers its measurements as `Family.benchmarks`. What is reported are medians
 of several turns and their ratios; seconds are those of one machine with whatever else it was doing.
 """
 
@@ -10,19 +10,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ratiobench.bench.family.capabilities import Benchmark
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.perf import startup
-from ratiobench.bench.perf.measured import Measured, Part, time_call
+from ratiobench.bench.perf.measured import Measured, time_call
 from ratiobench.bench.perf.page import format_csv, format_table, render_page
 from ratiobench.instances.errors import InputError, not_one_of
 from ratiobench.instances.files import write_atomically
 
 
-def parts() -> dict[str, Part]:
+def parts() -> dict[str, Benchmark]:
     """The parts of all families, by name, after those of no family."""
-    found: dict[str, Part] = {part.name: part for part in startup.PARTS}
+    found: dict[str, Benchmark] = {part.name: part for part in startup.PARTS}
     for family in families().values():
-        for part in family.find("PARTS") or ():
+        for part in family.benchmarks():
             if part.name in found:
                 raise InputError(family.name, "PARTS", f"{part.name!r} is the name of another part")
             found[part.name] = part
@@ -49,7 +50,7 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
     if any(part.warmed for part in chosen):
         warm = sum(time_call(family.warm) for family in families().values())
         print(f"compiling, or loading what was compiled: {warm:.1f} s, in no figure below", file=sys.stderr)
-    done: list[tuple[Part, Measured]] = []
+    done: list[tuple[Benchmark, Measured]] = []
     for part in chosen:
         measured = part.measure(quick, lambda text, part=part: print(f"{part.name}: {text}", file=sys.stderr))  # type: ignore[misc]
         done.append((part, measured))

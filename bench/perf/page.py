@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratiobench.bench.perf.measured import Bars, Measured, Part, Value
+from ratiobench.bench.family.capabilities import Benchmark
+from ratiobench.bench.perf.measured import Bars, Measured, Value
 from ratiobench.bench.running import provenance
 
 if TYPE_CHECKING:  # pandas and Jinja are loaded where a page is made
@@ -50,7 +51,7 @@ def _shown(value: Value) -> str:
     return value
 
 
-def render_page(done: Sequence[tuple[Part, Measured]], quick: bool, warm: float) -> str:
+def render_page(done: Sequence[tuple[Benchmark, Measured]], quick: bool, warm: float) -> str:
     """One HTML page with the tables and figures; it needs nothing from a network."""
     from ratiobench.bench.page.render import render
 
@@ -62,7 +63,7 @@ def render_page(done: Sequence[tuple[Part, Measured]], quick: bool, warm: float)
 class PartOfPage:
     """What was measured, as the page shows it."""
 
-    part: Part
+    part: Benchmark
     measured: Measured
     table: Sequence[Sequence[Cell]]
     charts: Sequence[Chart]

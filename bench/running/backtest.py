@@ -106,7 +106,7 @@ def _called(instance: Any) -> str:
 
 
 def _day(family: Family, name: str, recipe: Mapping[str, Any], instance: Any) -> Day:
-    return Day(name, recipe, family.began(instance), family.setting(instance))
+    return Day(name, recipe, family.start_time(instance), family.load_setting(instance))
 
 
 def order_of(source: Path) -> str:
@@ -170,7 +170,7 @@ def make_backtest(
             problem = f"{shorten(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
             raise InputError("--algorithms", "", problem)
     words = {name: EARLIER if family.is_learner(name) else HISTORY for name in chosen}
-    names = tuple(dict.fromkeys(family.informed(name, word) for name, word in words.items()))
+    names = tuple(dict.fromkeys(family.with_prior(name, word) for name, word in words.items()))
     learning = any(EARLIER in name for name in names)
     if history > 1 or learning:
         family.join([family.make(day.recipe) for day in days[: max(history, 2)]])

@@ -27,7 +27,7 @@ def store_explanations(family: Family, store: Store, folder: Path) -> None:
     store : has the finished runs and audits; the explanations are added to it.
     folder : of the instances.
     """
-    if family.explaining is None:
+    if family.explainer is None:
         return
     for each in list_witnesses(family, settle(read_results(store), family)):
         if each.key and not store.has(STAGE, each.instance, each.key):

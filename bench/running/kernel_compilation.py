@@ -81,7 +81,7 @@ def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = F
 
     Families that do not say what they compile compile while they run. What goes wrong here is left to the run.
     """
-    if family.compiling is None or families().get(family.name) is not family:
+    if family.compilation_steps is None or families().get(family.name) is not family:
         return
     shipped = {each.name for each in family.algorithms()}
     plain = dict.fromkeys(kernel_record.without_prior(name) for name in algorithms)
@@ -103,8 +103,8 @@ def _to_stderr(text: str) -> None:
 
 
 def _steps(family: Family, choice: Choice) -> list[Step]:
-    if family.compiling is not None:
-        return list(family.compiling(choice))
+    if family.compilation_steps is not None:
+        return list(family.compilation_steps(choice))
     return [Step(f"what {family.name} needs", 1, family.warm)]
 
 

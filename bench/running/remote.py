@@ -37,7 +37,7 @@ def code() -> str:
     ours = [
         (
             family.name,
-            family.audits,
+            family.audit_version,
             family.solve_key(SolveSettings()),
             [family.algorithm_key(each.name) for each in family.algorithms()],
         )

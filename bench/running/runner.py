@@ -23,12 +23,14 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate
 from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
+from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.explanations import store_explanations
 from ratiobench.bench.running.heartbeat import now_at
 from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
+from ratiobench.bench.running.options import SCALES, RunOptions
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
@@ -37,71 +39,12 @@ from ratiobench.formulations import backends
 from ratiobench.instances.errors import InputError, did_you_mean, make_printable, not_one_of, shorten
 from ratiobench.instances.files import filling, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
-from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
-SCALES = ("full", "small")
-_AUDITS = {True: "--audits", False: "--no-audits"}
 AHEAD = 16
 """Cases that are generated before the largest of them is begun with."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How to run a suite.
-
-    Parameters
-    ----------
-    out : folder of the store, the instances and the report.
-    workers : number of worker processes; None for one per core, fewer where memory is short.
-    dask : address of a dask scheduler, instead of processes of our own.
-    fresh : forget earlier results first, and take none from the library.
-    retry_failed : try failed pieces again.
-    quiet : no progress.
-    limit : seconds after which a piece of work is given up; a row with that reason.
-    isolate : anyone's own algorithms run in a sandbox (`ratiobench.online.referee.sandbox`); such results are kept
-        apart from others.
-    algorithms : further algorithms, run on every case.
-    alone : whether `algorithms` are run without the suite's own.
-    share : file of the library, in which runs find each other's results; None for none.
-    only : patterns (``*``, ``?``, ``[...]``) of names of cases, others are left out; empty for all.
-    tiers : groups of cases, others are left out; empty for all.
-    rows : patterns of names of the suite's algorithms, others are left out; empty for all.
-    effort : how many times the suite's own effort goes into OPT.
-    scale : ``full``, or ``small`` for the suite's cases at a small scale.
-    repeat : how many times an algorithm that draws is run on each case, with a seed of its own each time.
-    solve : compute OPT afresh where a certificate would give it.
-    audits : whether claims are checked on every run; None: as the suite says.
-    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
-    """
-
-    out: Path
-    workers: int | None = None
-    dask: str | None = None
-    fresh: bool = False
-    retry_failed: bool = False
-    quiet: bool = False
-    limit: float | None = None
-    isolate: bool = False
-    algorithms: tuple[str, ...] = ()
-    alone: bool = False
-    share: Path | None = None
-    only: tuple[str, ...] = ()
-    tiers: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-    effort: int = 1
-    scale: str = "full"
-    repeat: int = 1
-    solve: bool = False
-    audits: bool | None = None
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
-
-    @property
-    def terms(self) -> RunContext:
-        """Of its online runs."""
-        results = [self.out, *([self.share.parent] if self.share else [])]
-        return RunContext(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
 
 
 @dataclass(slots=True)
@@ -153,7 +96,7 @@ class _Sweep:
             algorithms=[(name, self._key(name)) for name in case.algorithms],
             solve=asdict(case.solve),
             solve_key=self._reference_key(case),
-            audits=self.family.audits if self.audited else UNAUDITED,
+            audits=self.family.audit_version if self.audited else UNAUDITED,
             prior_recipe=case.prior,
             history_recipe=case.history,
             repeats={name: self.repeats[name] for name in case.algorithms if name in self.repeats},
@@ -493,7 +436,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where a
         case has none.
     """
-    chosen = _with_rows(suite, named_cases(suite, options.only, options.tiers), options.rows)
+    chosen = _with_rows(suite, named_cases(suite, options.only, options.tier), options.rows)
     if options.alone and not options.algorithms:
         raise InputError("--alone", "", "which ones? --algorithm NAME names them")
     if not any(case.algorithms or options.algorithms for case in chosen):
@@ -614,7 +557,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     try:
         with contextlib.ExitStack() as open_stores:
             own, library = _open_stores(options, open_stores)
-            folder = make_folder(options.out / "instances")
+            folder = make_folder(options.folder / "instances")
             if options.dask is None:
                 compile_missing(family, list(dict.fromkeys([*names, *studied])), options.quiet)
             if options.fresh or options.retry_failed:
@@ -628,7 +571,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "command": command(suite, options),
                     "date": datetime.now(UTC).date().isoformat(),
                     "algorithms": list(options.algorithms),
-                    "only": [*options.only, *options.tiers],
+                    "only": [*options.only, *options.tier],
                     **(
                         {"rows": list(options.algorithms if options.alone else options.rows)}
                         if options.alone or options.rows
@@ -683,24 +626,12 @@ def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
     words = ["python", "-m", "ratiobench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
     words += [word for name in suite.over for word in ("--over", name)]
-    words += [word for pattern in options.only for word in ("--only", pattern)]
-    words += [word for tier in options.tiers for word in ("--tier", tier)]
-    words += [word for pattern in options.rows for word in ("--rows", pattern)]
-    words += [word for name in options.algorithms for word in ("--algorithm", name)]
-    words += ["--alone"] if options.alone else []
-    words += ["--scale", options.scale] if options.scale != SCALES[0] else []
-    words += ["--solve"] if options.solve else []
-    words += [_AUDITS[options.audits]] if options.audits not in (None, suite.audited) else []
-    words += ["--effort", str(options.effort)] if options.effort > 1 else []
-    words += ["--repeat", str(options.repeat)] if options.repeat > 1 else []
-    words += ["--limit", f"{options.limit:g}"] if options.limit is not None else []
-    words += ["--isolate"] if options.isolate else []
-    return shlex.join(words)
+    return shlex.join([*words, *as_words(options)])
 
 
 def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:
     """The folder's store and the library. Where one of them is not sound, nothing is written."""
-    folder = options.out / "instances"
+    folder = options.folder / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
     library = open_shared_cache(options.share)
@@ -708,7 +639,7 @@ def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Stor
         close.enter_context(library)
     if options.share is not None:
         make_folder(options.share.parent)
-    own = close.enter_context(Store.open(make_folder(options.out) / STORE))
+    own = close.enter_context(Store.open(make_folder(options.folder) / STORE))
     if library is None and options.share is not None:
         library = close.enter_context(Store.open(options.share))
     return own, library

@@ -77,7 +77,7 @@ def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
         if not entry.instance:
             return done("instance: the manifest has no SHA-256 of its content")
         house, instance = make_entry(entry)
-        report = house.certified(instance, load_json(data, source), source)
+        report = house.read_certified(instance, load_json(data, source), source)
         for end, claimed in zip(("lower", "upper"), ends_of(entry.best), strict=True):
             if getattr(report, end) != claimed:
                 return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
@@ -132,7 +132,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         data, source = read_bytes(chosen.certificate(entry))
         recorded = sha256(data).hexdigest() == entry.best.certificate
         documents.append(load_json(data, source))
-        known = house.certified(instance, documents[0], source)
+        known = house.read_certified(instance, documents[0], source)
     certificates = house.certificates
     if certificates is None:
         raise InputError(entry.name, "family", f"the family {house.name} has no certificates")
@@ -147,7 +147,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
             documents.append(load_json(*read_bytes(path)))
     tell(f"{entry.name}: verifying")
     best = join_certificates(house, instance, documents)
-    verified = house.certified(instance, best, entry.name)
+    verified = house.read_certified(instance, best, entry.name)
     after, before = (verified.lower, verified.upper), None if known is None else (known.lower, known.upper)
     if before == after and entry.first is not None and recorded:
         return Improved(chosen, before, after)
@@ -180,7 +180,7 @@ def join_certificates(house: Family, instance: Any, documents: Sequence[Mapping[
     """A certificate with the best solution of several valid ones and the best bound: neither depends on the other."""
     if len(documents) == 1:
         return dict(documents[0])
-    reports = [house.certified(instance, dict(each), "certificate") for each in documents]
+    reports = [house.read_certified(instance, dict(each), "certificate") for each in documents]
     least, most = (
         min(range(len(reports)), key=lambda k: reports[k].upper),
         max(range(len(reports)), key=lambda k: reports[k].lower),

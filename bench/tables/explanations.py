@@ -23,9 +23,9 @@ _WORDS, _DIGITS = 300, 12
 
 def require_explaining(family: Family) -> Explainer:
     """The family's part; InputError where it has none."""
-    if family.explaining is None:
+    if family.explainer is None:
         raise InputError("explain", "", f"the family {family.name} explains no runs")
-    return family.explaining
+    return family.explainer
 
 
 def too_large(family: Family, instance: Any) -> str:
@@ -49,7 +49,7 @@ def explain(
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)
-    family.algorithm_key(algorithm or part.algorithm)
+    family.validate_algorithm(algorithm or part.algorithm)
     problem = too_large(family, instance)
     if problem:
         raise InputError(getattr(instance, "name", ""), "", problem)
@@ -57,12 +57,8 @@ def explain(
     reference = family.solve(instance, settings or SolveSettings())
     if not run.valid:
         check = Check(claim, Verdict.NOT_APPLICABLE, None, None, f"the run is invalid: {run.violations[0]}")
-    elif family.audit_claims is not None:
-        check = next(iter(family.audit_claims(instance, run, reference, {claim})))
     else:
-        found = {each.name: each for each in family.audit(instance, run, reference)}
-        other = Check(claim, Verdict.NOT_APPLICABLE, None, None, f"{ANOTHER}another algorithm")
-        check = found.get(claim, other)
+        [check] = family.audit(instance, run, reference, [claim])
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
     told = part.explain(instance, run, reference, check)
     result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
@@ -73,7 +69,7 @@ def explain(
 
 
 def _require_claim(family: Family, claim: str) -> None:
-    known = [] if family.statements is None else [each.name for each in family.statements() if not each.proof]
+    known = [each.name for each in family.statements() if not each.proof]
     if claim not in known:
         raise InputError("--claim", "", not_one_of(claim, known, "list claims"))
 

@@ -121,7 +121,7 @@ def make_headline(
         answers = list(_over_groups(standings))
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
-        subject = "" if family.explaining is None else family.explaining.algorithm
+        subject = "" if family.explainer is None else family.explainer.algorithm
         ran = dict.fromkeys(str(row.algorithm) for row in rows)
         subject = next((name for name in ran if name.partition(":")[0] == subject), subject)
         table = _tabulate(standings, subject)

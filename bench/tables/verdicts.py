@@ -103,7 +103,7 @@ def settle(found: Results, family: Family) -> list[Settled]:
 
     Those settled by proof stand among them; where no check is about any claim, nothing does.
     """
-    if family.statements is None:
+    if family.claims is None:
         return []
     cases = {case.name: case for case in found.cases}
     rows = found.records

@@ -38,9 +38,9 @@ class Witness:
 
 def list_witnesses(family: Family, settled: Sequence[Settled]) -> Iterator[Witness]:
     """The witnesses that are small enough; without those by a class of a notebook."""
-    if family.explaining is None:
+    if family.explainer is None:
         return
-    limits = family.explaining.limits
+    limits = family.explainer.limits
     for each in settled:
         name = each.statement.name
         if each.witness is None or each.case is None or not re.fullmatch(r"[\w-]{1,80}", name):
@@ -49,7 +49,7 @@ def list_witnesses(family: Family, settled: Sequence[Settled]) -> Iterator[Witne
             continue
         algorithm = str(each.witness.algorithm)
         try:
-            is_registered = family.need("ENVIRONMENT").registry.parse(algorithm).entry is not None
+            is_registered = family.is_shipped(algorithm)
         except InputError:
             continue
         key = f"{each.case.audit_key(str(each.witness.algorithm_key))} | {name}" if is_registered else ""

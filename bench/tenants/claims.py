@@ -6,14 +6,13 @@ end is proved, so "nothing is cheaper" is, too. Some checks play another reading
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
-from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.formulations.report import SolveReport
+from ratiobench.bench.theory.claim import Case, Claim, make_claims
+from ratiobench.bench.theory.replays import remember_runs
 from ratiobench.formulations.tenants.tables import queues_of, tables
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
@@ -23,7 +22,7 @@ from ratiobench.online.tenants import registry
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS
 
 AUDITS = "1"
-"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else."""
+"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
 NOTATION = (
     ("F = g + h + l", "what the search looks for: the cost of what is placed, an estimate of what is not, the load"),
     ("h_J", "what a job that is not placed adds to h"),
@@ -39,26 +38,6 @@ RIVAL = "edf"
 """Whom the search is held against with other prices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim in words, whose runs it is about, and its check on one of them."""
-
-    statement: Statement
-    about: Callable[[Instance, OnlineRun], str]
-    check: Callable[[Instance, OnlineRun, SolveReport], Check]
-
-
-def audit(instance: Instance, run: OnlineRun, reference: SolveReport) -> list[Check]:
-    """Every claim on one run, in their order."""
-    found = []
-    for claim in CLAIMS:
-        reason = claim.about(instance, run)
-        name = claim.statement.name
-        not_applicable = Check(name, Verdict.NOT_APPLICABLE, None, None, reason)
-        found.append(not_applicable if reason else replace(claim.check(instance, run, reference), name=name))
-    return found
-
-
 # Whose runs a claim is about: empty, or why it does not apply.
 
 
@@ -70,33 +49,33 @@ def _options(run: OnlineRun) -> dict[str, str]:
     return dict(registry.parse(run.algorithm).options)
 
 
-def _search(instance: Instance, run: OnlineRun) -> str:
-    if _head(run) != "patent":
+def _search(case: Case[Instance]) -> str:
+    if _head(case.run) != "patent":
         return f"{ANOTHER}`patent`"
-    return "" if instance.jobs else "there is no job"
+    return "" if case.instance.jobs else "there is no job"
 
 
-def _batch(instance: Instance, run: OnlineRun) -> str:
-    reason = _search(instance, run)
-    return reason or ("jobs are released over time" if instance.release.any() else "")
+def _batch(case: Case[Instance]) -> str:
+    reason = _search(case)
+    return reason or ("jobs are released over time" if case.instance.release.any() else "")
 
 
-def _with_load(instance: Instance, run: OnlineRun) -> str:
-    return _search(instance, run) or ("" if _options(run)["load"] == "yes" else f"{ANOTHER}`patent` with load=yes")
+def _with_load(case: Case[Instance]) -> str:
+    return _search(case) or ("" if _options(case.run)["load"] == "yes" else f"{ANOTHER}`patent` with load=yes")
 
 
-def _with_h(instance: Instance, run: OnlineRun) -> str:
-    return _search(instance, run) or (f"{ANOTHER}`patent` with an h" if _options(run)["h"] == "zero" else "")
+def _with_h(case: Case[Instance]) -> str:
+    return _search(case) or (f"{ANOTHER}`patent` with an h" if _options(case.run)["h"] == "zero" else "")
 
 
-def _default(instance: Instance, run: OnlineRun) -> str:
-    reason = _batch(instance, run)
-    if reason or run.algorithm != "patent":
+def _default(case: Case[Instance]) -> str:
+    reason = _batch(case)
+    if reason or case.run.algorithm != "patent":
         return reason or f"{ANOTHER}`patent` with all options at their defaults"
-    return "" if instance.jobs <= ORDER_JOBS else f"more than {ORDER_JOBS} jobs"
+    return "" if case.instance.jobs <= ORDER_JOBS else f"more than {ORDER_JOBS} jobs"
 
 
-# The checks; names are put in by `audit`.
+# The checks; `Claim` puts the names in.
 
 
 def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
@@ -105,8 +84,9 @@ def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bo
     return Check("", verdict, Fraction(left), Fraction(right), reason)
 
 
-def _optimal(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _optimal(case: Case[Instance]) -> Check:
     """A verified schedule that is cheaper."""
+    _, run, reference = case
     cost = int(run.welfare)
     found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)
     if found.status is not Verdict.VIOLATED or reference.solution is None:
@@ -120,12 +100,13 @@ def _moved(ours: Solution, theirs: Solution) -> list[list[int]]:
     return [[j, *other] for j, (own, other) in enumerate(pairs) if other is not None and own != other][:WITNESSES]
 
 
-def _admissible(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _admissible(case: Case[Instance]) -> Check:
     """Along a verified schedule: the last jobs of its queues, against what they cost there.
 
     With all other jobs placed as in that schedule, these cost no more than they do in it. So h may not be above that,
     for any choice of how many last jobs of every queue: the choice that is worst for h is the best of every queue.
     """
+    instance, run, reference = case
     public, jobs = instance.public(), [instance.job(j) for j in range(instance.jobs)]
     values = [HEURISTICS[_options(run)["h"]](public, job, 0) for job in jobs]
     least = [min(public.cost(job, k, job.release + r) for k, r in enumerate(job.run)) for job in jobs]
@@ -146,10 +127,11 @@ def _admissible(instance: Instance, run: OnlineRun, reference: SolveReport) -> C
     return found
 
 
-def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Instance, OnlineRun, SolveReport], Check]:
+def _against(other: Callable[[OnlineRun], str], what: str) -> Callable[[Case[Instance]], Check]:
     """cost <= that of another algorithm, played beside it."""
 
-    def check(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+    def check(case: Case[Instance]) -> Check:
+        instance, run, _ = case
         rival = _played(instance, other(run))
         return _compared(int(run.welfare), int(rival.welfare), f"cost <= cost of {what}")
 
@@ -165,8 +147,9 @@ def _named(**changed: str) -> Callable[[OnlineRun], str]:
     return name
 
 
-def _order(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
+def _order(case: Case[Instance]) -> Check:
     """Both played again with theta and lambda a tenth and ten times as large."""
+    instance, run, _ = case
 
     def ahead(each: Instance) -> int:
         ours, theirs = (int(_played(each, name).welfare) for name in (run.algorithm, RIVAL))
@@ -182,119 +165,84 @@ def _order(instance: Instance, run: OnlineRun, reference: SolveReport) -> Check:
     return replace(found, witness={"changes_at": turned}) if turned else found
 
 
-class _Keyed:
-    """An instance that is equal to those of the same content."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance, self.key = instance, content_hash(instance)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.key == other.key
-
-
-def _played(instance: Instance, algorithm: str) -> OnlineRun:
-    return _play(_Keyed(instance), algorithm)
-
-
-@lru_cache(maxsize=64)
-def _play(keyed: _Keyed, algorithm: str) -> OnlineRun:
+def _run(instance: Instance, algorithm: str) -> OnlineRun:
     from ratiobench.online.tenants.run import run
 
-    return run(keyed.instance, algorithm)
+    return run(instance, algorithm)
 
 
+_played = remember_runs(_run, content_hash, 64)
+"""Another policy's run on an instance, of which the last are kept."""
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
-CLAIMS = (
+CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
-        Statement(
-            "optimal",
-            "The search finds the deployment of least composite cost.",
-            _CLAIM,
-            "false in general",
-            "a run of `patent` on jobs that are all released at once",
-            "With h=least, load=no and search=best-first it does: h never exceeds what the rest costs.",
-            flaw="F is another function than the cost where l counts, and h may exceed what is still to pay.",
-        ),
-        _batch,
-        _optimal,
+        name="optimal",
+        statement="The search finds the deployment of least composite cost.",
+        source=_CLAIM,
+        standing="false in general",
+        assumptions="a run of `patent` on jobs that are all released at once",
+        repaired="With h=least, load=no and search=best-first it does: h never exceeds what the rest costs.",
+        flaw="F is another function than the cost where l counts, and h may exceed what is still to pay.",
+        applies=_batch,
+        check=_optimal,
     ),
     Claim(
-        Statement(
-            "admissible",
-            "The heuristic cost of the jobs that are not placed is never above what they will cost.",
-            "what best-first search needs to be optimal; the page does not say it",
-            "false in general",
-            "a run of `patent` on jobs that are all released at once",
-            "h=least: what a job costs at once on an idle GPU of its best type.",
-            flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
-        ),
-        _batch,
-        _admissible,
+        name="admissible",
+        statement="The heuristic cost of the jobs that are not placed is never above what they will cost.",
+        source="what best-first search needs to be optimal; the page does not say it",
+        standing="false in general",
+        assumptions="a run of `patent` on jobs that are all released at once",
+        repaired="h=least: what a job costs at once on an idle GPU of its best type.",
+        flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
+        applies=_batch,
+        check=_admissible,
     ),
     Claim(
-        Statement(
-            "load_pays",
-            "The search finds no dearer deployment with the load term than without it.",
-            "asked here; the patent adds the term without saying what it gains",
-            "false in general",
-            "a run of `patent` with load=yes",
-            "load=no",
-            flaw="l splits jobs over GPUs that all belong on one.",
-            asked=True,
-        ),
-        _with_load,
-        _against(_named(load="no"), "the same search without the load term"),
+        name="load_pays",
+        statement="The search finds no dearer deployment with the load term than without it.",
+        source="asked here; the patent adds the term without saying what it gains",
+        standing="false in general",
+        assumptions="a run of `patent` with load=yes",
+        repaired="load=no",
+        flaw="l splits jobs over GPUs that all belong on one.",
+        asked=True,
+        applies=_with_load,
+        check=_against(_named(load="no"), "the same search without the load term"),
     ),
     Claim(
-        Statement(
-            "h_pays",
-            "The search finds no dearer deployment with its heuristic cost than with none.",
-            "asked here",
-            "false in general",
-            "a run of `patent` with another h than zero",
-            "",
-            flaw="large h of jobs not placed yet draws long ones to the front, where they delay all others.",
-            asked=True,
-        ),
-        _with_h,
-        _against(_named(h="zero"), "the same search with h=zero"),
+        name="h_pays",
+        statement="The search finds no dearer deployment with its heuristic cost than with none.",
+        source="asked here",
+        standing="false in general",
+        assumptions="a run of `patent` with another h than zero",
+        flaw="large h of jobs not placed yet draws long ones to the front, where they delay all others.",
+        asked=True,
+        applies=_with_h,
+        check=_against(_named(h="zero"), "the same search with h=zero"),
     ),
     Claim(
-        Statement(
-            "search_pays",
-            "The search is never dearer than plain insertion, job by job at the place of least extra cost.",
-            "asked here",
-            "false in general",
-            "a run of `patent`",
-            "",
-            flaw="a job is placed on a tail for good, so that the order of placing is the order of running.",
-            asked=True,
-        ),
-        _search,
-        _against(lambda run: "insertion", "`insertion`"),
+        name="search_pays",
+        statement="The search is never dearer than plain insertion, job by job at the place of least extra cost.",
+        source="asked here",
+        standing="false in general",
+        assumptions="a run of `patent`",
+        flaw="a job is placed on a tail for good, so that the order of placing is the order of running.",
+        asked=True,
+        applies=_search,
+        check=_against(lambda run: "insertion", "`insertion`"),
     ),
     Claim(
-        Statement(
-            "order",
-            f"Whether the search or `{RIVAL}` is ahead does not depend on how theta and lambda are read.",
-            "asked here; both formulas are lost, theta = P m/n and lambda = P n/m are a reading of low confidence",
-            "false in general",
-            f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
-            "",
-            flaw="where lateness weighs little, another order is best.",
-            asked=True,
-        ),
-        _default,
-        _order,
+        name="order",
+        statement=f"Whether the search or `{RIVAL}` is ahead does not depend on how theta and lambda are read.",
+        source="asked here; both formulas are lost, theta = P m/n and lambda = P n/m are a reading of low confidence",
+        standing="false in general",
+        assumptions=f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
+        flaw="where lateness weighs little, another order is best.",
+        asked=True,
+        applies=_default,
+        check=_order,
     ),
 )
 """The claims in the order in which an audit checks them."""
-STATEMENTS = tuple(claim.statement for claim in CLAIMS)
-
-
-def statements() -> Sequence[Statement]:
-    """The claims in words."""
-    return STATEMENTS
+THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
+audit = THEORY.audit

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ratiobench.bench.family.capabilities import Explainer
-from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
-from ratiobench.bench.tenants.claims import STATEMENTS
+from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.tenants.claims import CLAIMS
+from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
@@ -33,7 +34,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
             gantt(instance, run.decisions, "ALG"),
             *([] if theirs is None else [gantt(instance, theirs, "OPT" if same else "OPT or more")]),
         ],
-        ending=_end(check),
+        ending=find_claim(CLAIMS, check.name).end_explanation(check),
     )
 
 
@@ -104,21 +105,4 @@ def _late(instance: Instance, j: int, end: int) -> str:
     return f", {late} late" if late > 0 else ""
 
 
-def _end(check: Check) -> Ending:
-    """The claim with the figures put in."""
-    said = next(each for each in STATEMENTS if each.name == check.name)
-    steps: list[Sentence] = []
-    if check.witness:
-        steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
-    if said.flaw:
-        steps.append([f"Why: {said.flaw}"])
-    if said.repaired:
-        steps.append([f"What holds instead: {said.repaired}"])
-    sides: Sentence = [check.reason]
-    if check.left is not None and check.right is not None:
-        sign = " > " if check.status is Verdict.VIOLATED else " <= "
-        sides = [check.left, sign, check.right, f" ({check.reason})"]
-    return Ending(said.name, said.statement, said.source, said.standing, check.status, sides, steps)
-
-
-EXPLAINING = Explainer(explain, "patent", "optimal", {"jobs": 20, "gpus": 12})
+EXPLAINER = Explainer(explain, "patent", "optimal", {"jobs": 20, "gpus": 12})

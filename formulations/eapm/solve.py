@@ -7,8 +7,8 @@ proved, each exact or rounded safely. Whatever happens to a backend, the interva
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from ratiobench.formulations.eapm.summed import Summed, split, summed, totals_of
 from ratiobench.formulations.eapm.weights import weights
-from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.engine import Clock, Solve, choose
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.formulations.report import Proof, SolveReport, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
@@ -78,20 +78,17 @@ def solve(
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    began = time.perf_counter()
+    clock = Clock()
     problem = summed(instance)
-    name, solver = choose(problem, formulation, backend)
+    name, solver = _choose(problem, formulation, backend)
     asked = solver != NO_BACKEND or (certified and backend != NO_BACKEND)
-    # What it takes to start a solver is not in a solve's seconds.
-    before = time.perf_counter()
-    for used in {"highs", solver} - {NO_BACKEND} if asked and problem.surplus > 0 else ():
-        backends.ready(used)
-    began += time.perf_counter() - before
-    run = _Run(problem, solver, gap, began, seconds)
+    if asked and problem.surplus > 0:
+        clock.start_solvers(("highs", solver))
+    run = _Run(problem, solver, clock, gap, seconds)
     if start is not None:
         run.offer(start, "start")
     if name == ENUMERATION:
-        run.enumerate()
+        run.close(ENUMERATION, Proof.ENUMERATION, partial(enumerate_optimum, instance))
     if problem.surplus < 0:
         run.loss()
     else:
@@ -104,64 +101,35 @@ def solve(
         if name == DINKELBACH and not run.done():
             run.dinkelbach(effort)
     assert run.solution is not None
-    return SolveReport(
-        status=Status.OPTIMAL if run.lower == run.upper else Status.INTERVAL,
-        lower=run.lower,
-        upper=run.upper,
-        solution=run.solution,
-        proof=run.proof,
-        formulation=name,
-        backend=NO_BACKEND if run.termination in (Termination.NONE, Termination.UNAVAILABLE) else run.used,
-        termination=run.termination,
-        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
-        seconds=time.perf_counter() - began,
-        work=run.work,
-        message="; ".join(run.notes),
-        certificate=run.certificate(),
-        trail=tuple(run.trail),
-        solver=run.answer,
-    )
+    return run.report(name)
 
 
-def choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
-    """Check the names, and choose by size what was left to choose; `auto` stays where no formulation is used.
+def _choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
+    """The formulation and the backend, by size where they are left to choose."""
 
-    Raises
-    ------
-    InputError : for a name that does not exist, or a pair that does not go together.
-    """
-    if formulation not in ("auto", *ALLOWED):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
-    check_backend(backend)
-    if formulation == "auto":
+    def automatic(backend: str) -> str | None:
         if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
-            return ENUMERATION, NO_BACKEND
+            return ENUMERATION
         if backend == NO_BACKEND or (backend == "auto" and problem.etc.size > models.COLUMNS_LIMIT):
-            return "auto", NO_BACKEND
-        large = backend == "auto" and problem.etc.size > DIRECT_COLUMNS
-        formulation = CHARNES_COOPER if large else DINKELBACH
-    allowed = ALLOWED[formulation]
-    if backend == "auto":
-        backend = allowed[0]
-    if backend not in allowed:
-        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
-    return formulation, backend
+            return None
+        return CHARNES_COOPER if backend == "auto" and problem.etc.size > DIRECT_COLUMNS else DINKELBACH
+
+    return choose(ALLOWED, formulation, backend, automatic)
 
 
-class _Run(Interval[Fraction]):
+class _Run(Solve[Fraction]):
     """An interval on the profit rate, and the steps that narrow it."""
 
-    def __init__(self, problem: Summed, solver: str, gap: float, began: float, seconds: float | None) -> None:
+    def __init__(
+        self, problem: Summed, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
+    ) -> None:
         def verify(solution: Solution) -> tuple[Fraction | None, str]:
             report = check(problem.instance, solution)
             return report.value, "" if report.value is not None else str(report.violations[0])
 
-        super().__init__(verify, "rate", began, Fraction(0))
-        self.problem, self.solver, self.gap, self.seconds = problem, solver, gap, seconds
+        super().__init__(verify, "rate", clock.began, Fraction(0), gap=gap, seconds=seconds)
+        self.problem, self.solver = problem, solver
         self.price: Bound | None = None
-        self.termination = Termination.NONE
-        self.answer: SolverAnswer | None = None
-        self.used = NO_BACKEND
 
     def place(self, totals: IntArray, source: str) -> None:
         """Offer these totals, where they are better."""
@@ -181,14 +149,6 @@ class _Run(Interval[Fraction]):
             self.notes.append(f"no model is built: {size} columns are more than {limit}")
         return bool(size <= limit)
 
-    def done(self) -> bool:
-        """Is the gap reached, or the time over?"""
-        return self.within(self.gap) or self.left() == 0.0
-
-    def left(self) -> float | None:
-        """Seconds left; None where there is no limit."""
-        return seconds_left(self.seconds, self.began)
-
     def limits(self, work: int | None) -> Limits:
         """For a solver; its objective is larger than the makespan, by surplus / profit, so its gap is the smaller."""
         left, gap = self.left(), 0.0
@@ -196,16 +156,6 @@ class _Run(Interval[Fraction]):
             profit, _ = self.problem.figures(totals_of(self.problem, self.solution))
             gap = self.gap * max(0, profit) / max(1, self.problem.surplus) / 2
         return Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
-
-    def enumerate(self) -> None:
-        """Close the interval by brute force, where the instance is small enough."""
-        try:
-            value, solution = enumerate_optimum(self.problem.instance)
-        except ValueError as error:
-            self.notes.append(f"{ENUMERATION}: {error}")
-            return
-        self.offer(solution, ENUMERATION)
-        self.bound(value, Proof.ENUMERATION)
 
     def loss(self) -> None:
         """The optimum where every solution loses."""
@@ -245,13 +195,9 @@ class _Run(Interval[Fraction]):
     ) -> BackendResult:
         vector = None if start is None else models.vector_of(self.problem, start, unit)
         result = backends.solve(solver, model, self.limits(work), vector)
-        self.used, self.termination = solver, result.termination
-        self.answer = backends.make_answer(model.name, solver, result, model, objective="its last program, not of OPT")
-        for key, count in (("nodes", result.nodes), ("iterations", result.iterations)):
-            self.work[key] = self.work.get(key, 0) + count
+        answer = backends.make_answer(model.name, solver, result, model, objective="its last program, not of OPT")
+        self.take_answer(solver, result, answer)
         self.work["columns"] = max(self.work.get("columns", 0), len(model.columns))
-        if result.message:
-            self.notes.append(result.message)
         return result
 
     def dinkelbach(self, effort: int) -> None:

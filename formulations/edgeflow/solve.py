@@ -8,8 +8,8 @@ what a larger effort does begins with what a smaller one does.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
 from ratiobench.formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
-from ratiobench.formulations.interval import Interval, seconds_left
-from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.formulations.engine import Clock, Solve, choose
+from ratiobench.formulations.report import Proof, SolveReport, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
@@ -89,19 +89,15 @@ def solve(
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    began = time.perf_counter()
-    name, solver = choose(instance, formulation, backend)
-    # What it takes to start a solver is not in a solve's seconds.
-    before = time.perf_counter()
-    if solver != NO_BACKEND:
-        backends.ready(solver)
-    began += time.perf_counter() - before
-    run = _Run(instance, solver, gap, began, seconds)
+    clock = Clock()
+    name, solver = _choose(instance, formulation, backend)
+    clock.start_solvers((solver,))
+    run = _Run(instance, solver, clock, gap, seconds)
     run.offer(((),) * instance.jobs, "nothing")
     if start is not None:
         run.offer(start, "start")
     if name == ENUMERATE:
-        run.enumerate()
+        run.close(ENUMERATE, Proof.ENUMERATION, partial(enumerate_optimum, instance))
     run.price(name == LP)
     if not run.done():
         run.insert()
@@ -114,88 +110,35 @@ def solve(
             break
         run.improve(block)
     assert run.solution is not None
-    return SolveReport(
-        status=Status.OPTIMAL if run.lower == run.upper else Status.INTERVAL,
-        lower=run.lower,
-        upper=run.upper,
-        solution=run.solution,
-        proof=run.proof,
-        formulation=name,
-        backend=NO_BACKEND if run.termination in (Termination.NONE, Termination.UNAVAILABLE) else solver,
-        termination=run.termination,
-        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
-        seconds=time.perf_counter() - began,
-        work=run.work,
-        message="; ".join(run.notes),
-        certificate=run.certificate(),
-        trail=tuple(run.trail),
-        solver=run.answer,
-    )
+    return run.report(name)
 
 
-def choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
-    """Check the names, and choose by size what was left to choose.
+def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
+    """The formulation and the backend, by size where they are left to choose."""
 
-    Raises
-    ------
-    InputError : for a name that does not exist, or a pair that does not go together.
-    """
-    if formulation not in ("auto", *ALLOWED):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
-    check_backend(backend)
-    if formulation == "auto":
+    def automatic(backend: str) -> str:
         able = [name for name in (DUAL, MIP, SLOTS) if backend in ALLOWED[name]]
         tiny = backend == "auto" and slots.fits(instance)
-        formulation = SLOTS if tiny else able[0] if able else DUAL
-    allowed = ALLOWED[formulation]
-    if backend == "auto":
-        backend = allowed[0]
-    if backend not in allowed:
-        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
-    return formulation, backend
+        return SLOTS if tiny else able[0] if able else DUAL
+
+    return choose(ALLOWED, formulation, backend, automatic)
 
 
-class _Run(Interval[int]):
+class _Run(Solve[int]):
     """An interval on the number of met jobs, and the steps that narrow it."""
 
-    def __init__(self, instance: Instance, solver: str, gap: float, began: float, seconds: float | None) -> None:
+    def __init__(
+        self, instance: Instance, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
+    ) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution)
             return report.value, "" if report.value is not None else str(report.violations[0])
 
-        super().__init__(verify, "number of met jobs", began, 0)
-        self.instance, self.solver, self.gap, self.seconds = instance, solver, gap, seconds
+        super().__init__(verify, "number of met jobs", clock.began, 0, gap=gap, seconds=seconds)
+        self.instance, self.solver = instance, solver
         self.problem: Problem = problem_of(instance)
-        self.termination = Termination.NONE
-        self.answer: SolverAnswer | None = None
         self.proved: Proved | None = None
         self.bound(self.problem.alone, Proof.TRIVIAL)
-
-    def left(self) -> float | None:
-        """Seconds left; None where there is no limit."""
-        return seconds_left(self.seconds, self.began)
-
-    def over(self) -> bool:
-        """Is the time over?"""
-        return self.left() == 0.0
-
-    def done(self) -> bool:
-        """Is the gap reached, or the time over?"""
-        return self.within(self.gap) or self.over()
-
-    def count(self, what: str, amount: int) -> None:
-        """Note work."""
-        self.work[what] = self.work.get(what, 0) + amount
-
-    def enumerate(self) -> None:
-        """Close the interval by brute force, where the instance is small enough."""
-        try:
-            value, solution = enumerate_optimum(self.instance)
-        except ValueError as error:
-            self.notes.append(f"{ENUMERATE}: {error}")
-            return
-        self.offer(solution, ENUMERATE)
-        self.bound(value, Proof.ENUMERATION)
 
     def price(self, by_solver: bool) -> None:
         """Prices: by a subgradient method, from coarse to fine, or by the linear program; proved in integers."""
@@ -249,12 +192,8 @@ class _Run(Interval[int]):
         left = self.left()
         limits = Limits(work=work, seconds=None if left is None else max(0.1, left))
         result = backends.solve(self.solver, model, limits)
-        self.termination = result.termination
-        self.answer = backends.make_answer(name, self.solver, result, model, sign=-1 if name == LP else 1)
-        self.count("nodes", result.nodes)
-        self.count("iterations", result.iterations)
-        if result.message:
-            self.notes.append(result.message)
+        answer = backends.make_answer(name, self.solver, result, model, sign=-1 if name == LP else 1)
+        self.take_answer(self.solver, result, answer)
         return result
 
     def insert(self) -> None:
@@ -308,7 +247,7 @@ class _Run(Interval[int]):
             return
         reply = backends.call(self.solver, f"{slots.__name__}:build", self.instance)
         if reply.termination is not None:
-            self.termination = reply.termination
+            self.used, self.termination = self.solver, reply.termination
             self.notes.append(reply.message)
             return
         result = self._backend(reply.value.text, None, SLOTS)

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 
@@ -64,12 +65,12 @@ ONE_NODE = "one node"
 """The constraint that P does not have: all cells of a task lie on one node."""
 
 
-def check(instance: Instance, solution: Solution, *, migration: bool = True) -> CheckReport:
+def check(instance: Instance, solution: Solution, *, schedules: ScheduleKind = ScheduleKind.ANY) -> CheckReport:
     """Verify a solution and compute its welfare, exactly.
 
     Constraints are named as in the paper: (4a)-(4h), and (4i) cells only when admitted (a null decision has none by
-    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. Without `migration`
-    one more, (one node): a task runs on one and the same node in all its slots.
+    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. With `schedules`
+    `ONE_NODE` one more, (one node): a task runs on one and the same node in all its slots.
     """
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.tasks:
@@ -85,7 +86,7 @@ def check(instance: Instance, solution: Solution, *, migration: bool = True) -> 
             continue
         admitted += 1
         spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
-        if not migration and len(nodes := {node for node, _ in decision.cells}) > 1:
+        if schedules is ScheduleKind.ONE_NODE and len(nodes := {node for node, _ in decision.cells}) > 1:
             first, second = sorted(nodes)[:2]
             more = f" and {len(nodes) - 2} more" * (len(nodes) > 2)
             breaches.append(ConstraintViolation(ONE_NODE, i, f"runs on nodes {first}, {second}{more}"))

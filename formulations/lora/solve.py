@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import Wrong
-from ratiobench.formulations.interval import Interval, seconds_left
+from ratiobench.formulations.engine import Solve
+from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
@@ -31,19 +33,19 @@ from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
 from ratiobench.formulations.lora.direct import build, solve_direct
-from ratiobench.formulations.lora.heuristic import single_node
-from ratiobench.formulations.lora.heuristic.improve import heuristic
-from ratiobench.formulations.lora.heuristic.improve import warm as use_search
+from ratiobench.formulations.lora.heuristic import improve
+from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
 from ratiobench.formulations.lora.models import one_node
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.verify import tree_bound
-from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from ratiobench.instances.errors import InputError, not_one_of, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"
@@ -77,7 +79,7 @@ def solve(
     seconds: float | None = None,
     start: Solution | None = None,
     certified: bool = False,
-    migration: bool = True,
+    schedules: ScheduleKind = ScheduleKind.ANY,
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
@@ -91,34 +93,31 @@ def solve(
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
         branched on, with the linear programmes in HiGHS, unless the backend is `none`.
-    migration : False: the optimum with every task on a single node (see `models.one_node`) in place of OPT;
-        it has no certificate.
+    schedules : which ones tasks may have; with any but `ANY` it is the optimum over these, which has no certificate.
 
     Raises
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    if certified and not migration:
+    if certified and schedules is not ScheduleKind.ANY:
         raise InputError("", "certificate", "there is none without migration: its format proves intervals on OPT of P")
     began = time.perf_counter()
-    plan = choose(instance, formulation, backend, migration=migration)
+    plan = choose(instance, formulation, backend, schedules)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     before = time.perf_counter()
     if bounded or certified:
-        _warm_once()
-        if not migration:
-            _warm_staying_once()
+        warm_search(schedules)
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.ready(plan.backend)
     if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
         backends.ready("highs")
     began += time.perf_counter() - before
-    interval = _Interval(instance, began, migration)
+    interval = _Interval(instance, began, schedules, seconds)
     if start is not None:
         interval.offer(start, "start")
-    interval.bound(trivial_bound(instance) if migration else one_node.standalone_bound(instance), Proof.TRIVIAL)
+    interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
     termination = Termination.NONE
     automatic = formulation == "auto" and backend == "auto"
     if plan.formulation == ENUMERATE:
@@ -148,23 +147,8 @@ def solve(
             left = seconds_left(seconds, began)
             _reschedule(instance, effort, gap, interval, None if left is None else left / 2)
             _branch(instance, effort, gap, interval, seconds_left(seconds, began))
-    return SolveReport(
-        status=Status.OPTIMAL if interval.lower == interval.upper else Status.INTERVAL,
-        lower=interval.lower,
-        upper=interval.upper,
-        solution=interval.solution,
-        proof=interval.proof,
-        formulation=plan.formulation,
-        backend=NO_BACKEND if termination in (Termination.NONE, Termination.UNAVAILABLE) else plan.backend,
-        termination=termination,
-        time_limited=seconds is not None or termination is Termination.TIMEOUT,
-        seconds=time.perf_counter() - began,
-        work=interval.work,
-        message="; ".join(interval.notes),
-        certificate=interval.certificate(),
-        trail=tuple(interval.trail),
-        solver=interval.answer,
-    )
+    interval.termination, interval.used = termination, plan.backend
+    return interval.report(plan.formulation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,18 +160,19 @@ class Plan:
     tiny: bool
 
 
-def choose(instance: Instance, formulation: str, backend: str, *, migration: bool = True) -> Plan:
-    """Check the names, and choose by size what was left to choose; `migration` as for `solve`.
+def choose(instance: Instance, formulation: str, backend: str, schedules: ScheduleKind = ScheduleKind.ANY) -> Plan:
+    """Check the names, and choose by size what was left to choose.
 
     Raises
     ------
     InputError : for a name that does not exist, or a pair that does not go together.
     """
     known = registry()
-    names = (*known, ENUMERATE) if migration else (one_node.NAME, ENUMERATE)
+    # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
+    names = (*(name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)), ENUMERATE)
     if formulation not in ("auto", *names):
         problem = not_one_of(formulation, ("auto", *names))
-        raise InputError("", "formulation", problem + ("" if migration else " (without migration)"))
+        raise InputError("", "formulation", problem + " (without migration)" * (schedules is ScheduleKind.ONE_NODE))
     check_backend(backend)
     if formulation == ENUMERATE:
         if backend not in ("auto", NO_BACKEND):
@@ -195,7 +180,7 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
         return Plan(ENUMERATE, NO_BACKEND, False)
     if formulation == "auto" and backend == NO_BACKEND:
         return Plan("auto", NO_BACKEND, False)
-    usual = "tight" if migration else one_node.NAME
+    usual = _METHODS[schedules].formulation
     size = known[usual].columns(instance)
     if formulation == "auto":
         if backend == "auto":
@@ -203,7 +188,7 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
                 return Plan("auto", NO_BACKEND, False)
             formulation = usual
         else:
-            formulation = "cpsat" if backend == "cpsat" and migration else usual
+            formulation = "cpsat" if backend == "cpsat" and "cpsat" in names else usual
     allowed = known[formulation].backends
     if backend == "auto":
         backend = allowed[0]
@@ -212,20 +197,19 @@ def choose(instance: Instance, formulation: str, backend: str, *, migration: boo
     return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
-class _Interval(Interval[int]):
+class _Interval(Solve[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, migration: bool = True) -> None:
+    def __init__(self, instance: Instance, began: float, schedules: ScheduleKind, seconds: float | None = None) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
-            report = check(instance, solution, migration=migration)
+            report = check(instance, solution, schedules=schedules)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
+        self.seconds = seconds
         self.instance = instance
-        self.migration = migration
+        self.schedules, self.method = schedules, _METHODS[schedules]
         self.dual: DualBound | None = None
-        self.answer: SolverAnswer | None = None
-        """Answer of the solver."""
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
 
@@ -278,10 +262,8 @@ def best_alone(instance: Instance) -> Solution:
     It takes no search, so a bound that it refutes is wrong. Tasks whose tables would be too large are passed over.
     """
     public = instance.public("")
-    number = [node.count for node in instance.node_types]
-    first_node = np.cumsum([0, *number[:-1]])[:, None]
-    everywhere = np.ones((len(number), instance.slots), np.bool_)
-    nodes = np.broadcast_to(first_node, everywhere.shape)
+    everywhere = np.ones((len(instance.node_types), instance.slots), np.bool_)
+    nodes = np.broadcast_to(public.first_node[:-1, None], everywhere.shape)
     best: tuple[int, int, Decision | None] = (0, 0, None)
     for i in range(instance.tasks):
         task = instance.task(i)
@@ -302,10 +284,35 @@ def _relaxed_value(task: Task) -> int:
     return max(0, task.bid + earned - min(option.price for option in task.options))
 
 
+class _Method(NamedTuple):
+    """What a solve calls for one kind of schedules."""
+
+    formulation: str
+    standalone_bound: Callable[[Instance], int]
+    lagrangian_bound: Callable[[Pool, DualBound], int]
+    search: Callable[..., improve.Found]
+    warm: Callable[..., object]
+    alone: Callable[[Instance], Solution] | None = None
+
+
+_METHODS = {
+    ScheduleKind.ANY: _Method(
+        "tight", trivial_bound, lambda _, dual: dual.upper, improve.heuristic, improve.warm, best_alone
+    ),
+    ScheduleKind.ONE_NODE: _Method(
+        one_node.NAME,
+        one_node.standalone_bound,
+        one_node.lagrangian_bound,
+        one_node_heuristic,
+        partial(one_node_heuristic, enough=2**62),
+    ),
+}
+
+
 def _enumerate(instance: Instance, interval: _Interval) -> None:
     """Close the interval by brute force, where the instance is small enough."""
     try:
-        value, solution = enumerate_optimum(instance, migration=interval.migration)
+        value, solution = enumerate_optimum(instance, schedules=interval.schedules)
     except ValueError as error:
         interval.notes.append(f"{ENUMERATE}: {error}")
         return
@@ -325,10 +332,9 @@ def _prices(
         interval.notes.append(f"{Proof.LAGRANGIAN}: {error}")
         return None
     interval.work["passes"] = dual.passes
-    if not interval.migration:
-        interval.bound(one_node.lagrangian_bound(tasks, dual), Proof.LAGRANGIAN)
+    interval.bound(interval.method.lagrangian_bound(tasks, dual), Proof.LAGRANGIAN)
+    if interval.schedules is not ScheduleKind.ANY:
         return tasks, dual
-    interval.bound(dual.upper, Proof.LAGRANGIAN)
     interval.dual = dual
     if interval.upper < dual.upper:
         # Tasks that hardly compete are bounded best by what each is worth alone: the dual value at zero prices.
@@ -431,8 +437,7 @@ def _search(
     start = interval.solution if interval.lower > 0 else None
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     tell = _listener(interval)
-    look = heuristic if interval.migration else single_node.heuristic
-    found = look(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
+    found = interval.method.search(instance, tasks, dual, effort, seed, start, over, enough, tell, threads)
     interval.offer(found.solution, "search")
     interval.work["blocks"] = interval.work.get("blocks", 0) + found.blocks
 
@@ -464,32 +469,16 @@ def warm_bounds() -> None:
     _tiny()
 
 
-def warm_search() -> None:
-    """Compile and cache the kernels of the search, and those of the bound."""
-    instance, tasks, dual = _tiny()
-    heuristic(instance, tasks, dual)
-    use_search(tasks, dual)
-
-
-def warm_staying() -> None:
-    """Compile and cache the kernels of the search without migration."""
-    single_node.heuristic(*_tiny(), enough=2**62)
+@cache
+def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
+    """Compile and cache the kernels of the search for schedules of this kind, and those of the bound."""
+    _METHODS[schedules].warm(*_tiny())
 
 
 def warm() -> None:
     """Compile and cache the kernels of bounds and searches by using each once."""
-    warm_search()
-    warm_staying()
-
-
-@cache
-def _warm_once() -> None:
-    warm_search()
-
-
-@cache
-def _warm_staying_once() -> None:
-    warm_staying()
+    for schedules in ScheduleKind:
+        warm_search(schedules)
 
 
 def _direct(
@@ -529,12 +518,10 @@ def _direct(
     if asked.solution is not None:
         interval.offer(asked.solution, f"{backend}'s incumbent")
     exact = backend == "cpsat"
-    if not exact and interval.migration:
+    if not exact and interval.method.alone is not None:
         # What a solver says in floating point is held against a solution that needs none.
-        interval.offer(best_alone(instance), "one task alone")
-    if asked.bound is not None and (
-        formulation.exact or (not interval.migration and formulation.name == one_node.NAME)
-    ):
+        interval.offer(interval.method.alone(instance), "one task alone")
+    if asked.bound is not None and formulation.schedules is interval.schedules:
         interval.bound(asked.bound, Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND)
     return answer.status
 
@@ -583,7 +570,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "formulation", not_one_of(formulation, ("auto", *linear)))
     size = known[name].columns(instance)
     if size > BUILD_COLUMNS:
-        same = [other for other in linear if one_node.NAME not in (other, name)]  # that is another problem
+        same = [other for other in linear if other != name and known[other].schedules in (ScheduleKind.ANY, None)]
         fit = [other for other in same if known[other].columns(instance) <= BUILD_COLUMNS]
         raise InputError("", "formulation", too_many_columns(name, size, BUILD_COLUMNS, fit))
     model = build(instance, known[name])

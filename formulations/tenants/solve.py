@@ -13,9 +13,9 @@ import numpy as np
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
-from ratiobench.formulations.interval import Interval
-from ratiobench.formulations.report import Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.formulations.engine import Clock, Solve, choose
+from ratiobench.formulations.report import Proof, SolveReport
+from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.formulations.tenants import models
 from ratiobench.formulations.tenants.certificate import Certificate
 from ratiobench.formulations.tenants.check import check
@@ -33,7 +33,7 @@ VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 DUAL, SUBSETS, CP_SAT, ENUMERATION, TIME_INDEXED = "dual", "subsets", "cp-sat", "enumeration", "time-indexed"
-ALLOWED = {DUAL: NO_BACKEND, SUBSETS: NO_BACKEND, CP_SAT: "cpsat", ENUMERATION: NO_BACKEND}
+ALLOWED = {DUAL: (NO_BACKEND,), SUBSETS: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
 """Which backend goes with a formulation."""
 CP_SAT_JOBS, CP_SAT_WORK = 12, 60
 """Most jobs for CP-SAT, and its work for a unit of effort."""
@@ -74,89 +74,60 @@ def solve(
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    name, solver = choose(instance, formulation, backend)
-    if solver != NO_BACKEND:
-        backends.ready(solver)
-    run = _Run(instance, gap, time.perf_counter(), seconds)
+    clock = Clock()
+    name, solver = _choose(instance, formulation, backend)
+    clock.start_solvers((solver,))
+    run = _Run(instance, clock, gap, seconds)
     if start is not None:
         run.offer(start, "start")
     run.simply()
     if name == ENUMERATION:
-        run.enumerate()
+        run.close(ENUMERATION, Proof.ENUMERATION, lambda: _negated(enumerate_optimum(instance)))
     elif name == SUBSETS:
-        run.subsets()
+        run.close(SUBSETS, Proof.DYNAMIC_PROGRAMMING, lambda: _negated(subsets_optimum(run.problem)))
     elif name == CP_SAT and not run.done():
         run.cp_sat(solver, effort)
     if name == DUAL or certified or not run.done():
         run.enclose(effort, certified)
     assert run.solution is not None
-    lower, upper = -run.upper, -run.lower
-    return SolveReport(
-        status=Status.OPTIMAL if lower == upper else Status.INTERVAL,
-        lower=lower,
-        upper=upper,
-        solution=run.solution,
-        proof=run.proof,
-        formulation=name,
-        backend=solver if run.termination is not Termination.NONE else NO_BACKEND,
-        termination=run.termination,
-        time_limited=seconds is not None or run.termination is Termination.TIMEOUT,
-        seconds=time.perf_counter() - run.began,
-        work=run.work,
-        message="; ".join(run.notes),
-        certificate=run.certificate(),
-        trail=tuple((second, -high, -low) for second, low, high in run.trail),
-        solver=run.answer,
-    )
+    return run.report(name, negated=True)
 
 
-def choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
-    """Check the names, and choose by size what was left to choose.
+def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
+    """The formulation and the backend, by size where they are left to choose; InputError for too many jobs."""
 
-    Raises
-    ------
-    InputError : for a name that does not exist, a pair that does not go together, or more jobs than it can take.
-    """
-    if formulation not in ("auto", *ALLOWED):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", *ALLOWED)))
-    check_backend(backend)
-    if formulation == "auto":
-        wanted = CP_SAT if backend == ALLOWED[CP_SAT] else SUBSETS if instance.jobs <= JOBS_LIMIT else DUAL
-        formulation = wanted
-    if backend not in ("auto", ALLOWED[formulation]):
-        raise InputError("", "backend", f"{formulation} goes with {ALLOWED[formulation]}, not {backend}")
-    most = {SUBSETS: JOBS_LIMIT, CP_SAT: CP_SAT_JOBS}.get(formulation, instance.jobs)
+    def automatic(backend: str) -> str:
+        if backend in ALLOWED[CP_SAT]:
+            return CP_SAT
+        return SUBSETS if instance.jobs <= JOBS_LIMIT else DUAL
+
+    name, solver = choose(ALLOWED, formulation, backend, automatic)
+    most = {SUBSETS: JOBS_LIMIT, CP_SAT: CP_SAT_JOBS}.get(name, instance.jobs)
     if instance.jobs > most:
-        raise InputError("", "formulation", f"{formulation} is for at most {most} jobs, not {instance.jobs}")
-    return formulation, ALLOWED[formulation]
+        raise InputError("", "formulation", f"{name} is for at most {most} jobs, not {instance.jobs}")
+    return name, solver
 
 
-class _Run(Interval[int]):
+def _negated(optimum: tuple[int, Solution | None]) -> tuple[int, Solution | None]:
+    return -optimum[0], optimum[1]
+
+
+class _Run(Solve[int]):
     """An interval on the negated cost, and the steps that narrow it."""
 
-    def __init__(self, instance: Instance, gap: float, began: float, seconds: float | None) -> None:
+    def __init__(self, instance: Instance, clock: Clock, gap: float = 0.0, seconds: float | None = None) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution)
             return (None, str(report.violations[0])) if report.value is None else (-report.value, "")
 
-        super().__init__(verify, "negated cost", began, 0)
-        self.instance, self.problem, self.gap, self.seconds = instance, tables(instance), gap, seconds
+        super().__init__(verify, "negated cost", clock.began, 0, gap=gap, seconds=seconds)
+        self.instance, self.problem = instance, tables(instance)
         self.prices = Prices(self.problem)
-        self.termination = Termination.NONE
-        self.answer: SolverAnswer | None = None
         self.bound(-self.prices.bound, Proof.TRIVIAL)
 
     def place(self, queues: Queues, source: str) -> None:
         """Offer the schedule of these queues."""
         self.offer(solution_of(self.problem, queues), source)
-
-    def done(self) -> bool:
-        """Is the gap reached, or the time over?"""
-        return self.within(self.gap) or self.over()
-
-    def over(self) -> bool:
-        """Is the time over?"""
-        return self.seconds is not None and time.perf_counter() - self.began >= self.seconds
 
     def half(self) -> bool:
         """Is half of the time over? The other half is for the bound."""
@@ -172,43 +143,18 @@ class _Run(Interval[int]):
         for name, keys in (("deadline", p.deadline), ("release", p.release), ("run over weight", shortest)):
             self.place(search.appended(np.argsort(keys, kind="stable")), name)
 
-    def enumerate(self) -> None:
-        """Close the interval by brute force, where the instance is small enough."""
-        try:
-            value, solution = enumerate_optimum(self.instance)
-        except ValueError as error:
-            self.notes.append(f"{ENUMERATION}: {error}")
-            return
-        self.offer(solution, ENUMERATION)
-        self.bound(-value, Proof.ENUMERATION)
-
-    def subsets(self) -> None:
-        """Close the interval by dynamic programming over sets of jobs."""
-        try:
-            value, solution = subsets_optimum(self.problem)
-        except ValueError as error:
-            self.notes.append(f"{SUBSETS}: {error}")
-            return
-        self.offer(solution, SUBSETS)
-        self.bound(-value, Proof.DYNAMIC_PROGRAMMING)
-
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT's schedule and bound."""
         reply = backends.call(solver, f"{models.__name__}:intervals", self.problem)
         if reply.termination is not None:
-            self.termination = reply.termination
+            self.used, self.termination = solver, reply.termination
             self.notes.append(reply.message)
             return
         model = reply.value
-        spent = time.perf_counter() - self.began
-        left = None if self.seconds is None else max(0.1, self.seconds - spent)
-        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=left)
+        left = self.left()
+        limits = Limits(work=CP_SAT_WORK * effort, gap=self.gap, seconds=None if left is None else max(0.1, left))
         result = backends.solve(solver, model.text, limits)
-        self.termination = result.termination
-        self.answer = backends.make_answer(CP_SAT, solver, result, model, sign=-1)
-        self.work |= {"nodes": result.nodes, "iterations": result.iterations}
-        if result.message:
-            self.notes.append(result.message)
+        self.take_answer(solver, result, backends.make_answer(CP_SAT, solver, result, model, sign=-1))
         if result.values is not None:
             self.offer(model.solution(self.problem, result.values), solver)
         if result.bound is not None:
@@ -229,14 +175,11 @@ class _Run(Interval[int]):
         """Close the interval by dynamic programming over the sets of jobs that the prices leave, of not too many."""
         if not JOBS_LIMIT < self.problem.jobs <= PRICED_LIMIT or self.done():
             return
-        try:
-            value, solution = priced_optimum(self.problem, self.prices.pi, -self.lower)
-        except ValueError as error:
-            self.notes.append(f"priced {SUBSETS}: {error}")
-            return
-        if solution is not None:
-            self.offer(solution, f"priced {SUBSETS}")
-        self.bound(-value, Proof.DYNAMIC_PROGRAMMING)
+        self.close(
+            f"priced {SUBSETS}",
+            Proof.DYNAMIC_PROGRAMMING,
+            lambda: _negated(priced_optimum(self.problem, self.prices.pi, -self.lower)),
+        )
 
     def closed(self) -> bool:
         """Do the prices alone prove what is known of OPT, or is the time over?"""
@@ -308,7 +251,7 @@ def formulations() -> list[tuple[str, str]]:
         CP_SAT: f"exact: intervals that do not overlap, up to {CP_SAT_JOBS} jobs",
         ENUMERATION: f"every order and place, up to {WAYS_LIMIT} of them",
     }
-    listed = [(name, f"{summary} [{ALLOWED[name]}]") for name, summary in summaries.items()]
+    listed = [(name, f"{summary} [{ALLOWED[name][0]}]") for name, summary in summaries.items()]
     beyond = f"{DUAL} beyond, and {SUBSETS} at its prices up to {PRICED_LIMIT}"
     return [*listed, ("auto", f"{SUBSETS} up to {JOBS_LIMIT} jobs, {beyond}")]
 
@@ -322,7 +265,7 @@ _TINY = """{"format": "ratiobench/tenants/1", "name": "warm", "tick_seconds": 60
 def warm() -> None:
     """Compile the kernels by a use of them."""
     instance = loads(_TINY)
-    run = _Run(instance, 0.0, time.perf_counter(), None)
+    run = _Run(instance, Clock())
     run.simply()
     search, begun = Search(run.problem), queues_of(run.problem, run._solution())
     search.rebuilt(begun, 0, 1, 1, 1.0, 0.1)

@@ -60,13 +60,13 @@ def join(days: Sequence[Instance]) -> Instance:
     )
 
 
-def setting(day: Instance) -> Mapping[str, str]:
+def load_setting(day: Instance) -> Mapping[str, str]:
     """What days of one load have in common: their nodes, and their slots."""
     nodes = (f"{kind.count} x {kind.name} of {kind.compute} a slot and {kind.memory_mb} MB" for kind in day.node_types)
     return {"nodes": ", ".join(nodes), "slots": f"{day.slots} of {day.slot_seconds} s"}
 
 
-def began(day: Instance) -> str:
+def start_time(day: Instance) -> str:
     """When its first slot begins, in ISO 8601: of the log that it was imported from, or of the trace; else empty."""
     origin = day.origin or {}
     recipe = origin.get("recipe")

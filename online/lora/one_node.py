@@ -19,13 +19,29 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.registry import Entry, Option
+from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
-MIGRATE = "migrate"
-NO = "no"
+_OPTION = "migrate"
+
+
+def schedules_of(spec: Spec) -> ScheduleKind:
+    """The schedules among which an algorithm of this name chooses; any, as far as is known, for anyone's own."""
+    return ScheduleKind.ONE_NODE if spec.entry and spec.options.get(_OPTION) == "no" else ScheduleKind.ANY
+
+
+def restrict(spec: Spec, schedules: ScheduleKind) -> Spec:
+    """The name of the form that chooses among these schedules; InputError for an algorithm of ours without one."""
+    if spec.entry is None or schedules is ScheduleKind.ANY:
+        return spec
+    if _OPTION not in spec.entry.options:
+        able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
+        raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
+    return replace(spec, options={**spec.options, _OPTION: "no"})
 
 
 class Found(NamedTuple):
@@ -128,7 +144,7 @@ def with_one_node(entry: Entry) -> Entry:
     """The entry with the option `migrate`; its algorithm is a `Searching` one."""
 
     def make(options: Mapping[str, str]) -> Any:
-        return OneNode(lambda: entry.make(options)) if options[MIGRATE] == NO else entry.make(options)
+        return OneNode(lambda: entry.make(options)) if options[_OPTION] == "no" else entry.make(options)
 
     meaning = "tasks may run on another node in every slot, or every task stays on one"
-    return replace(entry, options={**entry.options, MIGRATE: Option("yes", ("yes", NO), meaning)}, make=make)
+    return replace(entry, options={**entry.options, _OPTION: Option("yes", ("yes", "no"), meaning)}, make=make)

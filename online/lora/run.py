@@ -10,11 +10,12 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.binding import MOVED, bound
 from ratiobench.online.lora.constants import OBSERVED
-from ratiobench.online.lora.one_node import MIGRATE, NO
+from ratiobench.online.lora.one_node import restrict, schedules_of
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
@@ -35,29 +36,23 @@ class LoraEnvironment(Environment[Instance]):
 
     Parameters
     ----------
-    migration : False: algorithms in their form `migrate=no`, or anyone's own as it is; two nodes for a task are a
-        violation. What is named with `migrate=no` is always judged so.
+    schedules : which ones tasks may have; another one is a violation. With `ONE_NODE` our algorithms are in their form
+        `migrate=no`, which is always judged so.
     """
 
     registry = REGISTRY
 
-    def __init__(self, *, migration: bool = True) -> None:
-        self._migration = migration
+    def __init__(self, schedules: ScheduleKind = ScheduleKind.ANY) -> None:
+        self._schedules = schedules
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
-        """InputError for a cluster too large, and without migration for an algorithm that has no such form."""
-        migration = self._migration
-        if spec.entry is not None and not migration:
-            if MIGRATE not in spec.entry.options:
-                able = ", ".join(name for name, entry in REGISTRY.entries().items() if MIGRATE in entry.options)
-                raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
-            spec = replace(spec, options={**spec.options, MIGRATE: NO})
-        migration = migration and not (spec.entry is not None and spec.options.get(MIGRATE) == NO)
+        """InputError for a cluster too large, or an algorithm that has no form for these schedules."""
+        spec = restrict(spec, self._schedules)
         cells = instance.nodes * instance.slots
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
             raise InputError(instance.name, "node_types", problem)
-        return _ENVIRONMENTS[migration], spec
+        return (self if spec.entry is None else _ENVIRONMENTS[schedules_of(spec)]), spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
@@ -65,7 +60,7 @@ class LoraEnvironment(Environment[Instance]):
 
     def table(self, instance: Instance, seed: str) -> Simulator:
         """The books of the cluster."""
-        return Simulator(instance, seed, migration=self._migration)
+        return Simulator(instance, seed, self._schedules)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
@@ -79,7 +74,7 @@ class LoraEnvironment(Environment[Instance]):
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
         """Welfare, by `ratiobench.formulations.lora.check`."""
         solution, moved = bound(decisions_of(log, instance.tasks))
-        verdict = check(instance, solution, migration=self._migration)
+        verdict = check(instance, solution, schedules=self._schedules)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
         findings: tuple[str, ...] = ()
         counts = {}
@@ -93,7 +88,8 @@ class LoraEnvironment(Environment[Instance]):
             counts[MOVED] = moved
         return Judged(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
-            Part(above, verdict.admitted) if above else None, findings, not self._migration, counts,
+            Part(above, verdict.admitted) if above else None, findings,
+            self._schedules is ScheduleKind.ONE_NODE, counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
@@ -137,8 +133,8 @@ class LoraEnvironment(Environment[Instance]):
         return posted(exposed, instance.public(""))
 
 
-_ENVIRONMENTS = {migration: LoraEnvironment(migration=migration) for migration in (True, False)}
-ENVIRONMENT = _ENVIRONMENTS[True]
+_ENVIRONMENTS = {schedules: LoraEnvironment(schedules) for schedules in ScheduleKind}
+ENVIRONMENT = _ENVIRONMENTS[ScheduleKind.ANY]
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:
@@ -148,25 +144,12 @@ def _charged_above_bid(instance: Instance, solution: Solution) -> int:
 
 
 def run(
-    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *, migration: bool = True
-) -> OnlineRun:
+    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *,
+    schedules: ScheduleKind = ScheduleKind.ANY,
+) -> OnlineRun:  # fmt: skip
     """One run of the algorithm on the instance under the referee; parameters and errors as `ratiobench.online.run.run`.
 
-    Without `migration` a decision on two nodes is a violation, and algorithms of ours are in their form `migrate=no`;
-    InputError for one that has no such form, for a cluster too large, and for a task too large for the algorithm's
-    search.
+    `schedules` as for `LoraEnvironment`; InputError for an algorithm that has no form for them, for a cluster too
+    large, and for a task too large for the algorithm's search.
     """
-    return runs.run(_ENVIRONMENTS[migration], instance, text, seed, prior)
-
-
-def play(
-    instance: Instance, algorithm: Any, name: str, version: str, constants: tuple[Constant, ...], seed: str, *,
-    migration: bool = True,
-) -> OnlineRun:  # fmt: skip
-    """A run of an algorithm of ours that is built already; as `ratiobench.online.run.run_built`."""
-    return runs.run_built(_ENVIRONMENTS[migration], instance, algorithm, name, version, constants, seed)
-
-
-def play_isolated(instance: Instance, spec: Spec, seed: str) -> OnlineRun:
-    """A single run of anyone's algorithm, in a process of its own; as `ratiobench.online.run.run_isolated`."""
-    return runs.run_isolated(ENVIRONMENT, instance, spec, seed, once=True)
+    return runs.run(_ENVIRONMENTS[schedules], instance, text, seed, prior)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ratiobench.formulations.lora.check import ONE_NODE
 from ratiobench.instances.lora.model import Instance, Public, Task, frozen
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
 from ratiobench.online.lora.binding import Late, Move
@@ -44,8 +45,8 @@ class _Admitted:
 class CapacityState:
     """What is free on each node and slot; two copies, of which algorithms see one."""
 
-    def __init__(self, public: Public, *, migration: bool = True) -> None:
-        self._migration = migration
+    def __init__(self, public: Public, schedules: ScheduleKind = ScheduleKind.ANY) -> None:
+        self._schedules = schedules
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
         self._type_of = types.tolist()
@@ -86,7 +87,7 @@ class CapacityState:
                 raise RuleViolation("moves", task.index, f"{what}, which has none there")
             if slot <= task.arrival:
                 raise RuleViolation("moves", task.index, f"{what}, which has begun: it is slot {task.arrival}")
-            if not self._migration:
+            if self._schedules is ScheduleKind.ONE_NODE:
                 raise RuleViolation(ONE_NODE, task.index, f"{what}: nothing migrates")
             before = earlier.nodes()[slot]
             if not (0 <= node < len(self._type_of) and self._type_of[node] == self._type_of[before]):
@@ -129,10 +130,9 @@ class CapacityState:
             if slot in slots:
                 raise RuleViolation("4b", task.index, f"two cells in slot {slot}")
             slots.add(slot)
-            if not self._migration and node != decision.cells[0][0]:
-                raise RuleViolation(
-                    ONE_NODE, task.index, f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
-                )
+            if self._schedules is ScheduleKind.ONE_NODE and node != decision.cells[0][0]:
+                problem = f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
+                raise RuleViolation(ONE_NODE, task.index, problem)
             if slot < first:
                 raise RuleViolation("4c", task.index, f"runs in slot {slot}, before {first}")
             if slot > deadline:
@@ -217,12 +217,13 @@ class Simulator:
     noun = "task"
 
     def __init__(
-        self, instance: Instance, seed: str, *, migration: bool = True, books: CapacityState | None = None
-    ) -> None:
+        self, instance: Instance, seed: str, schedules: ScheduleKind = ScheduleKind.ANY, *,
+        books: CapacityState | None = None,
+    ) -> None:  # fmt: skip
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
         self._instance, self._arrivals = instance, Arrivals(instance)
-        self.books = CapacityState(self.public, migration=migration) if books is None else books
+        self.books = CapacityState(self.public, schedules) if books is None else books
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot; the tasks of one slot share its view."""

@@ -40,7 +40,7 @@ from ratiobench.online import run_context
 from ratiobench.online.answers import shorten, whole
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee import sandbox
+from ratiobench.online.referee import fork_server, sandbox
 from ratiobench.online.referee.bounds import HOUSE_DATA, barred, shows_the_future
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
@@ -86,7 +86,7 @@ _LINE_LIMIT = 2**26
 class _Guard:
     """Ends the algorithm's process when it does not answer in time or grows too big, and remembers why."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | fork_server.ForkedProcess) -> None:
         self.foul: tuple[str, str] | None = None
         self._process = process
         self._limit = run_context.current().limit
@@ -196,6 +196,7 @@ class Runner:
     seed : name of the random stream of an algorithm that draws: it gets a number that depends on this alone, as its
         attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
         `seed`.
+    number : of the run, among those that are compared with each other: two in a row share no hash seed.
 
     Attributes
     ----------
@@ -211,7 +212,13 @@ class Runner:
     """
 
     def __init__(
-        self, spec: Spec, protocol: str, betrays: Callable[[str], bool], echo: Echo | None = None, seed: str = ""
+        self,
+        spec: Spec,
+        protocol: str,
+        betrays: Callable[[str], bool],
+        echo: Echo | None = None,
+        seed: str = "",
+        number: int = 0,
     ) -> None:
         self._betrays, self._path = betrays, spec.path
         own = run_context.current().own.get(spec.path)
@@ -221,31 +228,16 @@ class Runner:
         self.compiling = 0.0
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
-        if run_context.current().isolate:
-            place = sandbox.place(None if own else spec.path, barred(), HOUSE_DATA)
-            boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
-            wrapped, environment = place.command, place.environment
-        else:
-            boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
-            wrapped, environment = [], None
-        # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
-        self._process = subprocess.Popen(
-            [*wrapped, sys.executable, "-u", "-c", boot],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,  # a process that outlives the run after all must not hold ours
-            start_new_session=True,
-            env=environment,
-        )
+        self._process = _process(None if own else spec.path, protocol, number)
         _shut.change(1)
         assert self._process.stderr is not None
         self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
         self._guard = _Guard(self._process)
         self._closed = False
         try:
-            number, options = _seeded(spec, seed)
+            drawn, options = _seeded(spec, seed)
             given = None if own is None else own.pickled
-            reply = self._exchange(("build", spec.path, options, barred(), number, given), None, _built)
+            reply = self._exchange(("build", spec.path, options, barred(), drawn, given), None, _built)
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
             self.constants, self.batch, self.events, self.randomised = reply
@@ -367,6 +359,31 @@ class Runner:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+        if isinstance(self._process, fork_server.ForkedProcess):
+            self._process.release()
+
+
+def _process(path: str | None, protocol: str, number: int) -> subprocess.Popen[bytes] | fork_server.ForkedProcess:
+    """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
+    if run_context.current().isolate:
+        place = sandbox.place(path, barred(), HOUSE_DATA)
+        boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
+        wrapped, environment = place.command, place.environment
+    else:
+        forked = fork_server.start(import_path(), protocol, number)
+        if forked is not None:
+            return forked
+        boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
+        wrapped, environment = [], None
+    # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
+    return subprocess.Popen(
+        [*wrapped, sys.executable, "-u", "-c", boot],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,  # a process that outlives the run after all must not hold ours
+        start_new_session=True,
+        env=environment,
+    )
 
 
 def _heard(answer: Any) -> Any:
@@ -506,14 +523,21 @@ class Played:
 
 
 def _perform(
-    table: Simulator, spec: Spec, protocol: str, betrays: Callable[[str], bool], settle: Settle, echo: Echo, seed: str
+    table: Simulator,
+    spec: Spec,
+    protocol: str,
+    betrays: Callable[[str], bool],
+    settle: Settle,
+    echo: Echo,
+    seed: str,
+    number: int,
 ) -> Played:
-    """One run in a fresh process; `settle` gives the constants that the algorithm declares."""
+    """One run in a process of its own; `settle` gives the constants that the algorithm declares."""
     played = Played([], [], remarks=Remarks(spec.name))
     player: Runner | None = None
     try:
         with excluded_from_timing():
-            player = Runner(spec, protocol, betrays, echo, seed)
+            player = Runner(spec, protocol, betrays, echo, seed, number)
         played.constants = settle(player.constants)
         started = time.perf_counter()
         player.start(table.public, {constant.name: constant.value for constant in played.constants})
@@ -564,23 +588,23 @@ def play(
     """
     echo = Echo(spec.name)
 
-    def perform(part: Instance, settle: Settle) -> Played:
+    def perform(part: Instance, settle: Settle, number: int) -> Played:
         betrays = partial(shows_the_future, registry=registry, instance=instance)
-        return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed)
+        return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed, number)
 
-    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior))
+    played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
     if (once and not played.drew) or played.violations or not played.log:
         return played
     half = first_half(instance)
-    again = perform(half, lambda names: played.constants)
+    again = perform(half, lambda names: played.constants, 1)
     if again.violations and again.violations[0].rule == "timeout":
         played.violations = again.violations
         return played
     different = first_difference(played.log, again.log, table(half).arrivals)
     suspect = bool(again.violations) or different is not None
     drew = played.drew or again.drew
-    for _ in range(REPEATS if drew or suspect else 0):
-        repeated = perform(instance, lambda names: played.constants)
+    for number in range(REPEATS if drew or suspect else 0):
+        repeated = perform(instance, lambda names: played.constants, number + 1)
         if repeated.violations or repeated.log != played.log:
             where = different or first_difference(played.log, repeated.log, len(played.log))
             rule, detail = "not reproducible", "a second run answers differently"

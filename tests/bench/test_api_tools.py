@@ -122,7 +122,7 @@ def test_words_of_the_commands_are_taken_too(tmp_path: Path) -> None:
     assert new.report.document() == old.report.document()
     for wrong, problem in (
         ({"format": "csv", "slot": "5m", "slot_seconds": 300}, "slot_seconds is given twice"),
-        ({"format": "csv", "slot": "soon"}, "slot_seconds: 'soon' cannot be used"),
+        ({"format": "csv", "slot": "soon"}, "slot: 'soon' is not a time such as"),
         ({}, "imported: format: is missing"),
     ):
         with pytest.raises(ratiobench.InputError, match=problem):
@@ -139,7 +139,7 @@ def test_what_a_search_found_is_shown_in_a_line() -> None:
     """Not with all that the instance has."""
     found = ratiobench.search("lemma3", tasks=2, slots=2, tries=50)
     assert len(repr(found)) < 100
-    assert repr(found).startswith("<Hunted lemma3: ")
+    assert repr(found).startswith("<SearchResult lemma3: ")
     assert repr(found).endswith(f"{found.tries} instances tried>")
 
 

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import ratiobench
-from ratiobench.bench.cli.arguments import split_names
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.options import split_names
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.backtest import Backtest, Policy, advise, compare

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.lora import calibration
-from ratiobench.instances.lora import finetuning
+from ratiobench.bench.lora.calibrate import calibrator, finetuning
+from ratiobench.bench.lora.calibrate.finetuning import GPT2, SMALL
 from ratiobench.instances.lora.calibration import read_calibration
-from ratiobench.instances.lora.finetuning import GPT2, SMALL
 from tests.support.calibrations import FakeMachine, write
 
 
@@ -28,7 +27,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return FakeMachine()
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(calibration, "TorchMachine", machine)
+    monkeypatch.setattr(calibrator, "TorchMachine", machine)
     return asked
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.arguments import split_names
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.options import split_names
 from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.bench.cli.main import main, make_parser
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
@@ -221,7 +222,7 @@ def test_a_shell_completes_commands_options_suites_algorithms_and_claims(monkeyp
     assert complete("ratiobench repo", monkeypatch) == ["report"]
     assert complete("ratiobench opt FILE --back", monkeypatch) == ["--backend"]
     assert set(complete("ratiobench run toy-", monkeypatch)) >= {"toy-plots", "toy-many"}
-    assert complete("ratiobench online FILE --algorithm gree", monkeypatch) == ["greedy"]
+    assert complete("ratiobench simulate FILE --algorithm gree", monkeypatch) == ["greedy"]
     assert "theorem5_repaired" in complete("ratiobench audit FILE --claim theorem5", monkeypatch)
     assert complete("ratiobench search theorem5_repaired_", monkeypatch) == ["theorem5_repaired_a"]
     assert complete("ratiobench list constr", monkeypatch) == ["constructions"]
@@ -360,9 +361,10 @@ def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -
     """Sent while `import` has written its first file and waits for the rest of the log."""
     code = (
         "import os, signal, sys\n"
-        "from ratiobench.bench.cli import imports, main\n"
-        "text = importing.write_text\n"
-        "importing.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
+        "from ratiobench.bench.cli import main\n"
+        "from ratiobench.bench.commands import imports\n"
+        "text = imports.write_text\n"
+        "imports.write_text = lambda *all: (text(*all), os.kill(os.getpid(), signal.SIGTERM))\n"
         "sys.exit(main.main(sys.argv[1:]))\n"
     )
     (tmp_path / "log.csv").write_text("submit,duration,gpus\n2026-03-01T08:00:00Z,900,2\n")

@@ -11,7 +11,8 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.compare import compare, pace
 from tests.support.toy_family import ToyFamily, toy  # noqa: F401
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 def made(out: Path, **options: object) -> Path:
     """A folder of results of the toy suite."""
-    run_suite(*find_suite("toy"), RunOptions(out, workers=1, quiet=True, **options))  # type: ignore[arg-type]
+    run_suite(*find_suite("toy"), RunOptions(out=out, workers=1, quiet=True, **options))  # type: ignore[arg-type]
     return out
 
 
@@ -180,7 +181,7 @@ def test_a_folder_without_results_is_one_line(whole: Path, tmp_path: Path, capsy
 def test_a_part_beside_the_whole_is_listed_without_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """117 rows that one folder alone has are counted; the three of both are in the table, all in the CSV file."""
     for name, only in (("all", ()), ("part", ("many 7",))):
-        run_suite(*find_suite("toy-many"), RunOptions(tmp_path / name, workers=1, quiet=True, only=only))
+        run_suite(*find_suite("toy-many"), RunOptions(out=tmp_path / name, workers=1, quiet=True, only=only))
     out = tmp_path / "rows.csv"
     assert main(["compare", str(tmp_path / "all"), str(tmp_path / "part"), "--csv", str(out)]) == 0
     text = capsys.readouterr().out

@@ -22,8 +22,9 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running import cluster as cluster_module
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.cluster import DaskCluster
+from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import WorkerLost
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.rows import read_results
 from tests.support.toy_family import toy  # noqa: F401
@@ -97,7 +98,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def run(suite: str, out: Path, **options: Any) -> str:
     """Run a suite, without a report; its table."""
-    run_suite(*find_suite(suite), RunOptions(out, quiet=True, **options))
+    run_suite(*find_suite(suite), RunOptions(out=out, quiet=True, **options))
     return table(out)
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results.row import make_row
 from ratiobench.bench.tables import ratios, repetitions
@@ -25,8 +24,9 @@ from ratiobench.bench.tables.rows import COLUMNS, Results
 from ratiobench.bench.tables.verdicts import Settled
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
+from tests.support.toy_family import ToyFamily
 
-FAMILY = Family("some", "points", headline="half")
+FAMILY = ToyFamily()
 
 
 def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: int = 100, **more: Any) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def test_best_worst_and_ones_own() -> None:
 
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever it stands among the others; once, where it is best or worst."""
-    monkeypatch.setattr(Family, "explaining", SimpleNamespace(algorithm="theirs"))
+    monkeypatch.setattr(ToyFamily, "explainer", SimpleNamespace(algorithm="theirs"))
     for value, end, count in (
         (50, "theirs: 50.0 to 55.6 %; Worst: y 9.0 to 10.0 %", 1),
         (5, "theirs: 5.0 to 5.6 %; Worst: theirs 5.0 to 5.6 %", 2),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables.money import exact_text, money_text, value_text
+from tests.support.toy_family import ToyFamily
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,10 @@ def test_a_difference_reads_the_same_both_ways(micro: int, told: str) -> None:
 
 def test_what_is_no_money_keeps_its_unit() -> None:
     """A family says what its unit is worth; without that its figures stay as they are."""
-    money = Family("a", "mills", dollars=Fraction(1, 1000))
+    money = ToyFamily()
+    money.unit, money.dollars = "mills", Fraction(1, 1000)
     assert (value_text(12_345, money), exact_text(12_345, money)) == ("$12.35", "12,345 mills")
     assert value_text(12_345, money, up=False) == "$12.34"
-    rate = Family("b", "units/s")
+    rate = ToyFamily()
+    rate.unit = "units/s"
     assert (value_text(Fraction(1, 3), rate), exact_text(Fraction(1, 3), rate)) == ("0.333", "1/3 units/s")

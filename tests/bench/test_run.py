@@ -81,7 +81,7 @@ def pieces(out: Path) -> int:
 def wait_for_pieces(process: subprocess.Popen[str], out: Path, count: int) -> None:
     """Until so many pieces are stored, or the run is over."""
     while process.poll() is None and pieces(out) < count:
-        time.sleep(0.002)
+        time.sleep(0.01)
 
 
 def family_left(log: Path) -> list[int]:

@@ -11,7 +11,8 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.bench.tables.rows import read_results
 from tests.bench.test_run import start, table
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 def run(suite: str, out: Path, share: Path | None = None, **options: Any) -> str:
     """Run a suite, without a report; its table."""
-    run_suite(*find_suite(suite), RunOptions(out, workers=1, quiet=True, share=share, **options))
+    run_suite(*find_suite(suite), RunOptions(out=out, workers=1, quiet=True, share=share, **options))
     with Store.open(out / "results.sqlite", create=False) as store:
         return read_results(store).rows.to_csv()
 

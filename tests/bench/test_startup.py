@@ -50,7 +50,7 @@ def counted():
 
 family, suite = find_suite("quick")
 names = list(dict.fromkeys(name for case in suite.cases for name in case.algorithms))
-steps = family.compiling(names)
+steps = family.compilation_steps(names)
 if len(sys.argv) > 1:
     # Each step in a process of its own, after those that it waits for.
     found = {}
@@ -190,7 +190,9 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
 def test_algorithms_that_learn_of_another_day_are_compiled_too(prior: str) -> None:
     """None takes the instance under test for the day before."""
     names = [
-        each.name for each in families()["lora"].algorithms() if families()["lora"].informed(each.name, "") != each.name
+        each.name
+        for each in families()["lora"].algorithms()
+        if families()["lora"].with_prior(each.name, "") != each.name
     ]
     assert len(names) > 4
     compilation._run_each([f"{name}:prior={prior}" for name in names])

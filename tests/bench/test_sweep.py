@@ -14,7 +14,8 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.figures.kinds import draw_figure
 from ratiobench.bench.figures.sweep import Swept, bound_of
-from ratiobench.bench.running.runner import RunOptions, at_scale, places, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import at_scale, places, run_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.rows import Results, read_results
 from ratiobench.bench.tables.text import results_text
@@ -95,7 +96,9 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
     family, suite = find_suite("sweep")
     folder = tmp_path_factory.mktemp("sweep")
     run_suite(
-        family, suite, RunOptions(folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1)
+        family,
+        suite,
+        RunOptions(out=folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1),
     )
     with Store.open(folder / STORE) as store:
         return read_results(store)

@@ -9,7 +9,8 @@ import pytest
 
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.headline import make_headline
 from ratiobench.bench.tables.rows import read_results
@@ -60,7 +61,7 @@ def test_titan_s_runs_are_kept_apart_by_version(tmp_path: Path, monkeypatch: pyt
     family, suite = find_suite("tiny")
 
     def keys() -> list[set[str]]:
-        options = RunOptions(tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("titan", "greedy"))
+        options = RunOptions(out=tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("titan", "greedy"))
         run_suite(family, suite, options)
         with Store.open(tmp_path / STORE, create=False) as store:
             [case] = store.cases()
@@ -80,7 +81,7 @@ def test_titan_s_runs_are_kept_apart_by_version(tmp_path: Path, monkeypatch: pyt
 def test_a_run_says_which_solver_and_where_it_is_not_the_published_one(tmp_path: Path) -> None:
     """The version stands in the row of OPT; another one than the pinned one is a sentence of the answer."""
     family, suite = find_suite("tiny")
-    run_suite(family, suite, RunOptions(tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("greedy",)))
+    run_suite(family, suite, RunOptions(out=tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("greedy",)))
     with Store.open(tmp_path / STORE, create=False) as store:
         found = read_results(store)
     row = found.records[0]

@@ -347,7 +347,7 @@ def test_mutated_documents_are_refused_in_one_line_or_answered(
     }
     commands: dict[str, list[list[str]]] = {
         "instance": [
-            ["online", str(spoilt), "--algorithm", "greedy"],
+            ["simulate", str(spoilt), "--algorithm", "greedy"],
             ["check", str(spoilt), str(tmp_path / "solution.json")],
             ["check", str(spoilt), "--certificate", str(proof)],
         ],

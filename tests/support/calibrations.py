@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ratiobench.instances.lora import power
+from ratiobench.bench.lora.calibrate import power
+from ratiobench.bench.lora.calibrate.measuring import DoesNotFit, Figures
 from ratiobench.instances.lora.calibration import FORMAT
-from ratiobench.instances.lora.measuring import DoesNotFit, Figures
 
 ABOUT: Mapping[str, Any] = {
     "device": "Some GPU", "torch": "2.13.0", "model": "gpt2", "parameters": 124_439_808, "tokens": 1024, "rank": 8,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, parse, seal
-from ratiobench.formulations.lora.models.enumerate import schedules
+from ratiobench.formulations.lora.models.enumerate import list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import dual_bound, verify
 from ratiobench.instances.errors import InputError
@@ -63,7 +63,7 @@ def dual_by_enumeration(instance: Instance, proof: Certificate) -> int:
             total += node.count * (node.compute * lam[g][t] + room[g] * phi[g][t] + best)
     for i in range(instance.tasks):
         best, r = 0, int(instance.memory_mb[i])
-        for value, decision in schedules(instance, instance.task(i)):
+        for value, decision in list_schedules(instance, instance.task(i)):
             cells = [(kinds[node], slot - 1, int(instance.rate[i, kinds[node]])) for node, slot in decision.cells]
             if all(s <= instance.node_types[g].compute and r <= room[g] for g, _, s in cells):
                 paid = sum(lam[g][t] * s + phi[g][t] * r + pi.get((g, s, r), nothing)[t] for g, t, s in cells)

@@ -929,7 +929,8 @@ class LooksOutOfTheSandbox(Honest):
         import socket
 
         super().start(public, constants)
-        outside = importlib.util.find_spec("ratiobench.bench.api") is not None, os.path.exists(self.file)
+        bench = importlib.util.find_spec("ratiobench.bench")  # an empty folder has no file
+        outside = bench is not None and bench.origin is not None, os.path.exists(self.file)
         network = [name for _, name in socket.if_nameindex() if name != "lo"]
         try:
             with open(__file__, "a", encoding="utf-8"):

@@ -17,13 +17,9 @@ from tests.support.toy_family import Numbers, ToyFamily
 class DrawingFamily(ToyFamily):
     """Takes a part of the numbers, drawn anew in every repetition."""
 
-    format = "ratiobench/drawing/1"
+    name, format = "drawing", "ratiobench/drawing/1"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = "drawing"
-
-    def suites(self) -> Sequence[Suite]:
+    def own_suites(self) -> Sequence[Suite]:
         """Two cases, and one with an algorithm that fails."""
         recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(2)]
         cases = [Case(f"d{i}", each, ("first", "draws"), SolveSettings(effort=2)) for i, each in enumerate(recipes)]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Prices, dual_of
 from ratiobench.bench.lora.theory.bidder import audit_bidder

@@ -11,8 +11,8 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.capabilities import Statement
+from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
@@ -72,13 +72,27 @@ def _log(what: str) -> None:
             file.write(what + "\n")
 
 
+@dataclass(frozen=True)
+class _Verified:
+    """What the verification of a solution found."""
+
+    valid: bool
+    welfare: int
+    admitted: int
+    violations: Sequence[str]
+
+    def document(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
 class ToyFamily(Family):
     """The family."""
 
+    name, unit, headline, whole_values = "toy", "points", "half", True
     format = "ratiobench/toy/1"
-
-    def __init__(self) -> None:
-        super().__init__("toy", "points", headline="half", whole_values=True)
+    solver_version = "1"
+    environment = None
 
     def parse(self, data: Any, source: str) -> Numbers:
         """The instance in a document."""
@@ -108,7 +122,7 @@ class ToyFamily(Family):
         values = Stream("toy", recipe["seed"]).integers(recipe.get("low", 1), 99, recipe["size"])
         return Numbers(f"toy{recipe['seed']}", tuple(int(value) for value in values), recipe["room"])
 
-    def suites(self) -> Sequence[Suite]:
+    def own_suites(self) -> Sequence[Suite]:
         """The suites."""
         honest = ("first", "above:mark=50", "one")
         recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(4)]
@@ -134,18 +148,6 @@ class ToyFamily(Family):
         """The formulations."""
         return [Listed("sort", "sorting (none)")]
 
-    def traces(self) -> Sequence[Listed]:
-        """No traces."""
-        return []
-
-    def constructions(self) -> Sequence[Listed]:
-        """No parametric families."""
-        return []
-
-    def member(self, text: str) -> Suite | None:
-        """None."""
-        return None
-
     def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
         """The largest numbers; effort 2 proves it, effort 1 leaves a gap of 1."""
         self.solve_key(settings)
@@ -163,12 +165,15 @@ class ToyFamily(Family):
         """A solution as JSON values."""
         return {"decisions": list(solution)}
 
-    def solution(self, instance: Numbers, data: Any, source: str) -> tuple[int, ...]:
+    def parse_solution(self, instance: Numbers, data: Any, source: str) -> tuple[int, ...]:
         """The solution in a document."""
+        if not isinstance(data, dict) or "decisions" not in data:
+            raise InputError(source, "decisions", "the field is missing")
         return tuple(data["decisions"])
 
     def run(self, instance: Numbers, algorithm: str, prior: Numbers | None = None) -> OnlineRun:
         """One run."""
+        self.validate_algorithm(algorithm)
         key = self.algorithm_key(algorithm)
         _log(f"online {self.identity(instance)} {algorithm}")
         _nap()
@@ -198,10 +203,13 @@ class ToyFamily(Family):
             arithmetic="integer",
         )
 
-    def algorithm_key(self, algorithm: str) -> str:
-        """Name and version."""
+    def validate_algorithm(self, algorithm: str) -> None:
+        """Refuse others."""
         if algorithm.partition(":")[0] not in [each.name for each in self.algorithms()]:
             raise InputError("--algorithm", "", f"{algorithm!r} is not an algorithm of the toy family")
+
+    def algorithm_key(self, algorithm: str) -> str:
+        """Name and version."""
         return f"{algorithm} v1"
 
     def solve_key(self, settings: SolveSettings) -> str:
@@ -210,7 +218,19 @@ class ToyFamily(Family):
             raise InputError("--formulation", "", f"{settings.formulation!r} is not one of auto, sort")
         return f"sort effort={settings.effort} v1"
 
-    def audit(self, instance: Numbers, run: OnlineRun, reference: SolveReport) -> Sequence[Check]:
+    @property
+    def claims(self) -> Claims:
+        """Something that is checked of every algorithm, something that no check is about, and something proved."""
+        statements = [
+            Statement("half", "OPT <= 2 ALG", "nobody", "false", "none", "OPT <= 2 ALG < 3 ALG for `all`"),
+            Statement("third", "OPT <= 3 ALG", "nobody", "proved", "none", ""),
+            Statement("sum", "OPT <= the sum", "nobody", "proved", "none", "", "No number < 0 is left out."),
+        ]
+        return Claims("1", (), statements, self._audit)
+
+    def _audit(
+        self, instance: Numbers, run: OnlineRun, reference: SolveReport, names: Collection[str] | None
+    ) -> Sequence[Check]:
         """Whether at least half of OPT is reached."""
         _log(f"audit {self.identity(instance)} {run.algorithm}")
         left, right = Fraction(reference.upper), Fraction(2 * run.welfare)
@@ -228,19 +248,16 @@ class ToyFamily(Family):
         spent = 2 * run.admitted
         return {"vendors": spent, "energy": 0, "bids": int(run.welfare) + spent}
 
-    def statements(self) -> Sequence[Statement]:
-        """What is claimed of every algorithm, something that no check is about, and something that a proof settles."""
-        return [
-            Statement("half", "OPT <= 2 ALG", "nobody", "false", "none", "OPT <= 2 ALG < 3 ALG for `all`"),
-            Statement("third", "OPT <= 3 ALG", "nobody", "proved", "none", ""),
-            Statement("sum", "OPT <= the sum", "nobody", "proved", "none", "", "No number < 0 is left out."),
-        ]
-
     def readings(self) -> Sequence[str]:
         """What is said of every run."""
         return ("Numbers: `room` counts those < 9 too.",)
 
-    def study(self, instance: Numbers, study: Study, prior: Numbers | None = None) -> Sequence[Mapping[str, str]]:
+    @property
+    def studies(self) -> Studies:
+        """Of kinds that are not known before a run."""
+        return Studies(self._study)
+
+    def _study(self, instance: Numbers, study: Study, prior: Numbers | None = None) -> Sequence[Mapping[str, str]]:
         """A second-price sale of the first number: utility over bids, or what the taken ones pay."""
         first, others = instance.values[0], max(instance.values[1:])
         if study.kind == "charges":
@@ -257,18 +274,10 @@ class ToyFamily(Family):
         gain = str(first - others)
         return [lost | {"utility_from": "0", "utility_to": "0"}, won | {"utility_from": gain, "utility_to": gain}]
 
-    def check(self, instance: Numbers, data: Any, source: str) -> Mapping[str, Any]:
+    def check_solution(self, instance: Numbers, taken: tuple[int, ...]) -> _Verified:
         """Verification of a solution."""
-        if not isinstance(data, dict) or "decisions" not in data:
-            raise InputError(source, "decisions", "the field is missing")
-        taken = data["decisions"]
         bad = [] if len(taken) <= instance.room else [f"room: {len(taken)} taken, {instance.room} allowed"]
-        return {
-            "valid": not bad,
-            "welfare": sum(instance.values[i] for i in taken),
-            "admitted": len(taken),
-            "violations": bad,
-        }
+        return _Verified(not bad, sum(instance.values[i] for i in taken), len(taken), bad)
 
     def export(self, instance: Numbers, kind: str, formulation: str) -> str:
         """A model."""

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.tiny import Job, TinyInstance, instance, menu
-from ratiobench.bench.lora.hunt.tiny import Kind as Node
+from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.tiny import Job, TinyInstance, instance, menu
+from ratiobench.bench.lora.counterexamples.tiny import Kind as Node
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
 from ratiobench.formulations.lora.solve import solve
@@ -32,7 +32,8 @@ from ratiobench.online.lora.guard import CLASSES, Announced, Kind, root_below
 from ratiobench.online.lora.posting import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.public_constants import served
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 
 INVARIANTS = ("theorem_h", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
@@ -233,7 +234,7 @@ def _judged_watched(
     sketch: TinyInstance, given: Instance, reference: SolveReport, past: Instance | None, watched: Watched
 ) -> Iterator[Check]:
     watched.learn(past, given)
-    result = play(given, watched, "watched", "1", (), "theory")
+    result = run_built(ENVIRONMENT, given, watched, "watched", "1", (), "theory")
     assert result.valid, result.violations[0]
     case = Case(given, result, reference)
     yield theorem_h(case)

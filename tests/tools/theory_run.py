@@ -20,9 +20,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.linear_play import caps, play_linear
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
-from ratiobench.bench.lora.hunt.tiny import TinyInstance, TooLarge, document, instance, menu, optimum, play, ratios
+from ratiobench.bench.lora.counterexamples.linear_play import caps, play_linear
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.counterexamples.tiny import (
+    TinyInstance,
+    TooLarge,
+    document,
+    instance,
+    menu,
+    optimum,
+    play,
+    ratios,
+)
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Dual
 from ratiobench.bench.lora.theory.claim import Standing

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ratiobench.bench.family.explanation import Figure, Listing, Sentence
+from ratiobench.bench.lora.counterexamples.tiny import PLAN_LIMIT, TinyInstance, TooLarge, menu
 from ratiobench.bench.lora.explain.played import Prices
-from ratiobench.bench.lora.hunt.tiny import PLAN_LIMIT, TinyInstance, TooLarge, menu
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.instances.lora.model import Instance, Task
 

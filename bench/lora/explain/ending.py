@@ -8,10 +8,9 @@ from fractions import Fraction
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.explanation import Ending, Sentence
 from ratiobench.bench.lora.explain.candidates import name_cells
-from ratiobench.bench.lora.theory.audit import audit_claims
 from ratiobench.bench.lora.theory.basis.facts import find_facts
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
-from ratiobench.bench.lora.theory.claims import CLAIMS
+from ratiobench.bench.lora.theory.claims import CLAIMS, audit
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
@@ -42,7 +41,7 @@ def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: 
     if claim.repaired:
         steps.append([f"What holds instead: {claim.repaired}."])
     return Ending(
-        claim.name, claim.statement, claim.source, claim.standing.value, check.status, _sides(check), steps,
+        claim.name, claim.statement, claim.source, str(claim.standing), check.status, _sides(check), steps,
         check.failing,
     )  # fmt: skip
 
@@ -108,7 +107,7 @@ def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Ch
         *_rho(instance, check),
         ["Its proof is a chain, OPT <= D^I <= (1 + A) P~ <= (1 + A) rho ALG. Link by link on this run:"],
     ]
-    found = {each.name: each for each in audit_claims(instance, run, reference, {*_CHAIN, "lemma4"})}
+    found = {each.name: each for each in audit(instance, run, reference, {*_CHAIN, "lemma4"})}
     for name, words in _CHAIN.items():
         link = found[name]
         if link.left is not None and link.right is not None:

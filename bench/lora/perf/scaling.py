@@ -10,7 +10,8 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.suite import Case, SolveSettings, Suite
 from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
 from ratiobench.bench.running.machine import usable_cores
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.rows import read_results
 
@@ -41,7 +42,7 @@ def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say:
 
     def run(count: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            run_suite(family, suite, RunOptions(Path(folder), workers=count, quiet=True))
+            run_suite(family, suite, RunOptions(out=Path(folder), workers=count, quiet=True))
             with Store.open(Path(folder) / STORE) as store:
                 found = read_results(store)
         tables[count], work[count] = found.rows.to_csv(), float(found.seconds["seconds"].sum())

@@ -9,7 +9,6 @@ those of the run.
 
 from __future__ import annotations
 
-from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.lora.theory import guarantees, guarded
 from ratiobench.bench.lora.theory.basis.assumptions import (
     invalid,
@@ -18,11 +17,13 @@ from ratiobench.bench.lora.theory.basis.assumptions import (
     outside_paper,
     outside_selected,
 )
-from ratiobench.bench.lora.theory.claim import About, Claim, Hunt, Standing
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.bench.lora.theory.claim import Claim, SearchSpace, Standing
 from ratiobench.bench.lora.theory.notation import SIGNS
 from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
 from ratiobench.bench.lora.theory.payments import truthful
 from ratiobench.bench.lora.theory.payments.sale import without_payments
+from ratiobench.bench.theory.claim import About, make_claims
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
@@ -100,7 +101,9 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=theorem5.theorem5,
-        hunt=Hunt("OPT <= rho (1 + max{alpha, beta}) ALG, where its proof's assumptions hold (Theorem 5; false)"),
+        search=SearchSpace(
+            "OPT <= rho (1 + max{alpha, beta}) ALG, where its proof's assumptions hold (Theorem 5; false)"
+        ),
     ),
     Claim(
         name="theorem5_repaired",
@@ -112,7 +115,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=theorem5.theorem5_repaired,
-        hunt=Hunt(
+        search=SearchSpace(
             "OPT <= kappa rho_L (1 + A) ALG where selected schedules have bbar >= 1 (Theorem 5')",
             costs=0,
             vendors=True,
@@ -128,7 +131,9 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions="search=exact; with a negative cost kappa runs over all covers",
         about=PDFTSP,
         check=theorem5.theorem5_repaired_a,
-        hunt=Hunt("OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, vendors=True, raised=3, nodes=2),
+        search=SearchSpace(
+            "OPT <= kappa (1 + A) P~ (Theorem 5', first part)", costs=-9, vendors=True, raised=3, nodes=2
+        ),
     ),
     Claim(
         name="lemma1",
@@ -138,7 +143,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=PDFTSP,
         applies=outside_paper,
         check=lemmas.lemma1,
-        hunt=Hunt("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
+        search=SearchSpace("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
     ),
     Claim(
         name="lemma2",
@@ -151,7 +156,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         about=PDFTSP,
         check=lemmas.lemma2,
-        hunt=Hunt(
+        search=SearchSpace(
             "no schedule with F > 0 touches a cell whose virtual load has reached capacity (Lemma 2)",
             costs=0,
             vendors=True,
@@ -169,7 +174,7 @@ CLAIMS: tuple[Claim, ...] = (
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
         about=PDFTSP,
         check=lemmas.lemma3,
-        hunt=Hunt("P~ <= rho P (Lemma 3; false)"),
+        search=SearchSpace("P~ <= rho P (Lemma 3; false)"),
     ),
     Claim(
         name="lemma3_repaired",
@@ -196,7 +201,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=PDFTSP,
         applies=outside_paper,
         check=lemma4.lemma4,
-        hunt=Hunt("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
+        search=SearchSpace("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
     Claim(
         name="lemma4_repaired",
@@ -255,7 +260,7 @@ CLAIMS: tuple[Claim, ...] = (
         applies=outside_paper,
         check=theorem3.theorem3,
         check_one=theorem3.theorem3_of,
-        hunt=Hunt("no bid earns more than the truth (Theorem 3; false)", costs=0, raised=0),
+        search=SearchSpace("no bid earns more than the truth (Theorem 3; false)", costs=0, raised=0),
     ),
     Claim(
         name="theorem3_fixed_constants",
@@ -386,7 +391,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=POSTED,
         applies=invalid,
         check=guarantees.theorem_a,
-        hunt=Hunt(
+        search=SearchSpace(
             "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
             "posted:growth=2",
             costs=0,
@@ -411,7 +416,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=MINIMAL_EDIT,
         applies=invalid,
         check=guarantees.theorem_b,
-        hunt=Hunt(
+        search=SearchSpace(
             "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
             "minimal-edit",
             costs=0,
@@ -457,7 +462,7 @@ CLAIMS: tuple[Claim, ...] = (
         about=GUARDED,
         applies=invalid,
         check=guarded.theorem_h,
-        hunt=Hunt(
+        search=SearchSpace(
             "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E (Theorem H)",
             "guarded:inner=posted,beta=3,rho=1,margin=1",
             costs=-9,
@@ -523,16 +528,11 @@ CLAIMS: tuple[Claim, ...] = (
     ),
 )
 """Every claim: those that a proof settles, then those that audits check, in the order of their output."""
-NOTATION = (*SIGNS, *(sign for claim in CLAIMS for sign in claim.signs))
-"""The signs of the statements with their meanings, in the order in which they are best read."""
+THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
+audit = THEORY.audit
 
 
-def statements() -> list[Statement]:
-    """Every claim in words."""
-    return [claim.state() for claim in CLAIMS]
-
-
-def list_searches() -> dict[str, Hunt]:
-    """How violations are searched for, by claim; the false ones, where a search ends, first."""
+def list_searches() -> dict[str, SearchSpace]:
+    """Among which instances violations are searched for, by claim; the false ones, where a search ends, first."""
     ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not Standing.FALSE)
-    return {claim.name: claim.hunt for claim in ordered if claim.hunt is not None}
+    return {claim.name: claim.search for claim in ordered if claim.search is not None}

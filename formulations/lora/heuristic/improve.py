@@ -123,8 +123,9 @@ def heuristic(
     return Found(solution_of_state(instance, p, best), best.welfare, done)
 
 
-def warm(p: Pool, bound: DualBound) -> None:
-    """Compile both improvements by use; `heuristic` takes one of them, by the number of tasks, or none."""
+def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
+    """Compile the search by use, with both improvements: it takes one of them, by the number of tasks, or none."""
+    heuristic(instance, p, bound)
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
     desk = new_workspace(p, listed, bound.rent, 1)
     gathering.warm(p, empty_state(p), desk)

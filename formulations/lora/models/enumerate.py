@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ratiobench.formulations.lora.models.formulation import number_of_nodes
 from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 TASK_LIMIT = 8
@@ -26,10 +27,8 @@ class Schedule(NamedTuple):
     decision: Decision
 
 
-def schedules(instance: Instance, task: Task, *, migration: bool = True) -> list[Schedule]:
-    """Every schedule of the task, minimal cover or not, the most valuable first; capacities are not looked at.
-
-    Without `migration` those on a single node.
+def list_schedules(instance: Instance, task: Task, kind: ScheduleKind = ScheduleKind.ANY) -> list[Schedule]:
+    """Every schedule of the kind, minimal cover or not, the most valuable first; capacities are not looked at.
 
     Raises
     ------
@@ -42,7 +41,7 @@ def schedules(instance: Instance, task: Task, *, migration: bool = True) -> list
     found = []
     for option in task.options:
         for cells in _assignments(type_of_node, task, option.first):
-            if not migration and len({k for k, _ in cells}) > 1:
+            if kind is ScheduleKind.ONE_NODE and len({k for k, _ in cells}) > 1:
                 continue
             if sum(int(task.rate[type_of_node[k]]) for k, _ in cells) >= task.work:
                 cost = option.price + sum(int(task.cost[type_of_node[k], t - 1]) for k, t in cells)
@@ -62,8 +61,8 @@ def _assignments(type_of_node: list[int], task: Task, slot: int) -> Iterator[tup
                 yield ((node, slot), *rest)
 
 
-def enumerate_optimum(instance: Instance, *, migration: bool = True) -> tuple[int, Solution]:
-    """OPT and a solution that attains it; without `migration` the best with every task on a single node.
+def enumerate_optimum(instance: Instance, *, schedules: ScheduleKind = ScheduleKind.ANY) -> tuple[int, Solution]:
+    """The optimum over schedules of this kind, OPT of P by default, and a solution that attains it.
 
     Raises
     ------
@@ -75,7 +74,7 @@ def enumerate_optimum(instance: Instance, *, migration: bool = True) -> tuple[in
         raise ValueError(f"{instance.tasks} tasks; enumeration takes at most {TASK_LIMIT}")
     # A schedule that loses money is never needed: rejecting the task instead leaves more room and more welfare.
     menus = [
-        [each for each in schedules(instance, instance.task(i), migration=migration) if each.value > 0]
+        [each for each in list_schedules(instance, instance.task(i), schedules) if each.value > 0]
         for i in range(instance.tasks)
     ]
     search = _Search(instance, menus)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ratiobench.formulations.linear import FloatArray
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 PACKAGE = "ratiobench.formulations.lora.models"
@@ -34,7 +35,7 @@ class Formulation:
     build : ``module:function``, instance -> `LinearModel` (or what the backend takes).
     home : the backend in whose process `build` runs, None for the caller's own.
     columns : number of columns that `build` would make, counted without making them.
-    exact : its optimum is OPT (`printed:literal` and `one-node` are other problems).
+    schedules : what tasks may have where its optimum is the best there is; None where it is another problem.
     canonical : maps a solution to an equivalent one that the formulation's symmetry breaking admits.
     """
 
@@ -44,7 +45,7 @@ class Formulation:
     build: str
     home: str | None
     columns: Callable[[Instance], int]
-    exact: bool = True
+    schedules: ScheduleKind | None = ScheduleKind.ANY
     canonical: Callable[[Instance, Solution], Solution] | None = None
 
 

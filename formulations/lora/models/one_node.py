@@ -18,8 +18,9 @@ from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, Ro
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.models.formulation import Formulation
-from ratiobench.formulations.lora.models.tight import Menu, menus
+from ratiobench.formulations.lora.models.tight import menus
 from ratiobench.instances.lora.model import Instance, Option
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 NAME = "one-node"
@@ -53,17 +54,14 @@ class Stay(NamedTuple):
 
 def stays(instance: Instance) -> list[Stay]:
     """Every task with every type on which it can be served alone, task by task."""
-    return [stay for menu in menus(instance) for stay in _stays(instance, menu)]
-
-
-def _stays(instance: Instance, menu: Menu) -> list[Stay]:
     found = []
-    for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
-        need = -(-int(instance.work[menu.task]) // rate)
-        options = tuple(option for option in menu.options if menu.last - option.first + 1 >= need)
-        if options:
-            cost = instance.cost(menu.task)[g, options[0].first - 1 : menu.last]
-            found.append(Stay(menu.task, g, rate, need, options, menu.last, cost))
+    for menu in menus(instance):
+        for g, rate in zip(menu.types.tolist(), menu.rates.tolist(), strict=True):
+            need = -(-int(instance.work[menu.task]) // rate)
+            options = tuple(option for option in menu.options if menu.last - option.first + 1 >= need)
+            if options:
+                cost = instance.cost(menu.task)[g, options[0].first - 1 : menu.last]
+                found.append(Stay(menu.task, g, rate, need, options, menu.last, cost))
     return found
 
 
@@ -120,16 +118,8 @@ def lagrangian_bound(p: Pool, dual: DualBound) -> int:
     return total // dual.unit
 
 
-class _Places(NamedTuple):
-    """Which nodes of which type each stay may use: the first `nodes[s]` of its type's; `crowded[g]` says whether all
-    tasks of the type together overload one node in some slot.
-    """
-
-    nodes: list[int]
-    crowded: list[bool]
-
-
-def _places(instance: Instance, listed: list[Stay]) -> _Places:
+def _places(instance: Instance, listed: list[Stay]) -> tuple[list[int], list[bool]]:
+    """How many nodes of its type each stay may use, and whether all tasks of a type overload one node in some slot."""
     kinds = len(instance.node_types)
     compute, memory = np.zeros((kinds, instance.slots + 2), np.int64), np.zeros((kinds, instance.slots + 2), np.int64)
     for stay in listed:
@@ -144,13 +134,13 @@ def _places(instance: Instance, listed: list[Stay]) -> _Places:
     for stay in listed:
         seen[stay.type] += 1
         nodes.append(min(instance.node_types[stay.type].count, seen[stay.type]) if crowded[stay.type] else 1)
-    return _Places(nodes, crowded)
+    return nodes, crowded
 
 
 def columns(instance: Instance) -> int:
     """Number of columns of the model."""
     listed = stays(instance)
-    nodes = _places(instance, listed).nodes
+    nodes, _ = _places(instance, listed)
     size = sum(n * (len(s.options) + s.last - s.first + 1) for n, s in zip(nodes, listed, strict=True))
     return size + len({stay.task for stay in listed})
 
@@ -159,19 +149,18 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
     """The same solution with the nodes of each type renumbered in the order of their first task."""
     first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
     listed = stays(instance)
-    crowded = _places(instance, listed).crowded
+    _, crowded = _places(instance, listed)
     known = {(stay.task, stay.type): stay for stay in listed}
     number: dict[int, dict[int, int]] = {}
     renamed: list[Decision | None] = []
     for i, decision in enumerate(solution):
+        renamed.append(None)
         if decision is None or not decision.cells:
-            renamed.append(None)
             continue
         node = decision.cells[0][0]
         g = int(np.searchsorted(first_node, node, side="right")) - 1
         stay = known.get((i, g))
         if stay is None:
-            renamed.append(None)
             continue
         names = number.setdefault(g, {})
         node = first_node[g] + (names.setdefault(node, len(names)) if crowded[g] else 0)
@@ -180,13 +169,14 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
         begin = min(slot for _, slot in cells)
         ready = [option for option in stay.options if option.first <= begin]
         vendor = min(ready, key=lambda option: option.price).vendor if ready else decision.vendor
-        renamed.append(Decision(vendor, cells, decision.payment))
+        renamed[-1] = Decision(vendor, cells, decision.payment)
     return tuple(renamed)
 
 
 def build(instance: Instance) -> LinearModel:
     """The model: u_i admits, w_ikn chooses node and vendor, x_ikt the slots."""
-    return _OneNode(instance).model()
+    model = _OneNode(instance)
+    return model.rows.binary_model("one_node", model.objective, model.names)
 
 
 class _Site(NamedTuple):
@@ -214,15 +204,14 @@ class _OneNode:
 
     def _columns(self) -> None:
         instance, listed = self.instance, stays(self.instance)
-        places = _places(instance, listed)
-        self.crowded = places.crowded
+        count, self.crowded = _places(instance, listed)
         first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
         tasks = sorted({stay.task for stay in listed})
         self.u = {i: c for c, i in enumerate(tasks)}
         names = [f"u_{i}" for i in tasks]
         objective: list[float] = [float(instance.bid[i]) for i in tasks]
         self.sites: list[_Site] = []
-        for stay, nodes in zip(listed, places.nodes, strict=True):
+        for stay, nodes in zip(listed, count, strict=True):
             for local in range(nodes):
                 node = first_node[stay.type] + local
                 choose = list(range(len(names), len(names) + len(stay.options)))
@@ -234,9 +223,6 @@ class _OneNode:
                 objective += [-float(e) for e in stay.cost.tolist()]
                 self.sites.append(_Site(stay, local, node, choose, run))
         self.names, self.objective = tuple(names), np.array(objective, dtype=np.float64)
-
-    def model(self) -> LinearModel:
-        return self.rows.binary_model("one_node", self.objective, self.names)
 
     def _row(self, name: str, columns: list[int], values: list[float] | FloatArray, low: float, high: float) -> None:
         column = np.array(columns, dtype=np.int64)
@@ -283,15 +269,11 @@ class _OneNode:
                 for t, column in enumerate(site.run.tolist(), site.stay.first):
                     cells.setdefault((site.stay.type, site.node, t), []).append((column, site.stay.rate, size))
         for (g, node, t), here in cells.items():
-            about = self.instance.node_types[g]
-            room = about.memory_mb - self.instance.base_memory_mb
-            for name, limit, loads in (
-                ("compute", about.compute, [load for _, load, _ in here]),
-                ("memory", room, [load for _, _, load in here]),
-            ):
-                if sum(loads) > limit:
-                    values = np.array(loads, dtype=np.float64)
-                    self._row(f"{name}_{node}_{t}", [c for c, _, _ in here], values, -np.inf, float(limit))
+            about, (column, *loads) = self.instance.node_types[g], map(list, zip(*here, strict=True))
+            limits = about.compute, about.memory_mb - self.instance.base_memory_mb
+            for name, limit, load in zip(("compute", "memory"), limits, loads, strict=True):
+                if sum(load) > limit:
+                    self._row(f"{name}_{node}_{t}", column, np.array(load, np.float64), -np.inf, float(limit))
 
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if an earlier task is on node k - 1."""
@@ -313,7 +295,7 @@ FORMULATIONS = (
         build=f"{__name__}:build",
         home=None,
         columns=columns,
-        exact=False,
+        schedules=ScheduleKind.ONE_NODE,
         canonical=canonical,
     ),
 )

@@ -230,6 +230,6 @@ FORMULATIONS = (
         build=f"{__name__}:build_literal",
         home="cbc",
         columns=columns,
-        exact=False,
+        schedules=None,
     ),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
+from ratiobench.instances.lora.readers import helios, pai, philly
 from ratiobench.instances.lora.readers.base import (
     SLOT_SECONDS,
     SLOTS_PER_DAY,
@@ -16,5 +14,5 @@ from ratiobench.instances.lora.readers.base import (
 
 __all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "read_arrivals", "register", "registered"]
 
-for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+REGISTERED = (helios, pai, philly)
+"""The modules that register a trace each."""

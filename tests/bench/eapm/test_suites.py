@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.eapm.claims import STATEMENTS, audit
+from ratiobench.bench.eapm.claims import CLAIMS, audit
 from ratiobench.bench.eapm.literal import decide_all
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
@@ -113,10 +113,10 @@ def test_theorem_1_counts_the_systems_that_are_solved(monkeypatch: pytest.Monkey
     m = len(instance.machines)
     decide_all(instance)
     assert sizes == [m - tau + 2 for tau in range(1, m + 1)] * instance.users
-    [theorem] = [each for each in STATEMENTS if each.name == "theorem1"]
+    [theorem] = [each for each in CLAIMS if each.name == "theorem1"]
     assert theorem.standing == "proved"
     assert theorem.proof
-    assert "theorem1" not in {check.name for check in audit(instance, run(instance, "online"))}
+    assert "theorem1" not in {check.name for check in audit(instance, run(instance, "online"), None)}
 
 
 def test_a_certificate_proves_the_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +176,7 @@ def test_the_claims_are_about_the_algorithm_as_printed() -> None:
     """For all others they do not apply; the exact step is its own best step."""
     instance = named("lemma1_misses")
     for algorithm in ALGORITHMS[1:]:
-        checks = audit(instance, run(instance, algorithm))
+        checks = audit(instance, run(instance, algorithm), None)
         assert {(each.status, each.reason) for each in checks} == {
             ("not applicable", "a claim about `online` as printed")
         }
@@ -184,7 +184,7 @@ def test_the_claims_are_about_the_algorithm_as_printed() -> None:
     pretended = OnlineRun(**{name: getattr(exact, name) for name in exact.__slots__} | {"algorithm": "online"} | {
         "counts": {"systems": 6, "negative_shares": 0, "below_makespan": 0}
     })  # fmt: skip
-    verdicts = {each.name: each.status for each in audit(instance, pretended)}
+    verdicts = {each.name: each.status for each in audit(instance, pretended, None)}
     assert verdicts["best_step"] == "holds"
     assert verdicts["shares"] == verdicts["finish"] == "holds"
 
@@ -198,7 +198,7 @@ def test_a_verdict_names_the_reading_that_it_is_about(algorithm: str, capsys: py
     reading = f"shares={options['shares']}, makespan={options['makespan']}"
     made = run(instance, algorithm)
     assert made.label == f"online ({reading})"
-    assert {each.figures["reading"] for each in audit(instance, made)} == {reading}
+    assert {each.figures["reading"] for each in audit(instance, made, None)} == {reading}
     assert main(["audit", str(path("lemma1_misses")), "--algorithm", algorithm]) == 0
     assert f"reading = {reading}" in capsys.readouterr().out
 
@@ -228,7 +228,7 @@ def test_the_named_instances_break_the_claims_that_they_are_named_for(
 ) -> None:
     """At least those; with one machine nothing can go wrong but being no better than the others."""
     instance = named(name)
-    found = {each.name for each in audit(instance, run(instance, algorithm)) if each.status == "violated"}
+    found = {each.name for each in audit(instance, run(instance, algorithm), None) if each.status == "violated"}
     assert violated <= found
     if name == "one_machine":
         assert found <= {"best_of_three"}

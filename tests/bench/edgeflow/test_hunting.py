@@ -9,20 +9,21 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.edgeflow.claims import STATEMENTS, audit
-from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, HUNTED, search_counterexample
+from ratiobench.bench.edgeflow.claims import CLAIMS, audit
+from ratiobench.bench.edgeflow.counterexample_search import COUNTEREXAMPLES, SEARCHED
 from ratiobench.bench.family.capabilities import SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.registry import find_hunts
+from ratiobench.bench.family.registry import claim_searches
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.edgeflow.format import content_hash, read
 from ratiobench.instances.errors import InputError
 from ratiobench.online.edgeflow.run import run
 
+search_counterexample = COUNTEREXAMPLES.search
 LIMITS = SearchSettings(tasks=3, largest=20, tries=400)
 
 
-@pytest.mark.parametrize("claim", HUNTED)
+@pytest.mark.parametrize("claim", SEARCHED)
 def test_a_false_claim_falls(claim: str) -> None:
     """On one or two jobs; the audit against OPT says so, too."""
     found = search_counterexample(claim, LIMITS)
@@ -37,8 +38,8 @@ def test_a_false_claim_falls(claim: str) -> None:
 
 def test_claims_that_can_be_searched_for() -> None:
     """They are claims of the family, and `search` knows them."""
-    assert {each.name for each in COUNTEREXAMPLES.claims()} == set(HUNTED) <= {each.name for each in STATEMENTS}
-    assert set(HUNTED) <= set(find_hunts())
+    assert {each.name for each in COUNTEREXAMPLES.claims()} == set(SEARCHED) <= {each.name for each in CLAIMS}
+    assert set(SEARCHED) <= set(claim_searches())
     with pytest.raises(InputError, match="'room' is not one of"):
         search_counterexample("room", LIMITS)
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.edgeflow.claims import CLAIMS, STATEMENTS, audit, met_in_cloud
+from ratiobench.bench.edgeflow.claims import CLAIMS, audit, met_in_cloud
 from ratiobench.bench.edgeflow.explanation import explain, gantt
 from ratiobench.bench.edgeflow.measures import MEASURES, measures
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
 from ratiobench.bench.edgeflow.timeline import REASONS, STEPS, timeline
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.theory.claim import Case
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.arrays import frozen
@@ -45,8 +46,8 @@ def test_the_family() -> None:
         "edgeflow-trace1", "edgeflow-philly", "edgeflow-ablation", "edgeflow-edge", "edgeflow-load", "edgeflow-slots",
         "edgeflow-named", "elasticflow-published", "standard-edgeflow",
     }  # fmt: skip
-    assert family.measured() == MEASURES
-    assert {name for name, _ in families()["edgeflow"].find("traces")()} >= {"pai", "philly", "t4"}
+    assert family.measure_names == MEASURES
+    assert {each.name for each in families()["edgeflow"].traces()} >= {"pai", "philly", "t4"}
 
 
 @pytest.mark.parametrize("suite", suites(), ids=lambda suite: suite.name)
@@ -153,10 +154,11 @@ def test_another_policy_is_played_beside_at_any_size() -> None:
     fields = ("submit", "deadline", "model", "work", "share")
     columns = {name: frozen(getattr(small, name)[:1].repeat(1000)) for name in fields}
     instance = replace(small, **columns, cache={})
-    (claim,) = (claim for claim in CLAIMS if claim.statement.name == "aware")
+    (claim,) = (claim for claim in CLAIMS if claim.name == "aware")
     played = run(instance, "elasticflow")
-    assert claim.about(instance, played) == ""
-    found = claim.check(instance, played, solve(small))
+    case = Case(instance, played, solve(small))
+    assert claim.applies(case) == ""
+    found = claim.check_run(case)
     assert found.status in (Verdict.HOLDS, Verdict.VIOLATED)
     assert found.right == played.welfare
 
@@ -176,10 +178,10 @@ def test_claims_say_whose_runs_they_are_about() -> None:
     applied = set()
     for name in ("elasticflow", "elasticflow:edge=any", "afs"):
         found = _checks(instance, name)
-        assert list(found) == [each.name for each in STATEMENTS]
+        assert list(found) == [each.name for each in CLAIMS]
         applied |= {key for key, each in found.items() if each.status is not Verdict.NOT_APPLICABLE}
         assert all(each.reason for each in found.values())
-    assert applied == {claim.statement.name for claim in CLAIMS}
+    assert applied == {claim.name for claim in CLAIMS}
 
 
 def _by_hand() -> tuple[Instance, OnlineRun]:

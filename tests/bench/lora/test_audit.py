@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.audit import audit
 from ratiobench.bench.lora.theory.basis.facts import find_facts
+from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, document, parse, write

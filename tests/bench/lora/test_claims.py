@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, raised, start
-from ratiobench.bench.lora.hunt.tiny import instance as sketch_instance
-from ratiobench.bench.lora.theory.audit import audit, audit_claims
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.claim import About, Claim, Standing
-from ratiobench.bench.lora.theory.claims import CLAIMS, NOTATION, statements
+from ratiobench.bench.lora.theory.claim import Claim, Standing
+from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit
+from ratiobench.bench.theory.claim import About
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, parse
@@ -331,13 +331,13 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
 
 def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
     """They stand before the claims that audits check, each with its proof; no audit has one of them."""
-    said = {each.name: each.standing for each in statements() if each.proof}
+    said = {each.name: each.standing for each in THEORY.statements if each.proof}
     assert said == {"theorem1": "proved", "theorem2": "false"}
-    assert [each.name for each in statements()][:2] == list(said)
+    assert [each.name for each in THEORY.statements][:2] == list(said)
     instance = named("thm5_T5_3tasks")
     result = run(instance, "greedy")
     assert not set(said) & {check.name for check in audit(instance, result, _report(312))}
-    assert audit_claims(instance, result, _report(312), said) == []
+    assert audit(instance, result, _report(312), said) == []
 
 
 ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5)
@@ -477,7 +477,7 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
         found = check(Case(other, run(other, "greedy"), _report(0)))
         assert (found.status, found.reason) == (Verdict.NOT_APPLICABLE, "three tasks only")
     assert (claim.state().name, claim.state().standing, claim.state().assumptions) == ("small", "false", "none")
-    assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in NOTATION}
+    assert {sign for claim in CLAIMS for sign, _ in claim.signs} <= {sign for sign, _ in THEORY.notation}
 
 
 def test_what_claims_share_of_a_run_is_made_once() -> None:

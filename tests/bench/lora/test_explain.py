@@ -10,9 +10,9 @@ import pytest
 
 from ratiobench.bench.family.explanation import Explanation, Listing
 from ratiobench.bench.lora import FAMILY
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, start
+from ratiobench.bench.lora.counterexamples.tiny import instance, tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import name_cells
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, start
-from ratiobench.bench.lora.hunt.tiny import instance, tiny_instance_of
 from ratiobench.bench.lora.theory.claim import Standing
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.tables.explanations import explain, sentence_text, text, too_large, verdict_text

@@ -23,9 +23,10 @@ from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.mechanism import Mechanism
 from ratiobench.online.lora.registry import entries
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.lora.traces import LinearTrace, Rule
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 from tests.support.mechanisms import (
     CANONICAL,
@@ -314,7 +315,7 @@ def test_a_schedule_refused_for_want_of_room_is_found() -> None:
     mechanism = Mechanism(
         "posted", (), lambda options, constants: rule, {"arith": "exact", "constants": "oracle", "room": "tested"}
     )
-    result = play(instance, mechanism, "posted", "1", (), "")
+    result = run_built(ENVIRONMENT, instance, mechanism, "posted", "1", (), "")
     trace = result.trace
     assert isinstance(trace, LinearTrace)
     true = {name: getattr(public_constants, name)(instance) for name in ("cap_compute", "cap_memory", "largest_share")}

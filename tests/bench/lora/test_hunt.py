@@ -12,13 +12,13 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.hunt import search as hunting
-from ratiobench.bench.lora.hunt import shrink as shrinking
-from ratiobench.bench.lora.hunt.moves import Bounds, Draws, changed, raised, size, start, within
-from ratiobench.bench.lora.hunt.search import confirm, search_counterexample
-from ratiobench.bench.lora.hunt.shrink import shrink
-from ratiobench.bench.lora.hunt.targets import GROWTH, TARGETS, measure_tiny
-from ratiobench.bench.lora.hunt.tiny import TinyInstance, TooLarge, instance, menu, play, ratios
+from ratiobench.bench.lora.counterexamples import search as hunting
+from ratiobench.bench.lora.counterexamples import shrink as shrinking
+from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.counterexamples.search import confirm, search_counterexample
+from ratiobench.bench.lora.counterexamples.shrink import shrink
+from ratiobench.bench.lora.counterexamples.targets import GROWTH, TARGETS, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, TooLarge, instance, menu, play, ratios
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import content_hash, read
@@ -180,7 +180,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
     """The state before it is kept, not half of one."""
     whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
-    plain, left = hunting.measure_sketch, calls
+    plain, left = hunting.measure_tiny, calls
 
     def broken(*arguments: Any) -> Any:
         nonlocal left
@@ -189,7 +189,7 @@ def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: py
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(hunting, "measure_sketch", broken)
+    monkeypatch.setattr(hunting, "measure_tiny", broken)
     with pytest.raises(KeyboardInterrupt):
         search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1), keep=kept.append)
     state = json.loads(json.dumps(kept[-1]))
@@ -373,7 +373,7 @@ def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: py
 
 def test_every_claim_with_a_hunt_has_one_target() -> None:
     """With its name, and an algorithm whose audit has a check of that name; `posted` has the measure's B."""
-    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.hunt is not None}
+    assert set(TARGETS) == {claim.name for claim in CLAIMS if claim.search is not None}
     assert tuple(TARGETS)[: len(FALSE)] == FALSE
     assert TARGETS["theorem_a"].algorithm == f"posted:growth={GROWTH}"
     for name, target in TARGETS.items():

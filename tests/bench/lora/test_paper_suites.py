@@ -255,20 +255,20 @@ def test_a_study_that_cannot_be_made_is_one_line(wanted: Study, problem: str) ->
 
 def test_standing_says_what_is_proved_and_never_more() -> None:
     """Truthful only with constants that no bid moves and a payment that covers operation; unknown for anyone's own."""
-    assert FAMILY.standing("pdftsp")["truthful"].startswith("no: constants")
-    assert FAMILY.standing("pdftsp:alpha=8,payment=critical")["truthful"].startswith("no: constants")
-    assert FAMILY.standing("pdftsp:prior=yesterday")["truthful"].startswith("no: (14)")
-    assert FAMILY.standing("pdftsp:prior=yesterday,payment=critical")["truthful"] == "in the bid"
-    assert FAMILY.standing("pdftsp:alpha=1,beta=1,payment=critical")["truthful"] == "in the bid"
-    assert FAMILY.standing("posted:largest_share=1/2")["truthful"].startswith("no: constants")
-    assert FAMILY.standing("capped:alpha=3")["truthful"].startswith("no: constants")
-    assert "Theorem 5'" in FAMILY.standing("pdftsp")["guarantee"]
-    assert FAMILY.standing("pdftsp:search=printed")["guarantee"].startswith("none")
-    assert FAMILY.standing("posted")["truthful"].startswith("no")
-    assert FAMILY.standing("posted:prior=yesterday")["truthful"] == FAMILY.standing("greedy")["truthful"]
-    assert FAMILY.standing("mine:Earliest") == {"guarantee": "none known", "truthful": "not examined"}
+    assert FAMILY.proof_status("pdftsp")["truthful"].startswith("no: constants")
+    assert FAMILY.proof_status("pdftsp:alpha=8,payment=critical")["truthful"].startswith("no: constants")
+    assert FAMILY.proof_status("pdftsp:prior=yesterday")["truthful"].startswith("no: (14)")
+    assert FAMILY.proof_status("pdftsp:prior=yesterday,payment=critical")["truthful"] == "in the bid"
+    assert FAMILY.proof_status("pdftsp:alpha=1,beta=1,payment=critical")["truthful"] == "in the bid"
+    assert FAMILY.proof_status("posted:largest_share=1/2")["truthful"].startswith("no: constants")
+    assert FAMILY.proof_status("capped:alpha=3")["truthful"].startswith("no: constants")
+    assert "Theorem 5'" in FAMILY.proof_status("pdftsp")["guarantee"]
+    assert FAMILY.proof_status("pdftsp:search=printed")["guarantee"].startswith("none")
+    assert FAMILY.proof_status("posted")["truthful"].startswith("no")
+    assert FAMILY.proof_status("posted:prior=yesterday")["truthful"] == FAMILY.proof_status("greedy")["truthful"]
+    assert FAMILY.proof_status("mine:Earliest") == {"guarantee": "none known", "truthful": "not examined"}
     names = {listed.name for listed in FAMILY.algorithms()}
-    assert all(FAMILY.standing(name)["guarantee"] != "none known" for name in names)
+    assert all(FAMILY.proof_status(name)["guarantee"] != "none known" for name in names)
 
 
 @given(tiny_instances())

@@ -27,9 +27,10 @@ from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.lora.traces import LinearTrace
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.run import run_built
 from tests.support.laboratory import breakpoints, truthfulness
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS, crowded, roomy_instances
@@ -56,7 +57,7 @@ def _fixed(original: Instance, name: str, instance: Instance) -> OnlineRun:
     assert spec.entry is not None
     mechanism = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
     constants = REGISTRY.settle_constants(spec, tuple(getattr(mechanism, "constants", ())), original)
-    return play(instance, mechanism, name, "1", constants, content_hash(original))
+    return run_built(ENVIRONMENT, instance, mechanism, name, "1", constants, content_hash(original))
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "greedy"])

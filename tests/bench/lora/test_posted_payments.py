@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.payments.again import Again
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.hunt.tiny import instance
+from ratiobench.bench.lora.counterexamples.tiny import instance
 from ratiobench.online.lora import guard
 from tests.support.laboratory import NOTHING
 from tests.tools.theory_guard import Watched, judged_guards, judged_late

@@ -21,6 +21,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
 
@@ -67,11 +68,11 @@ def schedules(task: Task, instance: Instance) -> Iterator[tuple[tuple[int, int],
                 yield cells
 
 
-def has_room(task: Task, instance: Instance, before: Sequence[tuple[Task, Decision]], migration: bool) -> bool:
-    """Whether one of them fits what these decisions leave; without migration, one on a single node."""
+def has_room(task: Task, instance: Instance, before: Sequence[tuple[Task, Decision]], allowed: ScheduleKind) -> bool:
+    """Whether one of them fits what these decisions leave; with `ONE_NODE` one on a single node."""
     kind, public = instance.public("").type_of_node, instance.public("")
     for cells in schedules(task, instance):
-        if not migration and len({node for node, _ in cells}) > 1:
+        if allowed is ScheduleKind.ONE_NODE and len({node for node, _ in cells}) > 1:
             continue
         for node, slot in cells:
             there = [other for other, decision in before if (node, slot) in decision.cells]
@@ -84,15 +85,15 @@ def has_room(task: Task, instance: Instance, before: Sequence[tuple[Task, Decisi
     return False
 
 
-@pytest.mark.parametrize("migration", [True, False])
+@pytest.mark.parametrize("allowed", ScheduleKind)
 @pytest.mark.parametrize("seed", range(4))
-def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, migration: bool) -> None:
+def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, allowed: ScheduleKind) -> None:
     """Nothing fits an empty cluster; nothing fits what was left; something fits, and the algorithm declined."""
     instance = crowded(seed)
     seen = set()
     for algorithm in ALGORITHMS:
-        played = run(instance, algorithm, migration=migration)
-        reasons = find_reasons(instance, played.decisions, migration=migration)
+        played = run(instance, algorithm, schedules=allowed)
+        reasons = find_reasons(instance, played.decisions, schedules=allowed)
         found = {each.number: each.reason for each in timeline(instance, played).refused}
         assert found == reasons
         assert set(reasons) == {i for i, decision in enumerate(played.decisions) if decision is None}
@@ -102,7 +103,7 @@ def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, migration
             if decision is not None:
                 before.append((task, decision))
                 continue
-            left, whole = (has_room(task, instance, those, migration) for those in (before, []))
+            left, whole = (has_room(task, instance, those, allowed) for those in (before, []))
             expected = DEAR if left else FULL if whole else IMPOSSIBLE
             assert reasons[i] == expected, (algorithm, i)
             seen.add(expected)
@@ -112,7 +113,11 @@ def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, migration
 def test_every_reason_occurs() -> None:
     """Otherwise the test above compares less than it says."""
     runs = [(crowded(seed), algorithm) for seed in range(4) for algorithm in ALGORITHMS]
-    found = {reason for each, name in runs for reason in find_reasons(each, run(each, name).decisions).values()}
+    found = {
+        reason
+        for each, name in runs
+        for reason in find_reasons(each, run(each, name).decisions, ScheduleKind.ANY).values()
+    }
     assert found == set(REASONS)
 
 

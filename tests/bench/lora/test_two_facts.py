@@ -16,7 +16,8 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.running.runner import RunOptions, run_suite
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.rows import read_results
 from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
@@ -38,7 +39,7 @@ def _made(out: Path, cases: Sequence[str], algorithms: Sequence[str]) -> Path:
     """Results and page of these cases and algorithms."""
     family, suite = find_suite("quick")
     chosen = tuple(replace(case, algorithms=tuple(algorithms)) for case in suite.cases if case.name in cases)
-    run_suite(family, replace(suite, cases=chosen), RunOptions(out, quiet=True))
+    run_suite(family, replace(suite, cases=chosen), RunOptions(out=out, quiet=True))
     assert main(["report", str(out)]) == 0
     return out
 

@@ -12,7 +12,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
-from ratiobench.bench.lora.hunt.worst import search_worst_case
+from ratiobench.bench.lora.counterexamples.worst import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run

@@ -10,7 +10,7 @@ import pytest
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tenants.claims import CLAIMS, STATEMENTS, audit
+from ratiobench.bench.tenants.claims import CLAIMS, audit
 from ratiobench.bench.tenants.explanation import explain, gantt
 from ratiobench.bench.tenants.measures import MEASURES, measures
 from ratiobench.bench.tenants.suites import READINGS, suites
@@ -36,7 +36,7 @@ def test_the_family() -> None:
     assert len(suite.cases) == 60
     names = {f"tenants-{name}" for name in ("small", "batch", "online", "wishes", "params", "named")}
     assert {suite.name for suite in families()["tenants"].suites()} == {*names, "standard-tenants"}
-    assert family.measured() == MEASURES
+    assert family.measure_names == MEASURES
 
 
 @pytest.mark.parametrize("suite", suites(), ids=lambda suite: suite.name)
@@ -116,10 +116,10 @@ def test_claims_say_whose_runs_they_are_about() -> None:
     for instance in (named("load_blinds"), named("waits"), generate({"kind": "batch", "jobs": 0})):
         for name in ("patent", "patent:h=zero,load=no", "edf"):
             found = _checks(instance, name)
-            assert list(found) == [each.name for each in STATEMENTS]
+            assert list(found) == [each.name for each in CLAIMS]
             applied |= {key for key, each in found.items() if each.status is not Verdict.NOT_APPLICABLE}
             assert all(each.reason for each in found.values())
-    assert applied == {claim.statement.name for claim in CLAIMS}
+    assert applied == {claim.name for claim in CLAIMS}
 
 
 def test_measures_by_hand() -> None:

@@ -15,7 +15,7 @@ from ratiobench.formulations.checksums import Wrong
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import Certificate, Node, Prices, parse
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
 from ratiobench.instances.errors import InputError
@@ -54,7 +54,7 @@ def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Pat
         best = None
         task = instance.task(i)
         served = False
-        for value, decision in schedules(instance, instance.task(i)):
+        for value, decision in list_schedules(instance, instance.task(i)):
             cells = {(kinds[node], slot): int(instance.rate[i, kinds[node]]) for node, slot in decision.cells}
             if any(s > instance.node_types[g].compute or r > room[g] for (g, _), s in cells.items()):
                 continue

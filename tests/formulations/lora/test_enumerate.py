@@ -12,7 +12,7 @@ import pytest
 import ratiobench.instances.lora
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, schedules
+from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof
 from ratiobench.instances.lora import Decision, Instance, parse, read
@@ -46,7 +46,7 @@ def instance_of(tasks: list[dict[str, Any]], slots: int = 3, count: int = 1, com
 def test_all_schedules_of_a_task_are_listed_also_those_that_are_no_minimal_covers() -> None:
     """Work 2 at rate 1 in 3 slots on one node: three pairs of slots and all three slots."""
     instance = instance_of([{"work": 2}])
-    found = {schedule.decision.cells: schedule.value for schedule in schedules(instance, instance.task(0))}
+    found = {schedule.decision.cells: schedule.value for schedule in list_schedules(instance, instance.task(0))}
     assert found == {
         ((0, 1), (0, 2)): 8,
         ((0, 1), (0, 3)): 8,

@@ -20,7 +20,7 @@ from ratiobench.formulations.lora import solve as solve_module
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct import build, safe_floor
 from ratiobench.formulations.lora.models import tight
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
 from ratiobench.formulations.lora.solve import choose, formulations, solve
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
@@ -28,10 +28,16 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.instances.seeds import Stream
 
-PAIRS = [(each.name, backend) for each in registry().values() if each.exact for backend in each.backends]
+PAIRS = [
+    (each.name, backend)
+    for each in registry().values()
+    if each.schedules is ScheduleKind.ANY
+    for backend in each.backends
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -155,7 +161,7 @@ def optimum_of(model: LinearModel) -> int:
 def schedule_program(instance: Instance) -> LinearModel:
     """P1 (5): a column per task and schedule of (4a)-(4e), one schedule a task (5a), (5b) compute and (5c) memory."""
     kind = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
-    listed = [(i, each) for i in range(instance.tasks) for each in schedules(instance, instance.task(i))]
+    listed = [(i, each) for i in range(instance.tasks) for each in list_schedules(instance, instance.task(i))]
     rows: dict[str, tuple[float, list[tuple[int, float]]]] = {}
     for column, (i, schedule) in enumerate(listed):
         rows.setdefault(f"once_{i}", (1.0, []))[1].append((column, 1.0))

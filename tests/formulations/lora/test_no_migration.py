@@ -26,6 +26,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 
@@ -73,22 +74,22 @@ def written(folder: Path, instance: Instance) -> str:
 def test_the_checker_refuses_a_migrating_solution() -> None:
     """Valid for P; without migration one breach more, which names task and nodes."""
     assert check(swap(), MOVING).valid
-    report = check(swap(), MOVING, migration=False)
+    report = check(swap(), MOVING, schedules=ScheduleKind.ONE_NODE)
     assert [str(breach) for breach in report.violations] == ["(one node) task 1: runs on nodes 0, 1"]
     assert report.welfare == 17
     stay = (None, Decision(None, ((0, 1), (0, 2))), MOVING[2])
-    assert check(swap(), stay, migration=False).valid
+    assert check(swap(), stay, schedules=ScheduleKind.ONE_NODE).valid
 
 
 def test_the_two_optima_differ() -> None:
     """17 with migration, 12 without; every way of `solve` says so."""
     assert enumerate_optimum(swap())[0] == solve(swap()).lower == 17
-    assert enumerate_optimum(swap(), migration=False)[0] == 12
+    assert enumerate_optimum(swap(), schedules=ScheduleKind.ONE_NODE)[0] == 12
     for formulation in ("auto", "one-node", "enumerate"):
-        report = solve(swap(), formulation, migration=False)
+        report = solve(swap(), formulation, schedules=ScheduleKind.ONE_NODE)
         assert (report.status, report.lower, report.upper) == (Status.OPTIMAL, 12, 12)
-        assert check(swap(), report.solution, migration=False).valid
-    heuristic = solve(swap(), backend="none", migration=False)
+        assert check(swap(), report.solution, schedules=ScheduleKind.ONE_NODE).valid
+    heuristic = solve(swap(), backend="none", schedules=ScheduleKind.ONE_NODE)
     assert heuristic.lower == 12
     assert heuristic.upper in range(12, 18)
 
@@ -114,12 +115,12 @@ def test_the_interval_is_that_of_brute_force() -> None:
     cases = [*(contended_instance(number) for number in range(40)), *(wide_instance(number) for number in range(20))]
     for instance in cases:
         free, _ = enumerate_optimum(instance)
-        optimum, _ = enumerate_optimum(instance, migration=False)
+        optimum, _ = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
         assert optimum <= free
         differ += optimum < free
-        report = solve(instance, "one-node", migration=False)
+        report = solve(instance, "one-node", schedules=ScheduleKind.ONE_NODE)
         assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), instance.name
-        assert check(instance, report.solution, migration=False).valid
+        assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).valid
         assert one_node.standalone_bound(instance) >= optimum
         tasks = pool(instance)
         dual = dual_bound(Pricer(tasks))
@@ -134,10 +135,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
     missed = 0
     for number in range(15):
         instance = wide_instance(number) if number % 2 else contended_instance(number)
-        optimum, _ = enumerate_optimum(instance, migration=False)
-        report = solve(instance, backend="none", migration=False)
+        optimum, _ = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
+        report = solve(instance, backend="none", schedules=ScheduleKind.ONE_NODE)
         assert report.lower <= optimum <= report.upper
-        assert check(instance, report.solution, migration=False).welfare == report.lower
+        assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).welfare == report.lower
         assert report.message == ""
         missed += report.lower < optimum
     assert missed <= 1
@@ -147,10 +148,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
 @given(tiny_instances())
 def test_any_tiny_instance_is_solved_without_migration(instance: Instance) -> None:
     """Rates of 0, negative costs, vendors, windows that are empty: the same optimum by model and by enumeration."""
-    optimum, solution = enumerate_optimum(instance, migration=False)
-    verdict = check(instance, solution, migration=False)
+    optimum, solution = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
+    verdict = check(instance, solution, schedules=ScheduleKind.ONE_NODE)
     assert (verdict.valid, verdict.welfare) == (True, optimum)
-    report = solve(instance, migration=False)
+    report = solve(instance, schedules=ScheduleKind.ONE_NODE)
     assert (report.lower, report.upper, report.message) == (optimum, optimum, "")
 
 
@@ -170,7 +171,7 @@ def test_each_row_of_the_model_matters() -> None:
 
 def test_a_bound_without_migration_is_none_on_opt() -> None:
     """`--formulation one-node` alone is about P: the model's bound of 12 is not taken for one on OPT, which is 17."""
-    assert not registry()["one-node"].exact
+    assert registry()["one-node"].schedules is ScheduleKind.ONE_NODE
     report = solve(swap(), "one-node")
     assert (report.lower, report.upper) == (17, 17)
     assert report.proof is not Proof.BRANCH_AND_BOUND
@@ -179,8 +180,8 @@ def test_a_bound_without_migration_is_none_on_opt() -> None:
 def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
     """A part of a day, effort 1: both ends, on real nodes, reproducibly."""
     instance = generate(next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40"))
-    report, again = (solve(instance, backend="none", migration=False) for _ in range(2))
-    assert check(instance, report.solution, migration=False).welfare == report.lower
+    report, again = (solve(instance, backend="none", schedules=ScheduleKind.ONE_NODE) for _ in range(2))
+    assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).welfare == report.lower
     assert 0.9 * report.upper < report.lower <= report.upper
     assert (report.lower, report.upper, report.solution) == (again.lower, again.upper, again.solution)
 
@@ -189,13 +190,13 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
 def test_formulations_of_p_are_refused(formulation: str) -> None:
     """They are other problems."""
     with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
-        solve(swap(), formulation, migration=False)
+        solve(swap(), formulation, schedules=ScheduleKind.ONE_NODE)
 
 
 def test_there_is_no_certificate_without_migration() -> None:
     """Refused before any work."""
     with pytest.raises(InputError, match="certificate"):
-        solve(swap(), certified=True, migration=False)
+        solve(swap(), certified=True, schedules=ScheduleKind.ONE_NODE)
 
 
 # ---------------------------------------------------------------------------------------------------- commands

@@ -24,7 +24,7 @@ from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import Certificate, parse
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, schedules
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import Steps, dual_bound, tell_sum, verify, welfare
 from ratiobench.instances.errors import InputError
@@ -63,7 +63,7 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
     likely = st.tuples(st.integers(0, instance.nodes - 1), st.integers(1, instance.slots))
     decisions: list[Decision | None] = []
     for i in range(instance.tasks):
-        menu = schedules(instance, instance.task(i))
+        menu = list_schedules(instance, instance.task(i))
         own = st.sampled_from([schedule.decision for schedule in menu]) if menu else st.none()
         cells = st.lists(likely | st.tuples(node, slot), max_size=instance.slots).map(tuple)
         odd = st.builds(Decision, st.none() | st.integers(-1, 2), cells)

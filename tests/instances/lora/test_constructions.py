@@ -11,7 +11,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.lora.theory.audit import audit
+from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.tenants import FAMILY
 from ratiobench.formulations.tenants.enumerate import enumerate_optimum
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, document, parse
@@ -18,8 +17,6 @@ from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.quantities import describe, service_rate
 from ratiobench.instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
 from ratiobench.instances.tenants.workload import WAITS, scaled
-
-FAMILY = Family("tenants", "1/100 micro-dollars", objective="cost", sense=Sense.LEAST)
 
 
 def test_the_same_recipe_gives_the_same_instance_on_any_machine() -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.binding import MOVED, Late, Move, bound
 from ratiobench.online.lora.run import run
@@ -61,7 +62,7 @@ def test_to_move_twice_in_one_answer_is_to_move() -> None:
 
 
 def test_without_migration_nothing_moves() -> None:
-    found = run(_three(), OWN, migration=False)
+    found = run(_three(), OWN, schedules=ScheduleKind.ONE_NODE)
     assert "nothing migrates" in found.violations[0].detail
 
 

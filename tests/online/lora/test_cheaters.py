@@ -132,14 +132,15 @@ def test_an_error_is_one_line_with_the_place_in_the_algorithms_own_file(
 
 
 def test_what_cannot_be_built_is_found_before_any_work(instance: Instance) -> None:
-    """Asking for the key of an algorithm is enough; one that can be built is not refused."""
+    """One that can be built is not refused."""
     for name, words in {
         "tests.support.contestants:Nobody": "has no attribute",
         "tests.support.contestants:BadConstructor": "TypeError",
         "tests.support.contestants:Honest:alpha=2": "declares no such constant",
     }.items():
         with pytest.raises(InputError, match=words):
-            FAMILY.algorithm_key(name)
+            FAMILY.validate_algorithm(name)
+    FAMILY.validate_algorithm("tests.support.contestants:Honest")
     assert FAMILY.algorithm_key("tests.support.contestants:Honest") == canonical("tests.support.contestants:Honest")
 
 
@@ -339,7 +340,7 @@ def test_an_algorithms_file_may_not_import_what_makes_instances(
     """At its head, before anything of the algorithm has run; and it is a violation, no error of the command line."""
     (tmp_path / "mine.py").write_text(f"import {module}\nfrom tests.support.contestants import Honest\n")
     monkeypatch.chdir(tmp_path)
-    FAMILY.algorithm_key("mine:Honest")
+    FAMILY.validate_algorithm("mine:Honest")
     first = run(instance, "mine:Honest").violations[0]
     assert (first.rule, first.task) == ("peeks", None)
     assert module in first.detail

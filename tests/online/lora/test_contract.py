@@ -32,8 +32,9 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import REGISTRY, algorithms, canonical, entries
 from ratiobench.online.lora.registry import parse as parse_name
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.outcome import OnlineRun, Source
+from ratiobench.online.run import run_built
 
 
 def _variants() -> Iterator[str]:
@@ -76,7 +77,7 @@ def _fixed(
     )
     if spec.entry.learns:
         algorithm.learn(None, with_constants_of or original)
-    return play(instance, algorithm, variant, "1", constants, content_hash(original))
+    return run_built(ENVIRONMENT, instance, algorithm, variant, "1", constants, content_hash(original))
 
 
 def _obeys(instance: Instance, result: OnlineRun, variant: str) -> None:
@@ -296,7 +297,7 @@ def test_the_referee_keeps_what_was_decided_first() -> None:
             return (None, self.last, None) if task.index == 0 else None
 
     instance = named("thm5_lead_L4")
-    result = play(instance, Fickle(), "fickle", "1", (), "")
+    result = run_built(ENVIRONMENT, instance, Fickle(), "fickle", "1", (), "")
     assert [str(violation) for violation in result.violations] == [
         "changed decision: task 0: the answer was altered after it had been given"
     ]
@@ -315,4 +316,4 @@ def test_the_view_of_an_algorithm_of_ours_is_read_only() -> None:
             view.compute[0, 0] = 5
 
     with pytest.raises(ValueError, match="read-only"):
-        play(named("thm5_lead_L4"), Writes(), "writes", "1", (), "")
+        run_built(ENVIRONMENT, named("thm5_lead_L4"), Writes(), "writes", "1", (), "")

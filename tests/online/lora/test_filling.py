@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.online.lora.learned.filling import COMPUTE, GRID, LEAST_COMPUTE, LEAST_MEMORY, Filling, Shares
 from ratiobench.online.lora.learned.past import read_past
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
 from ratiobench.online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.guarded import least_factor
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
@@ -19,7 +19,8 @@ from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
 from ratiobench.online.lora.guard import Guard, announce
 from ratiobench.online.lora.posting import GuardSettings, PostedPrices, ProposedPrices
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.run import run_built
 
 
 def _of_one_slot(kinds: tuple[Kind, ...], bids: list[int], sizes: tuple[int, int] = (6, 6)) -> Instance:
@@ -74,7 +75,7 @@ def test_who_waits_can_gain() -> None:
     def played(given: Instance) -> list[int | None]:
         mechanism = PostedPrices(Nothing(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
         mechanism.learn(None, truth)
-        decisions = play(given, mechanism, "guarded", "1", (), "seed").decisions
+        decisions = run_built(ENVIRONMENT, given, mechanism, "guarded", "1", (), "seed").decisions
         return [None if each is None else each.payment for each in decisions]
 
     assert played(truth)[2] is None
@@ -102,7 +103,7 @@ def test_slots_that_earn_pay_for_a_dear_cell(exact: bool) -> None:
     mechanism = PostedPrices(_Dear(), None, exact=exact)
     given = instance(TinyInstance(slots, (Kind(3, 10, 10),), jobs))
     mechanism.learn(None, given)
-    assert play(given, mechanism, "dear", "1", (), "seed").welfare == 2 * large + 2 * 4 * large
+    assert run_built(ENVIRONMENT, given, mechanism, "dear", "1", (), "seed").welfare == 2 * large + 2 * 4 * large
 
 
 def _least(levels: list[int], rest: Fraction) -> Fraction:

@@ -15,10 +15,10 @@ from typing import Any
 import numba
 import pytest
 
-from ratiobench.bench.cli import simulate
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.commands import simulate
+from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.proof_status import proof_status
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.generate import generate

@@ -14,7 +14,8 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms.guarded import INNER
 from ratiobench.online.lora.registry import REGISTRY
-from ratiobench.online.lora.run import play, run
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.run import run_built
 
 GUARDED = tuple(f"guarded:inner={inner},beta=3" for inner in INNER)
 EVERY = ("learned", "learned:guard=3", *GUARDED)
@@ -26,7 +27,7 @@ def _played(instance: Instance, name: str, history: Instance | None, announced: 
     algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), instance.tasks))
     constants = REGISTRY.settle_constants(spec, tuple(algorithm.constants), announced)
     algorithm.learn(history, announced)
-    return play(instance, algorithm, name, "1", constants, content_hash(announced))
+    return run_built(ENVIRONMENT, instance, algorithm, name, "1", constants, content_hash(announced))
 
 
 @pytest.mark.parametrize("name", EVERY)

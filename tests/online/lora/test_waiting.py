@@ -7,13 +7,14 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.hunt.moves import Draws
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.learned.filling import Filling, Shares
 from ratiobench.online.lora.learned.past import no_past
 from ratiobench.online.lora.registry import REGISTRY
-from ratiobench.online.lora.run import play
+from ratiobench.online.lora.run import ENVIRONMENT
+from ratiobench.online.run import run_built
 
 
 def _job(draws: Draws, slots: int, *, early: bool) -> Job:
@@ -34,7 +35,7 @@ def _utility(given: Instance, history: Instance, task: int) -> int:
     assert spec.entry is not None
     algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), given.tasks))
     algorithm.learn(history, given)
-    decision = play(given, algorithm, "learned", "1", (), "seed").decisions[task]
+    decision = run_built(ENVIRONMENT, given, algorithm, "learned", "1", (), "seed").decisions[task]
     return 0 if decision is None else int(given.bid[task]) - (decision.payment or 0)
 
 

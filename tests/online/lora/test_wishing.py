@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.hunt.tiny import Job, Kind, TinyInstance, instance
-from ratiobench.bench.lora.theory.audit import audit
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.errors import InputError
 from ratiobench.online.lora.run import run

@@ -6,8 +6,9 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.online.lora.registry import parse
-from ratiobench.online.lora.run import play
+from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.run import run_built
 
 
 def drops(case: Case) -> Check:
@@ -55,4 +56,5 @@ def _on_admission_only(case: Case) -> OnlineRun:
     spec = parse(run.algorithm)
     assert spec.entry is not None
     options = spec.entry.settle(dict(spec.options) | {"updates": "admitted"}, case.instance.tasks)
-    return play(case.instance, spec.entry.make(options), run.algorithm, run.version, run.constants, "")
+    algorithm = spec.entry.make(options)
+    return run_built(ENVIRONMENT, case.instance, algorithm, run.algorithm, run.version, run.constants, "")

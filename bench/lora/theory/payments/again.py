@@ -24,10 +24,11 @@ from ratiobench.online.lora.constants import CONSTANTS
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
-from ratiobench.online.lora.run import play, play_isolated
+from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.rehearsal import Rehearsal
+from ratiobench.online.run import run_built, run_isolated
 
 PROCESS = 400
 """What a run in a process of its own costs, in decisions: about a quarter of a second."""
@@ -167,9 +168,10 @@ class Again:
                 judged = course.play(part, true)
                 return None if judged.violations else judged.decisions
             algorithm = self._make(whole)
-            played = play(part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+            played = run_built(ENVIRONMENT, part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
-            played = play_isolated(part, replace(spec, given=values, prior=""), self._seed)
+            named = replace(spec, given=values, prior="")
+            played = run_isolated(ENVIRONMENT, part, named, self._seed, once=True)
         else:
             if self._rehearsal is None:
                 self._rehearsal = Rehearsal(replace(spec, given={}, prior=""), REGISTRY.protocol)

@@ -1,0 +1,121 @@
+"""The command `check`: exact verification of a solution or a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import (
+    NO_CERTIFICATE,
+    OfInstance,
+    read_given,
+    require_certificates,
+    require_single_node,
+)
+from ratiobench.bench.commands.texts import exact_document, interval_text, or_dash
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.options import Given, argument, option, switch
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes, text_of
+
+BREACHES = 20
+"""Violated constraints that the text shows; the document has all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(OfInstance):
+    """Options of `check`."""
+
+    solution: Any = argument(
+        "solution file; - for standard input", Given(), "SOLUTION", default=None, either="checked", needed=True
+    )
+    certificate: Any = option("certificate file instead; - for standard input", Given(), "CERT", either="checked")
+    no_migration: bool = switch("every task has to stay on one node, too")
+    explain: bool = switch("with --certificate: what it proves, and all that is in it")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The verdict on a solution, or on a certificate, and what the certificate proves in full."""
+
+    family: Family
+    verdict: Mapping[str, Any]
+    certificate: bool
+    explained: str = ""
+
+
+def run(options: Check) -> Checked:
+    """Verify the document."""
+    judged = options.solution if options.certificate is None else options.certificate
+    if options.file == judged == "-":
+        raise InputError("<stdin>", "", "only one of the two files can be standard input")
+    family, instance = read_given(options.file)
+    if isinstance(judged, Mapping):
+        document, source = dict(judged), "document"
+    else:
+        data, source = read_bytes(judged)
+        document = None
+    proof = options.certificate is not None
+    if proof and options.no_migration:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
+    if options.explain and (options.json or not proof):
+        raise InputError("--explain", "", "it goes with --certificate, and not with --json")
+    document = load_json(data, source) if document is None else document
+    _refuse_other(document, source, proof)
+    if not proof:
+        verify = require_single_node(family).check if options.no_migration else family.check
+        return Checked(family, verify(instance, document, source), False)
+    certificates = require_certificates(family)
+    sum_text, verdict = certificates.sum_text, certificates.check(instance, document, source)
+    if not options.explain:
+        return Checked(family, verdict, True)
+    sums = f"{sum_text(instance, document)}\n" if sum_text is not None and verdict["valid"] else ""
+    return Checked(family, verdict, True, f"it proves: {certificates.proves}\n{sums}{text_of(document)}")
+
+
+def is_certificate(document: Any) -> bool:
+    """Whether a document says that it is a certificate."""
+    return isinstance(document, dict) and "certificate" in str(document.get("format"))
+
+
+def _refuse_other(data: Any, source: str, certificate: bool) -> None:
+    """Refuse a certificate in a solution's place, and the other way round."""
+    if is_certificate(data) and not certificate:
+        raise InputError(source, "", "it is a certificate of an interval on OPT, no solution: --certificate checks it")
+    solution = isinstance(data, dict) and "decisions" in data and "sha256" not in data
+    if certificate and not is_certificate(data) and solution:
+        raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
+
+
+def text(options: Check, found: Checked) -> Iterator[str]:
+    """The verdict."""
+    verdict, family = found.verdict, found.family
+    yield "valid" if verdict["valid"] else "NOT VALID"
+    if found.certificate:
+        ends = (verdict["lower"], verdict["upper"], family.unit) if verdict["valid"] else None
+        yield str(verdict["problem"]) if ends is None else interval_text(*ends)
+        if found.explained:
+            yield found.explained.removesuffix("\n")
+        return
+    for key, value in verdict.items():
+        if key not in ("valid", "violations"):
+            figure = ratios.truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
+            yield f"{family.objective if key == 'welfare' else key} {figure}"
+    yield from map(str, verdict["violations"][:BREACHES])
+    if len(verdict["violations"]) > BREACHES:
+        yield f"{len(verdict['violations']) - BREACHES} more (--json shows all)"
+
+
+def document(options: Check, found: Checked) -> dict[str, Any]:
+    """The verdict in full."""
+    return exact_document(found.verdict)
+
+
+CHECK = Command(
+    "check", "verify a solution, or the certificate of an interval on OPT, exactly", Check, run, text=text,
+    document=document, busy="checking",
+)  # fmt: skip

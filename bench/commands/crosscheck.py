@@ -1,0 +1,74 @@
+"""The command `crosscheck`: several solvers for the program as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import OfInstance, read_given
+from ratiobench.bench.commands.texts import name_the_file
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.options import EFFORT, SECONDS, option
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.tables.crosscheck import crosscheck_lines, interval_of
+from ratiobench.formulations.crosscheck import CrossCheck
+from ratiobench.instances.errors import make_printable
+
+WIDEST = 600
+"""Characters of a reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crosscheck(OfInstance):
+    """Options of `crosscheck`."""
+
+    effort: int = option("units of work for each row", EFFORT, "N", default=1)
+    seconds: float | None = option("time limit of each row in place of the effort", SECONDS, "S")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The answers for one instance."""
+
+    family: Family
+    instance: Any
+    answers: CrossCheck
+
+
+def run(options: Crosscheck) -> Compared:
+    """Solve with every formulation and solver."""
+    family, instance = read_given(options.file)
+    with name_the_file(options.file, instance):
+        answers = family.crosscheck(instance, effort=options.effort, seconds=options.seconds, tell=now_at)
+    return Compared(family, instance, answers)
+
+
+def text(options: Crosscheck, found: Compared) -> Iterator[str]:
+    """A table, reasons and the verdict."""
+    from ratiobench.bench.tables.text import aligned  # with pandas, which no other command should wait for
+
+    answers = found.answers
+    yield aligned(crosscheck_lines(answers)).removesuffix("\n")
+    for row, why in zip(answers.rows, answers.differs, strict=True):
+        told = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
+        if told:
+            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {told}", WIDEST)
+    ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
+    yield f"{answers.verdict}: {interval_of(answers)} {found.family.unit} ({ended})"
+
+
+def document(options: Crosscheck, found: Compared) -> dict[str, Any]:
+    """All answers."""
+    answers = found.answers
+    about = {"instance": found.family.identity(found.instance), "verdict": answers.verdict}
+    ends = {"lower": answers.lower, "upper": answers.upper}
+    counts = {"optimal": answers.optimal(), "answered": answers.answered()}
+    return {**about, **ends, **counts, "rows": answers.documents()}
+
+
+CROSSCHECK = Command(
+    "crosscheck", "P as printed, built in PuLP and in OR-Tools, by HiGHS and by CBC, beside the certified interval",
+    Crosscheck, run, text=text, document=document, busy="cross-checking",
+)  # fmt: skip

@@ -1,0 +1,59 @@
+"""The command `explain`: one run on a small instance, arrival by arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import OfInstance, Solving, read_given
+from ratiobench.bench.commands.texts import name_the_file, require_writable
+from ratiobench.bench.options import File, Text, option
+from ratiobench.bench.running.options import ALGORITHM, one_algorithm
+from ratiobench.instances.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Solving, OfInstance):
+    """Options of `explain`."""
+
+    algorithm: str = one_algorithm(ALGORITHM, "", "the family's")
+    claim: str = option(
+        "the claim at the end", Text(), "NAME", default="", told="the family's headline", complete="claims"
+    )
+    html: Path | None = option("write a page as well, in one file", File(), "OUT")
+
+
+def run(options: Explain) -> Any:
+    """Explain the run."""
+    from ratiobench.bench.tables.explanations import explain
+
+    require_writable(options.html)
+    family, instance = read_given(options.file)
+    settings = options.settings(family)
+    with name_the_file(options.file, instance):
+        return explain(family, instance, options.algorithm, options.claim, settings)
+
+
+def text(options: Explain, found: Any) -> Iterator[str]:
+    """The explanation."""
+    from ratiobench.bench.tables import explanations
+
+    yield explanations.text(found)
+
+
+def write(options: Explain, found: Any) -> Iterator[str]:
+    """The page."""
+    if options.html is not None:
+        from ratiobench.bench.page.explanations import render_explanation
+
+        write_atomically(options.html, render_explanation(found).encode())
+        yield f"page: {options.html}"
+
+
+EXPLAIN = Command(
+    "explain", "one run on a small instance, arrival by arrival, and both sides of a claim", Explain, run, text=text,
+    write=write, busy="solving, running and checking",
+)  # fmt: skip

@@ -1,0 +1,33 @@
+"""The command `export`: the model as text, for any other solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import Formulated, OfInstance, read_given
+from ratiobench.bench.options import Choice, required
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Formulated, OfInstance):
+    """Options of `export`."""
+
+    format: str = required("of the text", Choice(("mps", "lp")))
+
+
+def run(options: Export) -> str:
+    """The text of the model."""
+    family, instance = read_given(options.file)
+    return family.export(instance, options.format, options.formulation)
+
+
+def text(options: Export, found: str) -> Iterator[str]:
+    """The model itself."""
+    yield found.removesuffix("\n")
+
+
+EXPORT = Command(
+    "export", "the model, for any other solver, on standard output", Export, run, text=text, busy="building the model"
+)

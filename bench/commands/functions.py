@@ -1,0 +1,83 @@
+"""A command's options as the keywords of a function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
+from typing import Any, TypeVar
+
+from ratiobench.bench.options import Options, defaults_of, options_of
+from ratiobench.instances.errors import InputError, not_one_of
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+COMMAND_LINE = ("max_bytes",)
+"""Options that only the command line has, of every command."""
+MIGRATION = {"migration": "no_migration"}
+"""``migration=False`` is ``no_migration=True``, as in version 0.1."""
+
+
+def as_function(
+    kind: type[Options],
+    without: Sequence[str] = (),
+    *,
+    others: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    old: Mapping[str, str] | None = None,
+) -> Callable[[_F], _F]:
+    """Give a function ``f(..., **options)`` the options of a command: in its signature, its docstring, its checks.
+
+    Parameters
+    ----------
+    kind : the options of the command.
+    without : those that are arguments of the function itself, or that the command line has alone.
+    others : keywords that are no options of the command, with their defaults.
+    defaults : of options whose default is another one than on the command line.
+    old : names of keywords in version 0.1, with their names of today.
+    """
+    left_out = {*without, *COMMAND_LINE}
+    chosen = {option: each for option, each in options_of(kind).items() if option not in left_out}
+    known = {option: defaults_of(kind)[option] for option in chosen} | dict(defaults or {})
+    keywords = known | dict(others or {})
+    renamed = dict(old or {})
+
+    def decorate(function: _F) -> _F:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **given: Any) -> Any:
+            found = dict(defaults or {})
+            spelt: dict[str, str] = {}
+            for word, value in given.items():
+                new = renamed.get(word, word)
+                if new not in keywords and new not in signature.parameters:
+                    names = [*keywords, *(each.name for each in own)]
+                    raise InputError(function.__name__, "", not_one_of(word, names))
+                if new in spelt:
+                    raise InputError(function.__name__, "", f"{word} is given twice, as {spelt[new]}")
+                spelt[new] = word
+                found[new] = not value if word == "migration" else value
+            try:
+                return function(*arguments, **found)
+            except InputError as error:
+                word = spelt.get(error.source) or spelt.get(f"{error.source}_", error.source)
+                if word == error.source:
+                    raise
+                raise InputError(word, error.field, error.problem) from None
+
+        parameters = [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for option, default in keywords.items()
+        ]
+        call.__signature__ = signature.replace(parameters=[*own, *parameters])  # type: ignore[attr-defined]
+        lines = [
+            fill(f"{option} : {each.summary}; {each.values.range}.", 116, subsequent_indent="    ")
+            for option, each in chosen.items()
+        ]
+        told = "\n".join(lines).replace("\n", "\n    ")
+        call.__doc__ = (function.__doc__ or "").replace("{options}", told)
+        return call  # type: ignore[return-value]
+
+    return decorate

@@ -1,0 +1,197 @@
+"""The command `import`: a log of real jobs as instances."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import Reading, chosen_fields
+from ratiobench.bench.family.capabilities import ImportReport, ImportSettings
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_importer
+from ratiobench.bench.options import (
+    Columns,
+    Date,
+    Decimal,
+    Duration,
+    File,
+    Integer,
+    Range,
+    Text,
+    argument,
+    option,
+    switch,
+)
+from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.files import IMPORT_REPORT, check_writable, filling, write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Reading):
+    """Options of `import`."""
+
+    log: Path | None = argument("the log, plain or gzip; - for standard input", File(), "LOG", default=None)
+    format: str | None = option("of the log, as `list logs` names them", Text(), "F")
+    cluster: Path | None = option("file with the nodes and the tariff", File(), "TOML")
+    out: Path | None = option("folder for the instances and the report import.json", File(), "DIR", either="to")
+    dry_run: bool = switch("say what would become of the log, and write nothing", either="to")
+    example: Path | None = option(
+        "write a small made-up log, and its cluster beside it", File(), "FILE.csv", either="to"
+    )
+    family: str | None = option("what the jobs become; the first family that reads logs", Text(), "NAME")
+    columns: Mapping[str, str] | None = option("of a CSV: which column is what", Columns(), "K=NAME,...")
+    skip_bad: bool = switch("count lines that cannot be read, and go on")
+    days: int = option("days of submissions in an instance", Integer(1, 3660), "D", default=1)
+    from_: date | None = option("first day of submissions, YYYY-MM-DD", Date(), "DAY")
+    to: date | None = option("last day of submissions, YYYY-MM-DD", Date(), "DAY")
+    slot: int = option("length of a slot, such as 5m", Duration(1), "TIME", default=600, told="10m")
+    tail: int = option("time behind the last day for late jobs", Duration(), "TIME", default=21_600, told="6h")
+    slack: Fraction = option(
+        "times the fewest slots that a job may take that has neither deadline nor time limit",
+        Decimal(1, 10**6),
+        "X",
+        default=Fraction(3),
+    )
+    price: tuple[Fraction, Fraction] = option(
+        "dollars per GPU-hour that a job without a price bids, drawn evenly from A to B",
+        Range(Decimal(0, 10**6)),
+        "A[-B]",
+        default=(Fraction(1), Fraction(3)),
+        told="1-3",
+    )
+    seed: str = option("names the draws", Text(), "NAME", default="0")
+
+    def settings(self) -> ImportSettings:
+        """What the family is told."""
+        others = {"form": self.format, "columns": self.columns or {}, "first": self.from_, "last": self.to}
+        return chosen_fields(ImportSettings, self, slot_seconds=self.slot, tail_seconds=self.tail, **others)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a log of jobs.
+
+    Parameters
+    ----------
+    instances : in the order of time; empty where they were written to files.
+    report : how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
+    files : their names.
+    """
+
+    instances: Sequence[Any]
+    report: ImportReport
+    files: Sequence[str] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Imported: {len(self.instances)} instances>"
+
+
+def read(options: Import) -> Imported:
+    """The instances, in memory."""
+    _, importing = _importer(options)
+    report, instances = importing.read(_log(options), options.settings(), lambda _: None)
+    return Imported(list(instances), report)
+
+
+def run(options: Import) -> Imported | Path:
+    """Write the instances and the report; or the example, whose log it returns."""
+    if options.example is not None:
+        return _write_example(options.example)
+    _require(options)
+    family, importing = _importer(options)
+    if options.out is not None and options.out.is_dir():
+        check_writable(options.out / IMPORT_REPORT)
+    report, instances = importing.read(_log(options), options.settings(), _tell)
+    if options.out is None:
+        return Imported((), report, [f"{instance.name}.json.gz" for instance in instances])
+    files = _write(family, instances, options.out)
+    write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
+    return Imported((), report, files)
+
+
+def _importer(options: Import) -> tuple[Family, Any]:
+    if options.from_ and options.to and options.to < options.from_:
+        raise InputError("--to", "", f"{options.to} is before {options.from_}")
+    return find_importer(options.family)
+
+
+def _log(options: Import) -> Path:
+    return options.log or Path()
+
+
+def text(options: Import, found: Imported | Path) -> Iterator[str]:
+    """What became of the jobs, and the instances; of the example what to do with it."""
+    if isinstance(found, Path):
+        cluster = found.with_suffix(".toml")
+        words = ["python", "-m", "ratiobench", "import", str(found), "--format", "csv", "--cluster", str(cluster)]
+        yield f"{found}: made-up jobs; {cluster}: their cluster. Now"
+        yield f"{shlex.join(words)} --out days"
+        return
+    yield found.report.text()
+    for each in found.report.document()["instances"]:
+        yield f"{each['name']}: " + ", ".join(f"{key} {value}" for key, value in each.items() if key != "name")
+    written = f"in {options.out}, with the report {IMPORT_REPORT}"
+    yield f"{len(found.files)} instances, {'nothing was written (--dry-run)' if options.dry_run else written}"
+
+
+def document(options: Import, found: Imported | Path) -> dict[str, Any]:
+    """The report and the names of the files; of the example its two files."""
+    if isinstance(found, Path):
+        return {"files": [str(found), str(found.with_suffix(".toml"))]}
+    return {**found.report.document(), "files": list(found.files)}
+
+
+def _write_example(log: Path) -> Path:
+    """Write the example log, and its cluster beside it."""
+    cluster = log.with_suffix(".toml")
+    if log.suffix != ".csv":
+        raise InputError("--example", "", f"{shorten(str(log))} does not end with .csv")
+    example = find_importer(None)[1].example
+    if example is None:
+        raise InputError("--example", "", "there is none")
+    for path in (log, cluster):
+        if path.exists():
+            raise InputError("--example", "", f"{shorten(str(path))} is there already; name another file")
+        check_writable(path)
+    for path, content in zip((log, cluster), example(), strict=True):
+        write_text(path, content)
+    return log
+
+
+def _require(options: Import) -> None:
+    """What every import needs, but for `--example`."""
+    needed = {"LOG": options.log, "--format": options.format, "--cluster": options.cluster}
+    missing = [name for name, value in needed.items() if value is None]
+    if missing:
+        raise InputError("import", "", f"the following arguments are required: {', '.join(missing)}")
+    if options.out is None and not options.dry_run:
+        raise InputError("import", "", "one of the arguments --out --dry-run is required")
+
+
+def _write(family: Family, instances: Any, out: Path) -> list[str]:
+    """All instances, or none: they are made beside the folder and moved into it when the last one is there."""
+    files: list[str] = []
+    with filling(out) as beside:
+        for instance in instances:
+            files.append(f"{instance.name}.json.gz")
+            write_text(beside / files[-1], family.dumps(instance))
+            print(f"... {files[-1]}", file=sys.stderr)
+    return files
+
+
+def _tell(lines: int) -> None:
+    print(f"... {lines:,} lines read", file=sys.stderr)
+
+
+IMPORT = Command(
+    "import", "make instances of a log of real jobs, one per day or per some days", Import, run, text=text,
+    document=document, busy="reading the log",
+)  # fmt: skip

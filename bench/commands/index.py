@@ -1,0 +1,46 @@
+"""All commands, in the order of the help."""
+
+from __future__ import annotations
+
+from ratiobench.bench.commands.audit import AUDIT
+from ratiobench.bench.commands.calibrate import CALIBRATE
+from ratiobench.bench.commands.check import CHECK
+from ratiobench.bench.commands.command import Command, Group
+from ratiobench.bench.commands.compare import COMPARE
+from ratiobench.bench.commands.crosscheck import CROSSCHECK
+from ratiobench.bench.commands.explain import EXPLAIN
+from ratiobench.bench.commands.export import EXPORT
+from ratiobench.bench.commands.generate import GENERATE
+from ratiobench.bench.commands.imports import IMPORT
+from ratiobench.bench.commands.listing import LIST
+from ratiobench.bench.commands.opt import OPT
+from ratiobench.bench.commands.perf import PERF, WARM
+from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
+from ratiobench.bench.commands.search import SEARCH
+from ratiobench.bench.commands.simulate import SIMULATE
+from ratiobench.bench.commands.standard import STANDARD
+
+COMMANDS: dict[str, Command | Group] = {
+    each.name: each
+    for each in (
+        LIST,
+        GENERATE,
+        IMPORT,
+        CALIBRATE,
+        OPT,
+        CROSSCHECK,
+        SIMULATE,
+        AUDIT,
+        EXPLAIN,
+        SEARCH,
+        CHECK,
+        EXPORT,
+        RUN,
+        BACKTEST,
+        STANDARD,
+        REPORT,
+        COMPARE,
+        PERF,
+        WARM,
+    )
+}

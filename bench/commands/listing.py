@@ -1,0 +1,141 @@
+"""The command `list`: what there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families, find_calibrator
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import Listed, Suite
+from ratiobench.bench.options import Choice, Options, Text, argument
+from ratiobench.formulations import backends
+from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.keys import Form
+
+_KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
+    "suites": lambda family: family.suites(),
+    "axes": lambda family: [
+        Listed(f"{suite.name} --over {each.name}", each.summary) for suite in family.suites() for each in suite.axes
+    ],
+    "algorithms": lambda family: family.algorithms(),
+    "formulations": lambda family: family.formulations(),
+    "traces": lambda family: family.traces(),
+    "gpus": lambda family: () if family.calibrator is None else family.calibrator.gpus(()),
+    "logs": lambda family: () if family.log_import is None else family.log_import.formats(),
+    "constructions": lambda family: family.constructions(),
+    "recipes": lambda family: list(family.recipes().values()),
+    "claims": lambda family: [
+        Listed(each.name, f"{each.statement} ({each.source}; {each.standing})")
+        for each in family.statements()
+        if not each.proof
+    ],
+    "backends": lambda family: _backends(family),
+    "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
+    "problems": lambda family: [_describe_problem(family)],
+    "families": lambda family: family.constructions(),
+    "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
+}
+"""`families` is what `constructions` were called before: not to be confused with families of problems."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class List(Options):
+    """Options of `list`."""
+
+    what: str = argument(
+        "problems: the families of problems with their file formats; constructions (before: families): parametric "
+        "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
+        "with every key; the others as they are called",
+        Choice(tuple(_KINDS)),
+        "",
+    )
+    given: tuple[str, ...] = argument(
+        "these alone, such as a recipe with its keys; of gpus files of `calibrate`, which are listed too",
+        Text(),
+        "NAME",
+        several=True,
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are listed alone; empty for all."""
+        return () if self.what == "gpus" else self.given
+
+
+def run(options: List) -> list[dict[str, Any]]:
+    """The entries of all families."""
+    entries = _KINDS[options.what]
+    if options.what == "gpus" and options.given:
+        own, files = find_calibrator(), list(map(Path, options.given))
+        entries = lambda family: own.gpus(files) if family.calibrator is own else ()  # noqa: E731
+    known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
+    for name in options.names:
+        if name not in known:
+            raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known), f"list {options.what}"))
+    return [
+        {"family": family.name, "name": each.name, "summary": each.summary}
+        | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
+        for family in families().values()
+        for each in entries(family)
+        if each.name in options.names or not options.names
+    ]
+
+
+def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
+    """The entries by family; recipes with their keys."""
+    if options.what == "recipes":
+        yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
+        return
+    width = max((len(each["name"]) for each in found), default=0)
+    for family in dict.fromkeys(each["family"] for each in found):
+        yield f"{family}:"
+        for each in found:
+            if each["family"] == family:
+                yield f"  {each['name'].ljust(width)}  {each['summary']}"
+    if options.what == "families":
+        yield "These are constructions of instances, `list constructions`. Families of problems: `list problems`."
+
+
+def _recipe_text(family: Family, names: Collection[str]) -> str:
+    """The family's recipes, or those of the names, each with a line per key: name, unit, range, default, meaning."""
+    forms = [form for form in family.recipes().values() if form.name in names or not names]
+    lines = [f"{family.name}:"] if forms else []
+    for form in forms:
+        rows = [key.row() for key in form.keys]
+        lines += ["", f"  {form.name}: {form.summary}"]
+        head = {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"}
+        columns = ("name", "unit", "range", "default")
+        width = {column: min(34, max(len(row[column]) for row in (head, *rows))) for column in columns}
+        for row in (head, *rows):
+            cells = [row[column].ljust(width[column]) for column in columns]
+            lines.append("    " + "  ".join([*cells, row["meaning"]]).rstrip())
+    return "\n".join(lines)
+
+
+def _describe_problem(family: Family) -> Listed:
+    """A family of problems: the format of its files, its objective, its suites."""
+    best = "most" if family.sense is Sense.MOST else "least"
+    suites = ", ".join(suite.name for suite in family.suites())
+    return Listed(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
+
+
+def _backends(family: Family) -> list[Listed]:
+    """The solvers that a family uses, and for which formulations."""
+    found = []
+    for name in backends.backends():
+        solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]
+        if solved:
+            extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
+            found.append(Listed(name, f"solves {', '.join(solved)}{extra}"))
+    return found
+
+
+LIST = Command(
+    name="list", summary="what there is", options=List, run=run, text=text, document=lambda options, found: found
+)

@@ -1,0 +1,117 @@
+"""The command `opt`: OPT, or a certified interval on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import (
+    NO_CERTIFICATE,
+    OfInstance,
+    Solving,
+    read_given,
+    require_certificates,
+    require_single_node,
+)
+from ratiobench.bench.commands.texts import interval_text, name_the_file, require_writable, write_decisions
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.options import File, option, switch
+from ratiobench.bench.storage.payload import json_number, report_payload
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.report import SolveReport
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opt(Solving, OfInstance):
+    """Options of `opt`."""
+
+    no_migration: bool = switch("the optimum with every task on one node instead")
+    solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
+    certificate: Path | None = option("write what proves it, for `check --certificate`", File(), "CERT")
+    log: Path | None = option("write when each end of the interval moved", File(), "CSV")
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A solved instance, and its solution as a document."""
+
+    family: Family
+    instance: Any
+    report: SolveReport
+    document: Mapping[str, Any]
+
+
+def run(options: Opt) -> Solved:
+    """Solve the instance."""
+    require_writable(options.solution, options.certificate, options.log)
+    family, instance = read_given(options.file)
+    if options.no_migration and options.certificate:
+        raise InputError("--certificate", "", NO_CERTIFICATE)
+    with name_the_file(options.file, instance):
+        if options.no_migration:
+            report = require_single_node(family).solve(instance, options.settings(family))
+        elif options.certificate:
+            report = require_certificates(family).solve(instance, options.settings(family), None)
+        else:
+            report = family.solve(instance, options.settings(family))
+    return Solved(family, instance, report, family.solution_document(report.solution))
+
+
+def text(options: Opt, found: Solved) -> Iterator[str]:
+    """The interval and its proof."""
+    family, report = found.family, found.report
+    yield interval_text(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
+    limited = ", time-limited" if report.time_limited else ""
+    yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
+    if report.solver is not None:
+        yield f"the solver said: {report.solver.text()}"
+    if options.no_migration:
+        yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
+    if report.message:
+        yield report.message
+    proof = report.certificate
+    if options.certificate and proof and report.upper < proof.upper:
+        end = ratios.grouped(proof.upper, up=True)
+        yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
+    yield f"{report.seconds:.3f} s"
+
+
+def document(options: Opt, found: Solved) -> dict[str, Any]:
+    """The report, which is a solution, too."""
+    report, proof = found.report, found.report.certificate
+    about: dict[str, Any] = {
+        "instance": found.family.identity(found.instance),
+        "gap": ratios.gap(report.lower, report.upper),
+    }
+    if options.certificate:
+        about["certified"] = None if proof is None else {e: json_number(getattr(proof, e)) for e in ("lower", "upper")}
+    if options.no_migration:
+        about["migration"] = False
+    return {**report_payload(report), **about, **found.document}
+
+
+def write(options: Opt, found: Solved) -> None:
+    """The solution, the log, the certificate."""
+    write_decisions(options.solution, found.document)
+    if options.log:
+        lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in found.report.trail]
+        write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())
+    if options.certificate:
+        if found.report.certificate is None:
+            raise NoCertificateError(f"{options.certificate}: not written, no certificate was found")
+        require_certificates(found.family).write(found.report.certificate, options.certificate)
+
+
+class NoCertificateError(RuntimeError):
+    """A certificate was asked for, and none was found."""
+
+
+OPT = Command(
+    "opt", "OPT, or a certified interval on it", Opt, run, text=text, document=document, write=write,
+    busy="looking for OPT",
+)  # fmt: skip

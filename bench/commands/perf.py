@@ -1,0 +1,54 @@
+"""The commands `perf` and `warm`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.options import File, Options, Text, argument, option, switch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perf(Options):
+    """Options of `perf`."""
+
+    parts: tuple[str, ...] = argument("all parts, if none is named", Text(), "PART", several=True)
+    out: Path = option("folder of the results", File(), "DIR", default=Path("results/perf"))
+    quick: bool = switch("small sizes only")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warm(Options):
+    """Options of `warm`."""
+
+    suites: tuple[str, ...] = argument("only what these suites need", Text(), "SUITE", several=True, complete="suites")
+
+
+def run(options: Perf) -> int:
+    """Measure, print and write the tables; the exit status."""
+    from ratiobench.bench.perf import command
+
+    return command.run(options.parts, options.out, options.quick)
+
+
+def warm(options: Warm) -> None:
+    """Compile what the suites need, or all."""
+    from ratiobench.bench.running import kernel_record
+    from ratiobench.bench.running.kernel_compilation import compile_all
+
+    chosen: dict[str, Collection[str] | None] = {}
+    for name in options.suites:
+        family, suite = find_suite(name)
+        runs = [run for case in suite.cases for run in (*case.algorithms, *(study.algorithm for study in case.studies))]
+        chosen[family.name] = list(dict.fromkeys([*(chosen.get(family.name) or ()), *runs]))
+    todo = chosen or dict.fromkeys(families())
+    compile_all(todo)
+    for family_name, names in todo.items():
+        kernel_record.remember(family_name, names)
+
+
+PERF = Command("perf", "speed, side by side, in one run", Perf, run, status=int, busy="measuring")
+WARM = Command(name="warm", summary="compile and cache what is compiled", options=Warm, run=warm)

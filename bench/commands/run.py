@@ -1,0 +1,131 @@
+"""The commands `run`, `backtest` and `report`: a suite, days one by one, and their tables and page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import PartAlong
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.suite import Suite
+from ratiobench.bench.options import File, Integer, Options, argument, option, switch
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.options import ALGORITHM, Running, RunOptions, several_algorithms
+from ratiobench.instances.errors import InputError
+
+HISTORY = 365
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(RunOptions, PartAlong):
+    """Options of `run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Days:
+    """How many days of history a backtest takes."""
+
+    range: ClassVar[str] = f"1..{HISTORY}"
+
+    def parsed(self, text: str) -> Any:
+        return Integer(1, HISTORY).parsed(text)
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        if value == 0:
+            problem = "0 would take the constants of a day from the day itself (oracle), which a backtest excludes"
+            raise InputError(source, field, f"{problem}; at least 1")
+        return Integer(1, HISTORY).checked(source, field, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backtest(Running):
+    """Options of `backtest`."""
+
+    days: Path = argument(
+        "folder with an instance file per day, as `import` makes it, or a file of recipes, a day each",
+        File(),
+        "DIR|TOML",
+    )
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all` that are here", ("all",))
+    history: int = option(
+        "days before a day from which constants come; the first N days are not judged", _Days(), "N", default=1
+    )
+    out: Path | None = option("folder of the results", File(), "DIR", told="results/backtest-DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Options):
+    """Options of `report`."""
+
+    folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
+    parquet: bool = switch("write results.parquet as well")
+    figures: Path | None = option("write the suite's figures as SVG files as well", File(), "FOLDER")
+
+
+def run(options: Run) -> int:
+    """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
+    from ratiobench.bench.running.runner import places
+
+    family, suite = options.find()
+    out, share = places(options.out, options.share, suite.name, options.scale, suite.over)
+    return _run_and_show(family, suite, replace(options, out=out, share=share))
+
+
+def backtest(options: Backtest) -> int:
+    """Run every policy on every day, as `run` does."""
+    from ratiobench.bench.running.backtest import find_days, make_backtest, order_of
+    from ratiobench.bench.running.runner import places
+
+    family, days = find_days(options.days)
+    suite = make_backtest(family, days, options.algorithms, options.history, str(options.days), order_of(options.days))
+    out, share = places(options.out, options.share, name_of(options.days))
+    return _run_and_show(family, suite, run_options(options, out=out, share=share))
+
+
+def name_of(days: Path | None) -> str:
+    """The name of the folder of a backtest's results, where none is given; None: days in memory."""
+    return f"backtest-{'instances' if days is None else days.resolve().name.removesuffix('.toml')}"
+
+
+def run_options(options: Backtest, **others: Any) -> RunOptions:
+    """How the suite of a backtest is run."""
+    return RunOptions(**{each.name: getattr(options, each.name) for each in fields(Running)} | others)
+
+
+def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:
+    from ratiobench.bench.report import write_report
+    from ratiobench.bench.running.runner import run_suite
+
+    spent = run_suite(family, suite, options)
+    now_at("writing the tables and the page")
+    return write_report(options.folder, spent, None)
+
+
+def report(options: Report) -> int:
+    """Print the tables, write CSV and page, and Parquet where it is asked for; status 1 when rows failed."""
+    from ratiobench.bench.report import write_report
+    from ratiobench.bench.tables import parquet
+
+    if options.parquet:
+        parquet.require()
+    status = write_report(options.folder, {}, options.figures)
+    if options.parquet:
+        from ratiobench.bench.storage.store import STORE, Store
+        from ratiobench.bench.tables.rows import read_results
+
+        with Store.open(options.folder / STORE, create=False) as store:
+            parquet.write(read_results(store).exact, options.folder / parquet.FILE)
+    return status
+
+
+RUN = Command("run", "run a suite, resume it, report", Run, run, status=int, busy="getting ready", keeps=True)
+BACKTEST = Command(
+    "backtest", "every policy on every day of a load, and which one to take", Backtest, backtest, status=int,
+    busy="reading the days", keeps=True,
+)  # fmt: skip
+REPORT = Command(
+    "report", "tables, CSV and the page, from the results in a folder", Report, report, status=int,
+    busy="reading results and drawing",
+)  # fmt: skip

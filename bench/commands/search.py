@@ -1,0 +1,215 @@
+"""The command `search`: files, progress and output around a family's search for counterexamples."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import chosen_fields
+from ratiobench.bench.family.capabilities import SearchFunction, SearchResult, SearchSettings
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.options import ALGORITHM, one_algorithm
+from ratiobench.bench.tables import ratios
+from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
+
+TRIES = 100_000
+"""Instances tried where neither --tries nor --seconds is given."""
+RUNS = 3000
+"""The same where an algorithm runs on each."""
+WORST = "worst"
+"""The name of the files of a search for an algorithm's worst ratio."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Options):
+    """Options of `search`."""
+
+    claim: str = argument(
+        "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
+    )
+    algorithm: str = one_algorithm(f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", "")
+    tasks: int = option("most tasks", Integer(1, 8), "N", default=6)
+    slots: int = option("most slots", Integer(1, 8), "N", default=5)
+    nodes: int | None = option("most nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
+    largest: int = option("largest number", Integer(1, 10**6), "N", default=200)
+    seed: int = option("of everything random", Integer(0, 10**18 - 1), "S", default=0)
+    tries: int | None = option(
+        "instances tried in all", Integer(1, 10**12), "N", told="100000; with --algorithm 3000", either="limit"
+    )
+    seconds: float | None = option("time limit; the result depends on the machine", SECONDS, "S", either="limit")
+    smaller: bool = switch("after a violation go on for one with fewer tasks")
+    out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")
+    resume: bool = switch("go on with the search that stands in the folder")
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was found, and the file of the witness."""
+
+    family: Family
+    result: SearchResult
+    witness: Path | None
+
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def run(options: Search, say: Callable[[str], None] = _report) -> Searched:
+    """Search, keeping the state in the folder; progress goes to `say`."""
+    if bool(options.claim) == bool(options.algorithm):
+        raise InputError("search", "", "needs either a claim or --algorithm NAME")
+    about = options.claim or options.algorithm
+    family, search = find_claim_search(about) if options.claim else _worst_of(about)
+    tries = options.tries or (TRIES if options.claim else RUNS)
+    settings = chosen_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
+    if options.resume and options.out is None:
+        raise InputError("--resume", "", "needs --out DIR, the folder of the search")
+    name = options.claim or WORST
+    path = None if options.out is None else options.out / f"{name}.state.json"
+    state, source = _state(path, options.resume)
+
+    def keep(document: Mapping[str, Any]) -> None:
+        if path is not None:
+            write_atomically(path, (json.dumps(document) + "\n").encode())
+
+    found = search(about, settings, state, source, keep, say)
+    witness = None
+    if options.out is not None and found.instance is not None:
+        witness = options.out / f"{name}.json"
+        write_atomically(witness, family.dumps(found.instance).encode())
+    return Searched(family, found, witness)
+
+
+def _worst_of(algorithm: str) -> tuple[Family, SearchFunction]:
+    """The search for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
+    family, search = find_worst_case_search()
+    require_algorithms(family, [algorithm])
+    return family, search
+
+
+def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
+    """What an earlier search kept in the folder, with the file's name; None to begin."""
+    if path is None:
+        return None, ""
+    if resume:
+        data, source = read_bytes(path)
+        return load_json(data, source), source
+    if path.exists():
+        raise InputError(str(path), "", "holds a search; --resume goes on with it, another folder begins a new one")
+    make_folder(path.parent)
+    check_writable(path)
+    return None, ""
+
+
+def text(options: Search, searched: Searched) -> Iterator[str]:
+    """What was found, and its instance or the name of its file."""
+    family, found = searched.family, searched.result
+    yield from _claim_lines(found) if options.claim else _worst_lines(family, found)
+    if found.instance is None or (found.score is None if options.claim else None in (found.left, found.right)):
+        return
+    yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
+    if options.claim:
+        yield _audited(found)
+    yield family.dumps(found.instance).removesuffix("\n") if searched.witness is None else f"  {searched.witness}"
+
+
+def _rate(found: SearchResult) -> str:
+    return f", {found.fresh / found.seconds:,.0f} a second" if found.seconds > 0 and found.fresh else ""
+
+
+def _claim_lines(found: SearchResult) -> Iterator[str]:
+    yield f"{found.claim}: {found.statement}"
+    yield f"{'VIOLATED' if found.violated else 'not violated'} after {found.tries:,} tries{_rate(found)}"
+    if found.instance is None or found.score is None:
+        yield "no instance was found to which the claim applies"
+        return
+    what = "witness" if found.violated else "closest"
+    yield f"{what}: {found.left} <= {found.right}, score {float(found.score):.4f}"
+
+
+def _audited(found: SearchResult) -> str:
+    """The verdict of the audit on the instance."""
+    if found.check is None:
+        return f"  the audit has no check named {found.claim}"
+    from ratiobench.bench.tables.text import assumptions_text
+
+    failing = found.check.failing
+    proof = "" if failing is None else f" (of its proof: {assumptions_text(failing)})"
+    return f"  audited with {found.algorithm}: {found.check.status}{proof}"
+
+
+def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
+    yield f"{found.algorithm}: {found.tries:,} instances tried{_rate(found)}"
+    if found.instance is None or found.left is None or found.right is None:
+        yield "no instance was found on which OPT is more than 0"
+        return
+    ratio = "unbounded" if found.score is None else ratios.truncated(found.score)
+    opt, alg = ratios.truncated(found.left), ratios.truncated(found.right)
+    yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
+    yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
+    for note in found.notes:
+        yield make_printable(note, 600)
+
+
+def document(options: Search, searched: Searched) -> dict[str, Any]:
+    """The result, exact, with the instance."""
+    family, found = searched.family, searched.result
+    sides = ("left", "right", "score")
+    return {
+        "claim": found.claim,
+        "statement": found.statement,
+        "algorithm": found.algorithm,
+        "violated": found.violated,
+        **{side: None if getattr(found, side) is None else str(getattr(found, side)) for side in sides},
+        "tries": found.tries,
+        "time_limited": options.seconds is not None,
+        "seconds": found.seconds,
+        "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
+        "check": None if found.check is None else found.check.document(),
+        **({"notes": list(found.notes)} if found.notes else {}),
+    }
+
+
+def after(options: Search, searched: Searched) -> None:
+    """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
+    family, found, witness = searched.family, searched.result, searched.witness
+    if options.claim or found.instance is None:
+        return
+    now_at("proving OPT and explaining")
+    into = sys.stderr if options.json else sys.stdout
+    if witness is not None and family.certificates is not None:
+        report = family.certificates.solve(found.instance, SolveSettings(), None)
+        if report.certificate is not None:
+            path = witness.with_name(f"{WORST}.certificate.json")
+            family.certificates.write(report.certificate, path)
+            print(f"  {path}: proves OPT", file=into)
+    if family.explainer is None or (options.json and witness is None):
+        return
+    from ratiobench.bench.tables import explanations
+
+    explained = explanations.explain(family, found.instance, found.algorithm)
+    if witness is not None:
+        from ratiobench.bench.page.explanations import render_explanation
+
+        path = witness.with_name(f"{WORST}.html")
+        write_atomically(path, render_explanation(explained).encode())
+        print(f"  {path}: step by step", file=into)
+    if not options.json:
+        print(f"\n{explanations.text(explained)}")
+
+
+SEARCH = Command(
+    "search", "look for an instance that violates a claim, or on which an algorithm is furthest from OPT", Search, run,
+    text=text, document=document, after=after,
+)  # fmt: skip

@@ -1,0 +1,138 @@
+"""What commands share: the instance, how hard OPT is looked for, the part of a suite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ratiobench.bench.family.capabilities import Certificates, SingleNode
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import family_of, find_suite, read_instance
+from ratiobench.bench.family.suite import SolveSettings, Suite
+from ratiobench.bench.options import EFFORT, GAP, SECONDS, Given, Integer, Options, Text, argument, option
+from ratiobench.bench.running.options import PartOfSuite
+from ratiobench.formulations import backends
+from ratiobench.formulations.report import UNLIMITED
+from ratiobench.instances.errors import InputError, about, not_one_of
+from ratiobench.instances.files import READ_LIMIT, load_json, read_bytes
+
+NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Options):
+    """How much of a file is read."""
+
+    max_bytes: int = option(
+        "most bytes of a file that are read, packed or unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfInstance(Reading):
+    """The instance that a command is about."""
+
+    file: Any = argument("instance file, .json or .json.gz; - for standard input", Given(), "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formulated(Options):
+    """Which model of OPT."""
+
+    formulation: str = option("as `list formulations` names them", Text(), "F", default="auto", complete="formulations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(Formulated):
+    """How hard OPT is looked for."""
+
+    backend: str = option(
+        "solver, of those that the formulation names", Text(), "B", default="auto", complete="backends"
+    )
+    gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
+    effort: int | None = option("amount of work: 1, or with --seconds as much as they allow", EFFORT, "N")
+    seconds: float | None = option("time limit; the result is marked time-limited", SECONDS, "S")
+
+    def settings(self, family: Family) -> SolveSettings:
+        """The settings of a solve; what does not exist or is not installed is refused at once."""
+        require_formulation(self.formulation, family)
+        with about("--backend"):
+            backends.require_installed(self.backend)
+        return SolveSettings(
+            self.formulation, self.backend, amount_of(self.effort, self.seconds), self.gap, self.seconds
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartAlong(PartOfSuite):
+    """The part of a suite, and of a sweep its axes."""
+
+    suite: str = argument("as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
+    over: tuple[str, ...] = option(
+        "of a sweep, the parameter that is varied (`list axes`)", Text(), "AXIS", several=True
+    )
+
+    def find(self) -> tuple[Family, Suite]:
+        """The suite over the axes that are chosen."""
+        family, suite = find_suite(self.suite)
+        return family, suite.along(self.over)
+
+
+def amount_of(effort: int | None, seconds: float | None) -> int:
+    """Units of work: those given, or 1, or with a time limit as many as it allows."""
+    return effort or (1 if seconds is None else UNLIMITED)
+
+
+def chosen_fields(kind: type[_T], options: Options, **others: Any) -> _T:
+    """A dataclass of settings whose fields are options of the same names, or among the others."""
+    given = {each.name: getattr(options, each.name) for each in fields(kind) if hasattr(options, each.name)}  # type: ignore[arg-type]
+    return kind(**given | others)
+
+
+def read_given(given: Any) -> tuple[Family, Any]:
+    """The instance and its family; files say by their format whose they are, objects by who can write such a file."""
+    if isinstance(given, str | os.PathLike):
+        data, source = read_bytes(given)
+        return read_instance(load_json(data, source), source)
+    return family_of(given), given
+
+
+def folders_of(*given: Any) -> tuple[str, ...]:
+    """The folders of the files among these."""
+    paths = [each for each in given if isinstance(each, str | os.PathLike) and str(each) not in ("", "-")]
+    return tuple(sorted({str(Path(each).absolute().parent) for each in paths}))
+
+
+def require_formulation(name: str, family: Family) -> None:
+    """Refuse a name that is no formulation's, with what was probably meant."""
+    known = dict.fromkeys(["auto", *(each.name for each in family.formulations())])
+    if name not in known:
+        raise InputError("--formulation", "", not_one_of(name, known))
+
+
+def require_single_node(family: Family) -> SingleNode:
+    """The family, if its tasks can be kept on one node; InputError otherwise."""
+    if family.single_node is None:
+        raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
+    return family.single_node
+
+
+def require_certificates(family: Family, source: str = "--certificate") -> Certificates:
+    """The family's certificates; InputError where it has none."""
+    if family.certificates is None:
+        raise InputError(source, "", f"the family {family.name} has no certificates")
+    return family.certificates
+
+
+def require_claims(names: Sequence[str], family: Family) -> None:
+    """Refuse a name that is no claim's of those that are checked on runs."""
+    if family.claims is None:
+        return
+    known = [each.name for each in family.statements() if not each.proof]
+    for name in names:
+        if name not in known:
+            raise InputError("--claim", "", not_one_of(name, known, "list claims"))

@@ -1,0 +1,333 @@
+"""The command `simulate`: one algorithm in full, or several side by side with their ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command
+from ratiobench.bench.commands.shared import (
+    NO_CERTIFICATE,
+    OfInstance,
+    folders_of,
+    read_given,
+    require_certificates,
+    require_single_node,
+)
+from ratiobench.bench.commands.texts import (
+    account_of,
+    account_text,
+    interval_text,
+    name_the_file,
+    profit_text,
+    ratio_document,
+    require_writable,
+    run_lines,
+    standing_text,
+    violation_lines,
+    write_csv,
+    write_decisions,
+)
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.options import SECONDS, File, option, switch
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.options import ALGORITHM, several_algorithms
+from ratiobench.bench.storage.payload import json_number, one_line, run_payload
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import load_json, read_bytes, write_atomically
+from ratiobench.online.outcome import OnlineRun, Source
+from ratiobench.online.referee import sandbox
+from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+
+OF_TABLES = ("no_opt", "certificate", "csv")
+"""Options of the table with its ratios, which the function `ratiobench.simulate` does not make."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate(OfInstance):
+    """Options of `simulate`.
+
+    Parameters
+    ----------
+    prior : the other day that ``prior=yesterday`` in a name stands for.
+    own : what stands behind names that are classes or objects.
+    """
+
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table")
+    limit: float | None = option("stop the run after S seconds; it is then no valid one", SECONDS, "S")
+    isolate: bool = switch("run anyone's own algorithm in a sandbox of bubblewrap (Linux)")
+    no_migration: bool = switch(
+        "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
+    )
+    no_opt: bool = switch("do not compute OPT, and print no ratios", either="opt")
+    certificate: Path | None = option(
+        "OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
+        File(),
+        "CERT",
+        either="opt",
+    )
+    solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
+    csv: Path | None = option("write the table, a row per algorithm", File(), "FILE")
+    timeline: Path | None = option(
+        "write a page: load, prices, and why arrivals were turned away", File(), "HTML", flags=("--html",)
+    )
+    prior: Any = None
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    @property
+    def terms(self) -> RunContext:
+        """The limit, and a sandbox that does not show the folders of the files that are named."""
+        hidden = folders_of(self.file, self.prior, self.certificate, self.solution, self.timeline, self.csv)
+        return RunContext(self.limit, self.isolate, self.own, hidden=hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """OPT within [lower, upper], and what says so."""
+
+    lower: Exact
+    upper: Exact
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows.
+
+    Parameters
+    ----------
+    rows : keys as in `results.csv`; empty for one algorithm in full.
+    """
+
+    family: Family
+    instance: Any
+    runs: Mapping[str, OnlineRun | str]
+    opt: Enclosed | None = None
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> list[OnlineRun]:
+        """Those that did not fail."""
+        return [run for run in self.runs.values() if not isinstance(run, str)]
+
+
+def run(options: Simulate) -> Simulated:
+    """Run the algorithms; several, or with a certificate or a CSV file, as a table with OPT."""
+    require_writable(options.solution, options.timeline, options.csv)
+    if options.isolate:
+        sandbox.require()
+    family, instance = read_given(options.file)
+    if options.timeline and family.timeline is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no time lines")
+    names = list(dict.fromkeys(options.algorithms))
+    if len(names) > 1 or options.certificate or options.csv:
+        return _compare(options, family, instance, names)
+    if not options.own:
+        refuse_other_family(family, names[0])
+    with name_the_file(options.file, instance), run_context(options.terms):
+        return Simulated(family, instance, {names[0]: _run(options, family, instance, names[0])})
+
+
+def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineRun:
+    other = None if options.prior is None else read_given(options.prior)[1]
+    return (require_single_node(family) if options.no_migration else family).run(instance, name, other)
+
+
+def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> Simulated:
+    """Several algorithms on one instance, side by side."""
+    runs: dict[str, OnlineRun | str] = {}
+    with run_context(options.terms):
+        require_algorithms(family, names)
+        if options.solution is not None and len(names) > 1:
+            raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
+        with name_the_file(options.file, instance):
+            # What cannot run is said before OPT is looked for, which may take long.
+            opt = _enclose(options, family, instance) if options.certificate else None
+            for name in names:
+                now_at(f"running {name}")
+                try:
+                    runs[name] = _run(options, family, instance, name)
+                except InputError:
+                    raise
+                except Exception as error:
+                    runs[name] = one_line(error)
+            if not options.certificate and not options.no_opt:
+                opt = _enclose(options, family, instance)
+    opt = None if opt is None else _tightened(opt, family, runs)
+    rows = {name: _row(family, instance, opt, name, each) for name, each in runs.items()}
+    return Simulated(family, instance, runs, opt, rows)
+
+
+def _enclose(options: Simulate, family: Family, instance: Any) -> Enclosed:
+    """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
+    if options.certificate:
+        if options.no_migration:
+            raise InputError("--certificate", "", NO_CERTIFICATE)
+        now_at("checking the certificate")
+        data, source = read_bytes(str(options.certificate))
+        found = require_certificates(family).check(instance, load_json(data, source), source)
+        if not found["valid"]:
+            raise InputError(source, "", f"NOT VALID: {found['problem']}")
+        return Enclosed(found["lower"], found["upper"], "by the certificate, verified")
+    now_at("looking for OPT")
+    solve = require_single_node(family).solve if options.no_migration else family.solve
+    report = solve(instance, SolveSettings())
+    return Enclosed(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
+
+
+def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str]) -> Enclosed:
+    """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
+    ends = {"lower": opt.lower, "upper": opt.upper}
+    for each in runs.values():
+        if isinstance(each, str) or not each.valid:
+            continue
+        if ratios.beats_bound(opt.lower, opt.upper, each.welfare, family.sense):
+            raise AssertionError(f"{each.label} is better than the bound on OPT: one of the two is wrong")
+        if ratios.better(each.welfare, ends[family.sense.verified], family.sense):
+            ends[family.sense.verified] = each.welfare
+    return Enclosed(ends["lower"], ends["upper"], opt.source)
+
+
+def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
+    """What the table says of a run: keys as in `results.csv`."""
+    if isinstance(run, str):
+        return {"label": name, "state": f"failed: {run}"}
+    row: dict[str, Any] = {
+        "label": run.label + " *" * (Source.ORACLE in run.sources),
+        "state": "ok" if run.valid else "invalid",
+        "welfare": Fraction(run.welfare),
+        "admitted": run.admitted,
+        "seconds": run.seconds,
+    }
+    account = account_of(family, instance, run)
+    if account is not None:
+        row["profit"] = profit_text(family, run, account)
+    if opt is not None and run.valid:
+        found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
+        ends = ratios.behind(opt.lower, opt.upper, run.welfare, family.sense)
+        row |= {"ratio_kind": found.kind.value, "ratio_lower": found.lower, "ratio_upper": found.upper}
+        row |= dict(zip(("behind_lower", "behind_upper"), ends, strict=True))
+    return row
+
+
+def text(options: Simulate, found: Simulated) -> Iterator[str]:
+    """The run in full, or the table."""
+    family = found.family
+    if found.rows:
+        yield from _table_lines(options, found)
+        return
+    (run,) = found.ended
+    tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
+    account = account_text(family, found.instance, run)
+    yield from run_lines(run, family.objective, family.unit, tasks, account, standing_text(family, run))
+
+
+def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
+    """OPT, a row per algorithm, what is proved of each, which rules were broken."""
+    from ratiobench.bench.tables.text import aligned, number, ratio_text
+
+    family, opt = found.family, found.opt
+    lines = []
+    nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
+    for row in found.rows.values():
+        ratio = {family.sense.ratio: ratio_text(nothing | dict(row), family.sense)} if opt is not None else {}
+        lines.append(
+            {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
+            | ratio
+            | ({} if family.accounts is None else {"profit": row.get("profit", "-")})
+            | {
+                "admitted": str(row.get("admitted", "-")),
+                "seconds": f"{row['seconds']:.3f}" if "seconds" in row else "-",
+                "state": row["state"],
+            }
+        )
+    if opt is not None:
+        yield from _opt_lines(options, family, opt)
+    yield aligned(lines).removesuffix("\n")
+    if any(row["label"].endswith(" *") for row in found.rows.values()):
+        yield "* its constants are computed from the instance itself, future included (oracle)."
+    for run in found.ended:
+        if known := standing_text(family, run):
+            yield f"{run.label}: {known}"
+    for run in found.ended:
+        if not run.valid:
+            yield f"{run.label}:"
+            yield from violation_lines(run)
+
+
+def _opt_lines(options: Simulate, family: Family, opt: Enclosed) -> Iterator[str]:
+    yield interval_text(opt.lower, opt.upper, family.unit, " without migration" * options.no_migration)
+    yield f"  {opt.source}"
+
+
+def document(options: Simulate, found: Simulated) -> dict[str, Any]:
+    """The run, which is a solution document, too; or OPT and all runs."""
+    if not found.rows:
+        (run,) = found.ended
+        return _run_document(options, found, run)
+    runs = [
+        {"algorithm": name, "failed": run}
+        if isinstance(run, str)
+        else _run_document(options, found, run) | {"ratio": _ratio(found, run)}
+        for name, run in found.runs.items()
+    ]
+    ends = None if found.opt is None else {end: json_number(getattr(found.opt, end)) for end in ("lower", "upper")}
+    return {"instance": found.family.identity(found.instance), "opt": ends, "runs": runs}
+
+
+def _run_document(options: Simulate, found: Simulated, run: OnlineRun) -> dict[str, Any]:
+    family = found.family
+    about = {"instance": family.identity(found.instance)} | ({"migration": False} if options.no_migration else {})
+    value: dict[str, Any] = {"value": json_number(run.welfare)}
+    account = account_of(family, found.instance, run)
+    if account is not None:
+        value["accounts"] = {name: json_number(figure) for name, figure in account.items()}
+    return run_payload(run) | value | about | family.solution_document(run.decisions)
+
+
+def _ratio(found: Simulated, run: OnlineRun) -> dict[str, Any] | None:
+    if found.opt is None or not run.valid:
+        return None
+    return ratio_document(ratios.ratio(found.opt.lower, found.opt.upper, run.welfare, found.family.sense))
+
+
+def write(options: Simulate, found: Simulated) -> Iterator[str]:
+    """The table, the decisions, the page with the time lines."""
+    write_csv(options.csv, [{"algorithm": name} | dict(row) for name, row in found.rows.items()])
+    first = next(iter(found.runs.values()))
+    if options.solution is not None and not isinstance(first, str):
+        write_decisions(options.solution, found.family.solution_document(first.decisions))
+    if options.timeline:
+        from ratiobench.bench.page.timeline import render_timelines
+
+        name = str(getattr(found.instance, "name", "") or Path(str(options.file)).name)
+        write_atomically(options.timeline, render_timelines(found.family, found.instance, name, found.ended).encode())
+        yield f"time line: {options.timeline}"
+
+
+def after(options: Simulate, found: Simulated) -> None:
+    """OPT and the ratio of one run, which is printed before, since OPT may take long."""
+    if options.json or options.no_opt or found.rows:
+        return
+    (run,) = found.ended
+    family = found.family
+    with name_the_file(options.file, found.instance), run_context(options.terms):
+        opt = _tightened(_enclose(options, family, found.instance), family, {run.label: run})
+    for line in _opt_lines(options, family, opt):
+        print(line)
+    if run.valid:
+        print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
+
+
+SIMULATE = Command(
+    "simulate", "online runs under the referee: one algorithm, or several side by side", Simulate, run, text=text,
+    document=document, write=write, after=after, status=lambda found: int(len(found.ended) < len(found.runs)),
+    busy="running the algorithm",
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""The command `standard`: published instances with certificates of OPT."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.commands.command import Command, Group
+from ratiobench.bench.commands.shared import amount_of
+from ratiobench.bench.commands.texts import interval_text
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
+from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.tables import standard as tables
+from ratiobench.instances.errors import InputError, make_printable, not_one_of, shorten
+from ratiobench.instances.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOfSet(Options):
+    """Which entries of which set."""
+
+    set: str = option("which set, or the manifest FILE.json of one", Text(), "NAME", default=NEWEST)
+    tier: tuple[str, ...] = option("of this tier only", Text(), "TIER", several=True)
+    family: tuple[str, ...] = option("of this family only", Text(), "NAME", several=True)
+    names: tuple[str, ...] = argument("these alone (* ? [...])", Text(), "NAME", several=True, complete="entries")
+
+    def read(self) -> StandardSet:
+        """The set, all of whose families exist."""
+        chosen = read_set(self.set)
+        for entry in chosen.entries:
+            if entry.family not in families():
+                raise InputError(str(chosen.path), f"{entry.name}.family", not_one_of(entry.family, families()))
+        return chosen
+
+    def find(self) -> tuple[StandardSet, list[Entry]]:
+        """The set, and those of its entries that are chosen."""
+        chosen = self.read()
+        for name, given in (("tier", self.tier), ("family", self.family)):
+            for word in given:
+                if word not in (known := dict.fromkeys(getattr(each, name) for each in chosen.entries)):
+                    raise InputError(f"--{name}", "", f"{shorten(word)} is not one of {', '.join(known)}")
+        entries = [
+            each
+            for each in chosen.entries
+            if (not self.tier or each.tier in self.tier)
+            and (not self.family or each.family in self.family)
+            and (not self.names or any(fnmatchcase(each.name, pattern) for pattern in self.names))
+        ]
+        for pattern in self.names:
+            if not any(fnmatchcase(each.name, pattern) for each in chosen.entries):
+                chosen.find(pattern)
+        if not entries:
+            raise InputError("NAME", "", f"no entry of {chosen.name} is all of that")
+        return chosen, entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verify(PartOfSet):
+    """Options of `standard verify`."""
+
+    workers: int | None = option("processes", EFFORT, "N", told="one per core")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Improve(PartOfSet):
+    """Options of `standard improve`."""
+
+    effort: int | None = option("amount of work: 1", EFFORT, "N")
+    seconds: float | None = option("time limit in place of an amount of work", SECONDS, "S")
+    gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(PartOfSet):
+    """Options of `standard table`."""
+
+    write: Path | None = option("put it between its marks in this file, and its figures beside it", File(), "README")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetch(PartOfSet):
+    """Options of `standard fetch`."""
+
+    out: Path = required("folder of the files; it is made", File(), "DIR")
+
+
+def _list_text(options: PartOfSet, found: tuple[StandardSet, list[Entry]]) -> Iterator[str]:
+    yield tables.terminal_text(found[1])
+
+
+def _list_document(options: PartOfSet, found: tuple[StandardSet, list[Entry]]) -> dict[str, Any]:
+    chosen, entries = found
+    rows = []
+    for each in entries:
+        best = None if each.best is None else {"lower": each.best.lower, "upper": each.best.upper}
+        about = {"name": each.name, "tier": each.tier, "family": each.family, "instance": each.instance}
+        rows.append(about | {"size": each.size, "recipe": each.recipe, "best": best})
+    return {"set": chosen.name, "released": chosen.released, "sha256": chosen.digest, "entries": rows}
+
+
+def _verify(options: Verify) -> int:
+    """Check every certificate, printing those that are not valid; status 1 where one is not."""
+    from ratiobench.bench.running.standard import check_set
+
+    chosen, entries = options.find()
+    began, wrong = time.monotonic(), 0
+    for number, found in enumerate(check_set(chosen, entries, options.workers), 1):
+        if found.problem:
+            wrong += 1
+            print(f"{found.name}: NOT VALID: {make_printable(found.problem, 400)}", flush=True)
+        now_at(f"checking, {number} of {len(entries)} done", again=True)
+    valid = f"{len(entries) - wrong} of {len(entries)} certificates valid"
+    print(f"{chosen.name}: {valid}, {time.monotonic() - began:.0f} s")
+    return 1 if wrong else 0
+
+
+def _improve(options: Improve) -> None:
+    """Search on for every entry, printing what came of it."""
+    from ratiobench.bench.running.standard import improve
+
+    chosen, entries = options.find()
+    effort = amount_of(options.effort, options.seconds)
+    settings = SolveSettings(effort=effort, gap=options.gap, seconds=options.seconds)
+    for entry in entries:
+        found = improve(chosen, entry, settings, now_at)
+        chosen = found.chosen
+        print(f"{entry.name}: {'better' if found.moved else 'no better interval was found'}")
+        if found.before is not None and found.moved:
+            print(interval_text(*found.before, families()[entry.family].unit, " was"))
+        print(interval_text(*found.after, families()[entry.family].unit))
+        sys.stdout.flush()
+
+
+def _table(options: Table) -> str:
+    """The table as Markdown; empty where it is written into the file, with its figures beside it."""
+    chosen = options.read()
+    if options.write is None:
+        return tables.markdown(chosen, families())
+    from ratiobench.bench.figures.standard import draw_growth
+
+    tables.write_readme(chosen, families(), options.write)
+    for name, drawn in draw_growth(chosen, families()):
+        write_atomically(options.write.parent / name, drawn.encode())
+    return ""
+
+
+def _table_text(options: Table, found: str) -> Iterator[str]:
+    if found:
+        yield found.removesuffix("\n")
+
+
+def _fetch(options: Fetch) -> None:
+    """Make the files, printing their names."""
+    from ratiobench.bench.running.standard import fetch
+
+    chosen, entries = options.find()
+    for path in fetch(chosen, entries, options.out, now_at):
+        print(path)
+
+
+LIST = Command(
+    "list", "what is in it, and what is known of OPT", PartOfSet, PartOfSet.find, text=_list_text,
+    document=_list_document,
+)  # fmt: skip
+VERIFY = Command(
+    "verify", "check every certificate with the independent checker", Verify, _verify, status=int, busy="checking"
+)
+IMPROVE = Command("improve", "search on from the best known solution", Improve, _improve, busy="reading")
+TABLE = Command("table", "the set's table as Markdown, as its README has it", Table, _table, text=_table_text)
+FETCH = Command("fetch", "make the instances' files", Fetch, _fetch, busy="making instances")
+STANDARD = Group(
+    "standard", "the standard set: published instances with certificates of OPT", (LIST, VERIFY, IMPROVE, TABLE, FETCH)
+)

@@ -1,0 +1,152 @@
+"""Texts that commands share, and the files that they write."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.storage.payload import json_number
+from ratiobench.bench.tables import ratios
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.online.outcome import OnlineRun
+
+VIOLATIONS = 5
+"""So many rules that a run broke are shown by `audit`; `online` shows all."""
+
+
+def interval_text(lower: Exact, upper: Exact, unit: str, told: str = "") -> str:
+    """OPT, or its interval and the gap."""
+    if lower == upper:
+        return f"OPT{told} = {ratios.truncated(upper)} {unit}"
+    gap = ratios.percent(ratios.gap(lower, upper))
+    return f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}"
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Refuse, before the work and not after it, files that cannot be written."""
+    for path in paths:
+        if path is not None:
+            check_writable(path)
+
+
+def write_decisions(path: Path | None, document: Any) -> None:
+    """Write a solution."""
+    if path is not None:
+        write_atomically(path, (json.dumps(document) + "\n").encode())
+
+
+@contextlib.contextmanager
+def name_the_file(file: Any, instance: Any) -> Iterator[None]:
+    """An error that names the instance names its file instead, where there is one."""
+    try:
+        yield
+    except InputError as error:
+        if isinstance(file, str | os.PathLike) and error.source in ("", getattr(instance, "name", None)):
+            raise InputError(str(file), error.field, error.problem) from None
+        raise
+
+
+def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as a CSV file, exact figures as integers and fractions; columns in the order of their first row."""
+    if path is None:
+        return
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
+
+
+def or_dash(value: Any) -> Any:
+    """What there is none of, as text output shows it."""
+    return "-" if value is None else value
+
+
+def standing_text(family: Family, run: OnlineRun) -> str:
+    """What the run was shown of earlier days, and what is proved of its algorithm; empty where nothing is known."""
+    told = [f"history: {run.history}"] if run.history else []
+    if family.proof_status is not None:
+        told += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
+    return "; ".join(told)
+
+
+def run_lines(run: OnlineRun, called: str, unit: str, tasks: int, account: str, standing: str) -> Iterator[str]:
+    """A run in full: what it earned, and what is known of its algorithm."""
+    yield f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}"
+    if standing:
+        yield standing
+    if account:
+        yield account
+    elif run.revenue is not None:
+        yield f"revenue {ratios.truncated(run.revenue)} {unit}"
+    for constant in run.constants:
+        source = ", ".join(filter(None, (constant.source, constant.detail)))
+        about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
+        yield f"constant {constant.name} = {constant.value}{about} ({source})"
+    yield from violation_lines(run, len(run.violations))
+    # Nobody knows that of anyone's own algorithm, and nothing here depends on it.
+    arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
+    yield f"arithmetic {arithmetic}, {run.seconds:.3f} s"
+
+
+def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact] | None:
+    """What a valid run earned and spent, and its profit; None where the family does not say."""
+    if family.accounts is None or not run.valid:
+        return None
+    found = dict(family.accounts(instance, run))
+    earned = found["bids"] if run.revenue is None else run.revenue
+    return found | {"profit": earned - found["vendors"] - found["energy"]}
+
+
+def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
+    """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
+    from ratiobench.bench.tables.money import value_text
+
+    return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
+
+
+def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
+    """Revenue, cost and profit in the family's money; empty where the family does not say."""
+    from ratiobench.bench.tables.money import value_text
+
+    account = account_of(family, instance, run)
+    if account is None:
+        return ""
+    earned = account["bids"] if run.revenue is None else run.revenue
+    paid = "at list prices (the bids) " if run.revenue is None else ""
+    cost = account["vendors"] + account["energy"]
+    told = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
+    return f"{paid}{told}, profit {value_text(account['profit'], family)}"
+
+
+def verdict_of(run: OnlineRun) -> dict[str, Any]:
+    return {"valid": run.valid, "violations": [str(violation) for violation in run.violations]}
+
+
+def violation_lines(run: OnlineRun, most: int = VIOLATIONS) -> Iterator[str]:
+    """The first rules that a run broke, and how many more there are."""
+    for violation in run.violations[:most]:
+        yield f"INVALID: {violation}"
+    if len(run.violations) > most:
+        yield f"INVALID: {len(run.violations) - most} more"
+
+
+def ratio_document(found: ratios.Ratio) -> dict[str, Any]:
+    """A ratio as JSON values, exact."""
+    ends = {end: None if getattr(found, end) is None else str(getattr(found, end)) for end in ("lower", "upper")}
+    return {"kind": found.kind.value, **ends}
+
+
+def exact_document(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of which some are fractions, as JSON values."""
+    return {key: json_number(value) if isinstance(value, Fraction) else value for key, value in found.items()}

@@ -1,0 +1,162 @@
+"""The search for the instance on which an algorithm has the worst OPT/ALG: the same local search, aimed at the ratio.
+
+The algorithm is run by the referee on every sketch. What is found is a lower bound on the algorithm's worst ratio, and
+no more: a local search over tiny instances proves nothing about those that it did not try.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.lora.counterexamples.search import LocalSearch
+from ratiobench.bench.lora.counterexamples.targets import Inapplicable, Measure, Target, Trial, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, most
+from ratiobench.instances.errors import InputError
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.many import Many
+
+UNBOUNDED = Fraction(10**12)
+"""The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most
+8 tasks times 10^6."""
+SILENCE = 2.0
+"""Seconds after which a line about the progress is due, also while a sketch is made smaller."""
+
+
+class _Ratio:
+    """OPT/ALG on a sketch, with what was broken on the way.
+
+    Attributes
+    ----------
+    broke : the first rule that the algorithm broke, and on how many sketches it broke one.
+    """
+
+    def __init__(self, player: Many[Any], tell: Callable[[str], None]) -> None:
+        self._player, self._tell = player, tell
+        self.broke, self.invalid = "", 0
+        self.measured, self.largest = 0, Fraction(0)
+        self._began = self._told = time.monotonic()
+
+    def measure(self, trial: Trial, floor: Fraction) -> Measure:
+        """The ratio as the score; unbounded ones violate the claim that there are none."""
+        if most(trial.menus) <= 0:
+            raise Inapplicable
+        value, violations = self._player.value(instance(trial.sketch))
+        self._count()
+        if violations:
+            self.invalid += 1
+            self.broke = self.broke or str(violations[0])
+            raise Inapplicable
+        earned = Fraction(value)
+        if earned > 0 and most(trial.menus) <= floor * earned:
+            raise Inapplicable
+        if trial.optimum <= 0:
+            raise Inapplicable
+        if earned <= 0:
+            self.largest = UNBOUNDED
+            return Measure(UNBOUNDED, Fraction(0), UNBOUNDED)
+        ratio = trial.optimum / earned
+        self.largest = max(self.largest, ratio)
+        return Measure(ratio, ratio, ratio)
+
+    def _count(self) -> None:
+        self.measured += 1
+        now = time.monotonic()
+        if now - self._told >= SILENCE:
+            self._told = now
+            rate = self.measured / (now - self._began)
+            worst = "unbounded" if self.largest == UNBOUNDED else f"{float(self.largest):.4f}"
+            self._tell(f"{self.measured:,} runs, {rate:,.0f}/s, worst OPT/ALG so far {worst}")
+
+
+def search_worst_case(
+    algorithm: str,
+    settings: SearchSettings,
+    state: Any = None,
+    source: str = "",
+    keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> SearchResult:
+    """Look for the instance with the largest OPT/ALG of the algorithm; parameters as for `hunt`.
+
+    Raises
+    ------
+    InputError : for an algorithm that does not exist, and a state that does not fit.
+    """
+    with Many(ENVIRONMENT, algorithm) as player:
+        ratio = _Ratio(player, tell)
+        target = Target(
+            statement=f"OPT/ALG of {algorithm}",
+            algorithm=algorithm,
+            costs=0,
+            vendors=True,
+            raised=0,
+            nodes=2,
+            name=f"worst {algorithm}",
+            measure=ratio.measure,
+            shrinking=4000,
+            polish=400,
+            pace=4,
+        )
+        search = LocalSearch(target, settings)
+        if state is not None:
+            search.load(state, source)
+        fresh, seconds = search.drive(keep, lambda line: None)
+        best = search.best
+        if best is None:
+            if ratio.broke:
+                raise InputError(
+                    "algorithm", algorithm, f"breaks a rule on every instance that was tried: {ratio.broke}"
+                )
+            return SearchResult(target.name, target.statement, algorithm, False, search.tries, fresh, seconds)
+        sketch = best.sketch
+        if not best.measure.violated:
+            sketch = search.shrunk(sketch, best.measure.score)
+        notes = [
+            f"Tried: up to {settings.tasks} tasks, {settings.slots} slots, {settings.nodes or target.nodes} nodes, no "
+            f"number above {settings.largest}; larger ones may be worse."
+        ]
+        if best.measure.violated and (settings.tries is None or search.tries < settings.tries):
+            notes.append("The search ended here, before its limit: no ratio is larger than an unbounded one.")
+        if ratio.invalid:
+            notes.append(
+                f"On {ratio.invalid:,} instances it broke a rule; they were not counted. The first: {ratio.broke}"
+            )
+        again = measure_tiny(target, sketch)
+        score = UNBOUNDED if again is None else again.score
+        return _told(target, search, sketch, score, notes, fresh, seconds)
+
+
+def _told(
+    target: Target,
+    search: LocalSearch,
+    sketch: TinyInstance,
+    score: Fraction,
+    notes: list[str],
+    fresh: int,
+    seconds: float,
+) -> SearchResult:
+    """The instance, the algorithm run on it once more by the whole referee, in a fresh process where it has one."""
+    best = Fraction(Trial(sketch).optimum)
+    seed = search.settings.seed
+    origin = {
+        "about": f"Found by a local search for a large OPT/ALG of {target.algorithm}.",
+        "opt": str(best),
+        "seed": seed,
+        "tries": search.tries,
+    }
+    found = instance(sketch, f"worst_seed{seed}", origin)
+    played = run(found, target.algorithm)
+    if not played.valid:
+        notes = [*notes, f"Under the whole referee its run on this instance is INVALID: {played.violations[0]}"]
+    earned = Fraction(played.welfare)
+    ratio = None if earned <= 0 else best / earned
+    if played.valid and score != (UNBOUNDED if ratio is None else ratio):
+        notes = [*notes, "It earns another value here than during the search: it keeps something from run to run."]
+    return SearchResult(
+        target.name, target.statement, target.algorithm, ratio is None, search.tries, fresh, seconds,
+        best, earned, ratio, found, None, tuple(notes),
+    )  # fmt: skip

@@ -1,0 +1,382 @@
+"""How options are declared: once, as the fields of a frozen dataclass.
+
+The command line, the function of the command and the table of options in the documentation follow from the fields.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.fields import integer
+from ratiobench.instances.keys import Choice as Choice
+from ratiobench.instances.keys import Integer as Integer
+from ratiobench.instances.keys import Switch as Switch
+from ratiobench.instances.keys import Text as Text
+from ratiobench.instances.numerals import seconds_of
+
+__all__ = [
+    "Choice",
+    "Integer",
+    "Option",
+    "Options",
+    "Switch",
+    "Text",
+    "argument",
+    "option",
+    "options_of",
+    "split_names",
+]
+
+HIGH_EFFORT = 8
+
+
+class Values(Protocol):
+    """The values that an option may have; the kinds of keys of recipes (`instances.keys`) are such values, too."""
+
+    @property
+    def range(self) -> str:
+        """The values in words."""
+        ...
+
+    def parsed(self, text: str) -> Any:
+        """The value of a word on the command line, not checked."""
+        ...
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        """The value, if it is allowed; InputError otherwise. A checked value is allowed."""
+        ...
+
+
+class _Words:
+    """Values that are read from the text itself."""
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Given(_Words):
+    """An instance, a document, or the name of its file: whoever reads it checks it."""
+
+    range: ClassVar[str] = "file"
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class File(_Words):
+    """The name of a file or folder, as a `Path`."""
+
+    range: ClassVar[str] = "file"
+
+    def checked(self, source: str, field: str, value: Any) -> Path:
+        if not isinstance(value, str | os.PathLike):
+            raise InputError(source, field, f"{shorten(value)} is not the name of a file")
+        return Path(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Words):
+    """A floating-point number.
+
+    Parameters
+    ----------
+    range : what is allowed, in words.
+    low, high : the ends, of which `high` is excluded, and `low` where `open_` is set.
+    """
+
+    range: str
+    low: float = 0.0
+    high: float = float("inf")
+    open_: bool = False
+
+    def checked(self, source: str, field: str, value: Any) -> float:
+        try:
+            found = float("nan") if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            found = float("nan")
+        if not self.low <= found < self.high or (self.open_ and found == self.low):
+            raise InputError(source, field, f"{shorten(value)} is not {self.range}")
+        return found
+
+
+SECONDS = Number("a number of seconds above 0", open_=True)
+GAP = Number("a relative gap in [0, 1), 0 included and 1 not", high=1.0)
+EFFORT = Integer(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Times(_Words):
+    """How many times the suite's effort: an integer, or ``high``."""
+
+    range: ClassVar[str] = "1..1000000|high"
+
+    def parsed(self, text: str) -> Any:
+        return EFFORT.parsed(text)
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        if value == "high":
+            return HIGH_EFFORT
+        if isinstance(value, str):
+            raise InputError(source, field, f"{shorten(value)} is not an integer in 1..1000000 and not `high`")
+        return EFFORT.checked(source, field, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Integers(_Words):
+    """Integers with commas between them."""
+
+    high: int
+
+    @property
+    def range(self) -> str:
+        return f"integers of 1..{self.high}"
+
+    def parsed(self, text: str) -> Any:
+        return [Integer(1).parsed(part) for part in text.split(",")]
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
+        return tuple(integer(source, field, each, 1, self.high) for each in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal(_Words):
+    """An exact decimal number in low..high."""
+
+    low: int
+    high: int
+    what: str = "a number"
+
+    @property
+    def range(self) -> str:
+        return f"{self.low}..{self.high}"
+
+    def checked(self, source: str, field: str, value: Any) -> Fraction:
+        text = str(value)
+        known = isinstance(value, Fraction) or (len(text) <= 12 and text.replace(".", "", 1).isdecimal())
+        if not known or not self.low <= Fraction(text) <= self.high:
+            raise InputError(source, field, f"{shorten(text)} is not {self.what} in {self.range}")
+        return Fraction(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Range(_Words):
+    """Two exact decimal numbers ``A-B``, the smaller one first, or one that is both."""
+
+    ends: Decimal
+
+    @property
+    def range(self) -> str:
+        return f"A or A-B in {self.ends.range}"
+
+    def parsed(self, text: str) -> Any:
+        low, dash, high = text.partition("-")
+        return low, high if dash else low
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[Fraction, Fraction]:
+        low, high = value if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
+        ends = self.ends.checked(source, field, low), self.ends.checked(source, field, high)
+        if ends[0] > ends[1]:
+            raise InputError(source, field, f"{low}-{high}: the first number is the larger one")
+        return ends
+
+
+@dataclass(frozen=True, slots=True)
+class Date(_Words):
+    """A day, YYYY-MM-DD."""
+
+    range: ClassVar[str] = "YYYY-MM-DD"
+
+    def checked(self, source: str, field: str, value: Any) -> date:
+        try:
+            return value if isinstance(value, date) else date.fromisoformat(value)
+        except (TypeError, ValueError):
+            raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(_Words):
+    """A time such as 90s, 10m, 6h or 1d, in seconds."""
+
+    low: int = 0
+
+    @property
+    def range(self) -> str:
+        return "time such as 90s, 10m, 6h" + ", above 0" * self.low
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        try:
+            found = seconds_of(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise InputError(source, field, str(error)) from None
+        if type(found) is not int or found < self.low:
+            raise InputError(source, field, f"{shorten(value)} is not a {self.range}")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(_Words):
+    """Names of columns, ``submit=NAME,duration=NAME,...``."""
+
+    range: ClassVar[str] = "K=NAME,..."
+
+    def parsed(self, text: str) -> Any:
+        pairs = [part.partition("=") for part in text.split(",")]
+        found = {name: column for name, _, column in pairs if name and column}
+        return found if len(found) == len(pairs) else text
+
+    def checked(self, source: str, field: str, value: Any) -> Mapping[str, str]:
+        if not isinstance(value, Mapping):
+            raise InputError(source, field, f"{shorten(value)} is not submit=NAME,duration=NAME,...")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option or argument of a command.
+
+    Parameters
+    ----------
+    summary : one sentence for the help, without the default.
+    values : what is allowed.
+    metavar : the value in the help.
+    told : the default in words, which the help shows.
+    several : the value is a tuple: of words behind one option, with commas, or by repeating the option.
+    positional : an argument and no option.
+    flags : other spellings on the command line.
+    either : the name of a group of options of which at most one is given.
+    needed : one of that group has to be given.
+    complete : the names by which a shell completes it (`cli.parser.COMPLETIONS`).
+    figures : whether the figures depend on it, so that the command in the provenance names it.
+    """
+
+    summary: str
+    values: Values
+    metavar: str = ""
+    told: str = ""
+    several: bool = False
+    positional: bool = False
+    flags: tuple[str, ...] = ()
+    either: str = ""
+    needed: bool = False
+    complete: str = ""
+    figures: bool = False
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value, if it is allowed; InputError with the option's name otherwise."""
+        if self.several:
+            return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
+        return self.values.checked(name, "", value)
+
+
+def option(
+    summary: str, values: Values, metavar: str = "", *, default: Any = None, told: str | None = None, **about: Any
+) -> Any:
+    """A field of an `Options` that is an option: parameters as of `Option`; without values given, its default."""
+    default = () if default is None and about.get("several") else default
+    told = _told(default) if told is None else told
+    return field(default=default, metadata={"option": Option(summary, values, metavar, told, **about)})
+
+
+def _told(default: Any) -> str:
+    """A default as the help shows it; empty for one that is none."""
+    if default is MISSING or default is None or isinstance(default, bool):
+        return ""
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def switch(summary: str, **about: Any) -> Any:
+    """An option that is on or off, off by default."""
+    return option(summary, Switch(), default=False, **about)
+
+
+def argument(summary: str, values: Values, metavar: str, *, default: Any = MISSING, **about: Any) -> Any:
+    """A field of an `Options` that is a positional argument; it is required unless it has a default."""
+    described = Option(summary, values, metavar, positional=True, **about)
+    return field(default=() if described.several else default, metadata={"option": described})
+
+
+def required(summary: str, values: Values, metavar: str = "", **about: Any) -> Any:
+    """An option that has to be given."""
+    return option(summary, values, metavar, default=MISSING, **about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a command; every value is checked when it is set, whoever sets it.
+
+    Parameters
+    ----------
+    json : whether the command line prints the result as JSON, where the command has a document.
+    """
+
+    json: bool = False
+
+    def __post_init__(self) -> None:
+        defaults = defaults_of(type(self))
+        for name, each in options_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not None and value is not defaults.get(name, MISSING):
+                object.__setattr__(self, name, each.checked(name.rstrip("_"), value))
+
+
+def options_of(kind: type[Options]) -> dict[str, Option]:
+    """The options by the names of their fields, in order."""
+    return {each.name: each.metadata["option"] for each in _described(kind)}
+
+
+def defaults_of(kind: type[Options]) -> dict[str, Any]:
+    """The defaults of the options that need not be given."""
+    return {each.name: each.default for each in _described(kind) if each.default is not MISSING}
+
+
+def _described(kind: type[Options]) -> list[Field[Any]]:
+    return [each for each in fields(kind) if "option" in each.metadata]
+
+
+def flag_of(name: str) -> str:
+    """The option's name on the command line."""
+    return f"--{name.rstrip('_').replace('_', '-')}"
+
+
+_BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
+"""A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``."""
+
+
+def split_names(text: str) -> list[str]:
+    """Split ``a,b:key=value,key=value,...`` into names: a part with an equals sign belongs to the one before."""
+    names: list[str] = []
+    for part in filter(None, _BETWEEN.split(text)):
+        if names and "=" in part.partition(":")[0]:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
+
+
+def as_words(options: Options) -> list[str]:
+    """The options on which figures depend, where they are not at their defaults, as words of a command."""
+    words: list[str] = []
+    defaults = defaults_of(type(options))
+    for name, each in options_of(type(options)).items():
+        value = getattr(options, name)
+        if not each.figures or value == defaults[name]:
+            continue
+        flag = each.flags[-1] if each.flags else flag_of(name)
+        if isinstance(each.values, Switch):
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            given = value if each.several else (value,)
+            words += [word for one in given for word in (flag, f"{one:g}" if isinstance(one, float) else str(one))]
+    return words

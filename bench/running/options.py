@@ -1,0 +1,105 @@
+"""How a suite is run: the options that the commands `run` and `backtest` share, and those of `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.options import (
+    EFFORT,
+    SECONDS,
+    Choice,
+    File,
+    Integer,
+    Options,
+    Switch,
+    Text,
+    Times,
+    option,
+    switch,
+)
+from ratiobench.bench.storage.store import REPEATS
+from ratiobench.online.run_context import RunContext, UserAlgorithm
+
+SCALES = ("full", "small")
+ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
+
+
+def one_algorithm(summary: str, default: Any = MISSING, told: str | None = None) -> Any:
+    """The option for an algorithm; it has the same spellings in every command."""
+    flags = ("-a", "--algorithms")
+    return option(summary, Text(), "NAME", default=default, told=told, flags=flags, complete="algorithms")
+
+
+def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
+    """The option for some algorithms, with the same spellings."""
+    about: Any = {"several": True, "flags": ("-a", "--algorithm"), "complete": "algorithms", "figures": figures}
+    return option(summary, Text(), "NAME", default=default, **about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOfSuite(Options):
+    """Which cases of a suite."""
+
+    only: tuple[str, ...] = option("these cases only (* ? [...])", Text(), "PATTERN", several=True, figures=True)
+    tier: tuple[str, ...] = option("cases of this group only", Text(), "GROUP", several=True, figures=True)
+    scale: str = option("small: the suite's figures on small instances", Choice(SCALES), default="full", figures=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running(Options):
+    """How cases are run: where to, by whom, with how much work."""
+
+    audits: bool | None = option(
+        "check the claims on every run, or leave that out (out in the standard sets)", Switch(), figures=True
+    )
+    effort: int = option("N times the suite's work on OPT; `high` is 8 times", Times(), "N", default=1, figures=True)
+    limit: float | None = option("give a piece of work up after this many seconds", SECONDS, "S", figures=True)
+    isolate: bool = switch("run anyone's own algorithm in a sandbox of bubblewrap (Linux)", figures=True)
+    out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
+    workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
+    dask: str | None = option("a dask scheduler instead of processes of this machine", Text(), "ADDRESS")
+    share: Path | None = option(
+        "where runs find each other's results", File(), "FILE", told="results/pieces.sqlite; with --out none"
+    )
+    fresh: bool = switch("forget earlier results, and take none from --share")
+    retry_failed: bool = switch("try failed pieces again")
+    quiet: bool = switch("no progress")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Running, PartOfSuite):
+    """How to run a suite.
+
+    Parameters
+    ----------
+    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
+    """
+
+    rows: tuple[str, ...] = option(
+        "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
+    )
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"these are run in every case beside the suite's own: {ALGORITHM}", (), figures=True
+    )
+    alone: bool = switch("run the algorithms of --algorithm without the suite's own", figures=True)
+    solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)
+    repeat: int = option(
+        "run algorithms that draw N times, and take means", Integer(1, REPEATS), "N", default=1, figures=True
+    )
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results, which is known when a suite is run."""
+        if self.out is None:
+            raise ValueError("`out` is not set")
+        return self.out
+
+    @property
+    def terms(self) -> RunContext:
+        """Of its online runs."""
+        results = [self.folder, *([self.share.parent] if self.share else [])]
+        return RunContext(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))

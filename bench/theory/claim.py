@@ -1,0 +1,201 @@
+"""A claim of a paper, or of this project: what it says, who says it, what is known of it, and how a run is checked.
+
+A family keeps a table of claims, from which audits, searches and pages take all that they print. A check gets a case: a
+run on an instance with the interval on OPT. `Case` is the plain one; a family may have its own, with figures that
+several checks share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from ratiobench.bench.family.capabilities import Claims, Statement
+from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
+from ratiobench.bench.family.explanation import Ending, Sentence
+from ratiobench.formulations.report import SolveReport
+from ratiobench.online.outcome import OnlineRun
+
+Instance = TypeVar("Instance")
+
+
+class AnyCase(Protocol):
+    """What every case has."""
+
+    @property
+    def run(self) -> OnlineRun:
+        """The run that is checked."""
+        ...
+
+
+class Case(NamedTuple, Generic[Instance]):
+    """A run on an instance, with the interval on OPT."""
+
+    instance: Instance
+    run: OnlineRun
+    reference: SolveReport
+
+
+CaseType = TypeVar("CaseType", bound=AnyCase)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whose runs a claim is about.
+
+    Parameters
+    ----------
+    whom : in words, behind "a claim about".
+    concerns : whether a run is one of them.
+    always_shown : whether a whole audit shows the claim of other runs, too (then its check says that it does not
+        apply, with figures of the run where it has some).
+    """
+
+    whom: str
+    concerns: Callable[[OnlineRun], bool]
+    always_shown: bool = False
+
+
+EVERY_RUN = About("every algorithm", lambda run: True)
+
+
+def _always(case: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Generic[CaseType]):
+    """One claim.
+
+    Parameters
+    ----------
+    name : of its check.
+    statement : in the notation of the paper.
+    source : where the paper, or this project, states it.
+    standing : what is known in general.
+    assumptions : in words, without which the check says `not applicable`.
+    proof_assumes : in words, what the published proof needs and the claim does not say; its check gives a verdict all
+        the same, and names what fails.
+    repaired : what holds instead of a false claim; empty where nothing is to be repaired.
+    about : whose runs it is about.
+    applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
+        same say it in their check.
+    check : the claim on one run; None where no run can show or refute it.
+    proof : of the standing, where there is no check.
+    flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
+    asked : nobody claims it of the runs that it is about: this project asks it.
+    signs : (sign, meaning) of what stands in no other claim's statement, behind those of the family's notation.
+    """
+
+    name: str
+    statement: str
+    source: str
+    standing: str
+    assumptions: str = "none"
+    proof_assumes: str = ""
+    repaired: str = ""
+    about: About = EVERY_RUN
+    applies: Callable[[CaseType], str] = _always
+    check: Callable[[CaseType], Check] | None = None
+    proof: str = ""
+    flaw: str = ""
+    asked: bool = False
+    signs: tuple[tuple[str, str], ...] = ()
+
+    def is_shown(self, run: OnlineRun) -> bool:
+        """Whether a whole audit of the run shows the claim."""
+        return self.check is not None and (self.about.always_shown or self.about.concerns(run))
+
+    def check_run(self, case: CaseType) -> Check:
+        """Check the claim on one run; `not applicable` where it is about others."""
+        assert self.check is not None, f"{self.name} is settled by proof"
+        if not self.is_shown(case.run):
+            return self.not_applicable(f"{ANOTHER}{self.about.whom}")
+        problem = self.applies(case)
+        return self.not_applicable(problem) if problem else self._named(self.check(case))
+
+    def end_explanation(self, check: Check, why: str = "Why") -> Ending:
+        """The end of an explained run: the claim with the figures of its check put in.
+
+        Parameters
+        ----------
+        why : heading of the claim's flaw.
+        """
+        steps: list[Sentence] = []
+        if check.witness:
+            steps.append(["Witness: " + ", ".join(f"{key} {value}" for key, value in check.witness.items()) + "."])
+        if self.flaw:
+            steps.append([f"{why}: {self.flaw}"])
+        if self.repaired:
+            steps.append([f"What holds instead: {self.repaired}"])
+        sides: Sentence = [check.reason]
+        if check.left is not None and check.right is not None:
+            sign = " > " if check.status is Verdict.VIOLATED else " <= "
+            sides = [check.left, sign, check.right, f" ({check.reason})"]
+        return Ending(self.name, self.statement, self.source, str(self.standing), check.status, sides, steps)
+
+    def _named(self, check: Check) -> Check:
+        return check if check.name == self.name else replace(check, name=self.name)
+
+    def not_applicable(self, reason: str) -> Check:
+        """The check of a run that the claim says nothing about."""
+        return Check(self.name, Verdict.NOT_APPLICABLE, None, None, reason)
+
+    def state(self) -> Statement:
+        """The claim in words."""
+        return Statement(
+            self.name,
+            self.statement,
+            self.source,
+            str(self.standing),
+            self.assumptions,
+            self.repaired,
+            self.proof,
+            self.flaw,
+            self.asked,
+            self.proof_assumes,
+        )
+
+
+def find_claim(claims: Sequence[Claim[CaseType]], name: str) -> Claim[CaseType]:
+    """The claim of this name."""
+    return next(claim for claim in claims if claim.name == name)
+
+
+def audit(claims: Sequence[Claim[CaseType]], case: CaseType, names: Collection[str] | None = None) -> list[Check]:
+    """Check claims on one run, in the order of the table.
+
+    Parameters
+    ----------
+    names : of the claims to be checked, without the work of the others; None: all that the run shows.
+    """
+    return [
+        claim.check_run(case)
+        for claim in claims
+        if claim.check is not None and (claim.is_shown(case.run) if names is None else claim.name in names)
+    ]
+
+
+def make_claims(
+    claims: Sequence[Claim[CaseType]],
+    version: str,
+    notation: Sequence[tuple[str, str]],
+    case: Callable[[Any, OnlineRun, SolveReport], CaseType],
+) -> Claims:
+    """The capability `Family.claims` from a table of claims.
+
+    Parameters
+    ----------
+    version : of all checks. Raise it with every claim that is added and every check whose outcome changes.
+    notation : (sign, meaning) pairs, to which the claims' own signs are added.
+    case : makes what the checks get of (instance, run, OPT).
+    """
+
+    def audit_run(
+        instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None
+    ) -> list[Check]:
+        return audit(claims, case(instance, run, reference), names)
+
+    signs = (*notation, *(sign for claim in claims for sign in claim.signs))
+    return Claims(version, signs, tuple(claim.state() for claim in claims), audit_run)

@@ -1,0 +1,176 @@
+"""The frame of every family's `solve`: names and settings, the interval while it is narrowed, the report.
+
+A family's `solve` chooses a formulation (`choose`), makes a `Solve` of the instance, calls its own steps as long as the
+interval is not closed, and gives the `report`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import BackendResult
+from ratiobench.formulations.interval import Interval, Value, seconds_left
+from ratiobench.formulations.report import Certificate, Proof, SolverAnswer, SolveReport, Status, Termination
+from ratiobench.formulations.settings import NO_BACKEND, check_backend
+from ratiobench.instances.errors import InputError, not_one_of
+
+
+def choose(
+    allowed: Mapping[str, Sequence[str]], formulation: str, backend: str, automatic: Callable[[str], str | None]
+) -> tuple[str, str]:
+    """Check the names of a formulation and a backend, and choose what was left to choose.
+
+    Parameters
+    ----------
+    allowed : the backends that go with a formulation, the preferred one first.
+    automatic : (backend): the formulation that ``auto`` stands for; None: bounds and heuristics alone.
+
+    Returns
+    -------
+    The names; ``auto`` stays where no formulation is used.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, or a pair that does not go together.
+    """
+    if formulation not in ("auto", *allowed):
+        raise InputError("", "formulation", not_one_of(formulation, ("auto", *allowed)))
+    check_backend(backend)
+    if formulation == "auto":
+        chosen = automatic(backend)
+        if chosen is None:
+            return "auto", NO_BACKEND
+        formulation = chosen
+    able = allowed[formulation]
+    if backend == "auto":
+        backend = able[0]
+    if backend not in able:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(able)}, not {backend}")
+    return formulation, backend
+
+
+class Clock:
+    """The seconds of a solve, without those that are needed once per process.
+
+    Attributes
+    ----------
+    began : the moment of `time.perf_counter` from which they count.
+    """
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Excludes what is done inside: compilation, starting a solver."""
+        before = time.perf_counter()
+        yield
+        self.began += time.perf_counter() - before
+
+    def start_solvers(self, names: Iterable[str]) -> None:
+        """Start the processes of solvers, outside the solve's seconds; `NO_BACKEND` is none."""
+        with self.stopped():
+            for name in set(names) - {NO_BACKEND}:
+                backends.ready(name)
+
+
+@dataclass
+class Solve(Interval[Value]):
+    """An interval on OPT while a solve narrows it; a family adds the steps.
+
+    A family whose least is best keeps the interval of its negated objective (`report` turns it round).
+
+    Parameters
+    ----------
+    gap, seconds : as for a family's `solve`.
+    termination : how the last call of a solver ended.
+    answer : of the solver, as it states it.
+    used : the solver that was called last.
+    """
+
+    gap: float = 0.0
+    seconds: float | None = None
+    termination: Termination = Termination.NONE
+    answer: SolverAnswer | None = None
+    used: str = NO_BACKEND
+
+    def left(self) -> float | None:
+        """Seconds left; None where there is no limit."""
+        return seconds_left(self.seconds, self.began)
+
+    def over(self) -> bool:
+        """Is the time over?"""
+        return self.left() == 0.0
+
+    def done(self) -> bool:
+        """Is the gap reached, or the time over?"""
+        return self.within(self.gap) or self.over()
+
+    def count(self, what: str, amount: int) -> None:
+        """Add work to the report's."""
+        self.work[what] = self.work.get(what, 0) + amount
+
+    def close(self, name: str, proof: Proof, optimum: Callable[[], tuple[Value, Any]]) -> None:
+        """Close the interval by an exact method; a note says why where the instance is too large for it.
+
+        Parameters
+        ----------
+        name : of the method, in notes.
+        optimum : the optimum and a solution; ValueError for a larger instance.
+        """
+        try:
+            value, solution = optimum()
+        except ValueError as error:
+            self.notes.append(f"{name}: {error}")
+            return
+        if solution is not None:
+            self.offer(solution, name)
+        self.bound(value, proof)
+
+    def take_answer(self, solver: str, result: BackendResult, answer: SolverAnswer) -> None:
+        """Note how a solver ended, what it answered and how much it worked."""
+        self.used, self.termination, self.answer = solver, result.termination, answer
+        self.count("nodes", result.nodes)
+        self.count("iterations", result.iterations)
+        if result.message:
+            self.notes.append(result.message)
+
+    def certificate(self) -> Certificate | None:
+        """What proves the interval; None where nothing does, or where its bound was dropped as wrong."""
+        return None
+
+    def report(self, formulation: str, *, negated: bool = False) -> SolveReport:
+        """The report of a finished solve.
+
+        Parameters
+        ----------
+        negated : the interval is that of the negated objective.
+        """
+        lower, upper = self.lower, self.upper
+        trail = tuple(self.trail)
+        if negated:
+            lower, upper = -upper, -lower
+            trail = tuple((second, -high, -low) for second, low, high in trail)
+        called = self.termination not in (Termination.NONE, Termination.UNAVAILABLE)
+        return SolveReport(
+            status=Status.OPTIMAL if lower == upper else Status.INTERVAL,
+            lower=lower,
+            upper=upper,
+            solution=self.solution,
+            proof=self.proof,
+            formulation=formulation,
+            backend=self.used if called else NO_BACKEND,
+            termination=self.termination,
+            time_limited=self.seconds is not None or self.termination is Termination.TIMEOUT,
+            seconds=time.perf_counter() - self.began,
+            work=self.work,
+            message="; ".join(self.notes),
+            certificate=self.certificate(),
+            trail=trail,
+            solver=self.answer,
+        )

@@ -1,0 +1,17 @@
+"""The kinds of schedules that a task may have."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class ScheduleKind(Enum):
+    """Which schedules a task may have; format `ratiobench/lora/1` has no field for it, so tasks do not differ in it.
+
+    The checkers and the enumeration state the rule of a kind themselves: they share no code with what they check.
+    """
+
+    ANY = "any"
+    """Problem P: at most one node per slot, another one in every slot if need be."""
+    ONE_NODE = "one-node"
+    """The same node in all slots: 'a particular compute node' (main paper, section 3.1)."""

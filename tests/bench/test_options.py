@@ -1,0 +1,238 @@
+"""Every option is declared once: the function and the command line have the same names, defaults and values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ratiobench
+from ratiobench.bench.cli.main import main, options_from
+from ratiobench.bench.cli.parser import make_parser
+from ratiobench.bench.commands.command import Command, Group
+from ratiobench.bench.commands.index import COMMANDS
+from ratiobench.bench.options import (
+    Choice,
+    Date,
+    Decimal,
+    Duration,
+    Integer,
+    Number,
+    Option,
+    Options,
+    Range,
+    as_words,
+    defaults_of,
+    flag_of,
+    option,
+    options_of,
+    split_names,
+)
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.named import path
+from tests.tools import options_table
+
+LORA = str(path("thm5_T5_3tasks"))
+FUNCTIONS = {
+    "run": "run",
+    "backtest": "backtest",
+    "opt": "opt",
+    "simulate": "simulate",
+    "audit": "audit",
+    "check": "check",
+    "crosscheck": "crosscheck",
+    "search": "search",
+    "compare": "compare",
+    "generate": "generate",
+    "imported": "import",
+}
+"""Functions, and their commands; `results` and `instance` read what the others take."""
+EVERYWHERE = {"max_bytes": "how much of a file is read; a script holds its instances itself"}
+COMMAND_ONLY = {
+    "run": {"alone": "the function's `algorithms` are run alone, those of `add` beside the suite's"},
+    "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
+    "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
+    "check": {"explain": "text for people"},
+    "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
+    "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
+    "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
+    "generate": {"out": "the function writes nothing"},
+}
+"""Options that the command line has alone, and why."""
+FUNCTION_ONLY = {
+    "run": {"add": "`--algorithms` without `--alone`"},
+    "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
+    "audit": {"prior": "the same"},
+    "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
+}
+"""Keywords that the function has alone, and why."""
+SPELT = {
+    "simulate": {"algorithms": "algorithm"},
+    "audit": {"claim": "claims"},
+    "check": {"solution": "judged", "certificate": "judged"},
+    "generate": {"suite": "what"},
+}
+"""Options that are an argument of another name."""
+DEFAULTS = {
+    "run": {"quiet": True},
+    "backtest": {"quiet": True, "algorithms": "all"},
+    "search": {"tries": 3000, "algorithm": None},
+    "imported": {"format": ""},
+}
+"""Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
+without a limit is a short one there."""
+NEEDED = {
+    "run": ["SUITE"],
+    "backtest": ["DIR"],
+    "opt": ["FILE"],
+    "simulate": ["FILE", "-a", "x"],
+    "audit": ["FILE", "-a", "x"],
+    "check": ["FILE", "SOLUTION"],
+    "crosscheck": ["FILE"],
+    "search": ["CLAIM"],
+    "compare": ["A", "B"],
+    "generate": ["SUITE", "--out", "DIR"],
+    "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
+}
+"""The least that a command line has."""
+
+
+def commands() -> Iterator[tuple[list[str], Command]]:
+    """Every command, the parts of a group one by one, with its words."""
+    for name, each in COMMANDS.items():
+        if isinstance(each, Group):
+            yield from (([name, part.name], part) for part in each.parts)
+        else:
+            yield [name], each
+
+
+def single(name: str) -> Command:
+    """A command that is no group."""
+    found = COMMANDS[name]
+    assert isinstance(found, Command)
+    return found
+
+
+def parsed(*words: str) -> Any:
+    """The options of a command line."""
+    return options_from(make_parser().parse_args(words))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_has_the_options_of_its_command(function: str) -> None:
+    """By the same names and with the same defaults, but for those that the tables above name."""
+    name = FUNCTIONS[function]
+    signature = inspect.signature(getattr(ratiobench, function)).parameters
+    spelt = SPELT.get(function, {})
+    described = options_of(single(name).options)
+    alone = {**EVERYWHERE, **COMMAND_ONLY.get(function, {})}
+    expected = {spelt.get(each, each) for each in described if each not in alone}
+    assert set(signature) == expected | set(FUNCTION_ONLY.get(function, {}))
+    assert set(COMMAND_ONLY.get(function, {})) <= set(described)
+    line = parsed(name, *NEEDED[name])
+    other = DEFAULTS.get(function, {})
+    for each, default in defaults_of(single(name).options).items():
+        if each in alone or each in spelt or each in ("solution", "log", "cluster"):
+            continue
+        assert signature[each].default == other.get(each, default), each
+        if each not in ("format", "claim"):
+            assert getattr(line, each) == default, each
+
+
+def test_the_command_line_has_the_options_that_are_declared() -> None:
+    """All of them, and none besides --json, --debug and --help; each in the help of its command."""
+    top = make_parser().commands.choices
+    for words, command in commands():
+        parser = top[words[0]]
+        for word in words[1:]:
+            [parts] = [each.choices for each in parser._actions if isinstance(each.choices, dict)]
+            parser = parts[word]
+        there = {action.dest for action in parser._actions} - {"help", "debug"}
+        assert there - {"json"} == set(options_of(command.options))
+        assert ("json" in there) == (command.document is not None)
+
+
+def wrong_values(each: Option) -> list[Any]:
+    """Values that the option may not have."""
+    values = each.values
+    if isinstance(values, Integer):
+        return [values.low - 1, values.high + 1, "x"]
+    if isinstance(values, Number):
+        return [-1, "nan", "x"]
+    if isinstance(values, Choice | Date | Duration | Decimal | Range):
+        return ["nosuch"]
+    return []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """By the function and by the command line, naming the option, before any work."""
+    name = FUNCTIONS[function]
+    first: dict[str, tuple[Any, ...]] = {
+        "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
+        "crosscheck": (LORA,), "imported": ("log", "cluster", "csv"), "compare": ("a", "b"),
+    }  # fmt: skip
+    arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
+    for each, described in options_of(single(name).options).items():
+        for value in [] if described.positional else wrong_values(described):
+            with pytest.raises(SystemExit) as exit_:
+                main([name, *NEEDED[name], f"{flag_of(each)}={value}"])
+            assert exit_.value.code == 2
+            assert flag_of(each) in capsys.readouterr().err
+            if each in inspect.signature(getattr(ratiobench, function)).parameters:
+                with pytest.raises(InputError, match=each.rstrip("_")):
+                    getattr(ratiobench, function)(*arguments, **{each: value})
+
+
+def test_lists_are_written_the_same_way_everywhere() -> None:
+    """As words, with commas, or by repeating the option, in every command and for every option that takes several."""
+    seen = set()
+    for name, needed in NEEDED.items():
+        for each, described in options_of(single(name).options).items():
+            if not described.several or described.positional:
+                continue
+            seen.add(each)
+            place, *more = needed
+            more = [] if each == "algorithms" else more
+            for flag in {flag_of(each), *described.flags}:
+                for words in ([flag, "a", "b"], [flag, "a,b"], [flag, "a", flag, "b"]):
+                    assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
+                last = parsed(name, *more, flag, "a", "b", place)
+                assert getattr(last, each) == ("a", "b")
+    assert seen == {"algorithms", "only", "rows", "tier", "over", "claim"}
+    assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
+
+
+def test_names_keep_their_commas() -> None:
+    """Before a space, in numbers, in brackets, and in front of an option of an algorithm."""
+    for name in ("12 jobs, 1", "1,114 jobs", "x[a,b]*", "pdftsp:units=paper,payment=price"):
+        assert split_names(name) == [name]
+    assert split_names("a,12 jobs, 1,b:k=1,j=2,c") == ["a", "12 jobs, 1", "b:k=1,j=2", "c"]
+
+
+def test_the_command_of_a_run_makes_the_same_run() -> None:
+    """What the provenance names is read back as the same options."""
+    words = ["run", "toy", "--only", "a*", "--tier", "12 jobs, 1", "--rows", "b", "-a", "c:k=1,j=2", "d", "--alone"]
+    words += ["--scale", "small", "--solve", "--no-audits", "--effort", "high", "--repeat", "3", "--limit", "2.5"]
+    given = parsed(*words, "--isolate")
+    assert parsed("run", "toy", *as_words(given)) == given
+    assert as_words(RunOptions(out=Path("x"), workers=2, quiet=True)) == []
+
+
+def test_an_option_is_checked_whoever_sets_it() -> None:
+    """Also by Python's own constructor; a text is no list of its letters."""
+    with pytest.raises(InputError, match="repeat: 0 is not in"):
+        RunOptions(repeat=0)
+    assert RunOptions(only="toy0").only == ("toy0",)  # type: ignore[arg-type]
+    assert isinstance(option("x", Choice(("a",))).metadata["option"], Option)
+    assert options_of(Options) == {}
+
+
+def test_the_table_of_options_in_the_readme_is_that_of_the_dataclasses() -> None:
+    """Word for word; `python -m tests.tools.options_table` writes it."""
+    text = options_table.README.read_text(encoding="utf-8")
+    assert options_table.between_marks(text) == options_table.table()

@@ -1,0 +1,171 @@
+"""Processes that are forked for users' algorithms: each begins as a fresh one does, and nothing is left of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratiobench.formulations.processes import descendants
+from ratiobench.instances.lora import Instance
+from ratiobench.online.lora.run import run
+from ratiobench.online.referee import fork_server, isolation
+from tests.support.contest import assert_sound
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+PROTOCOL = "ratiobench.online.lora.protocol"
+SOURCE = """
+import builtins, json, os, random, sys, threading
+import numpy as np
+
+class Refuses:
+    def start(self, public, constants): pass
+    def decide(self, task, view): return None
+
+class Reports(Refuses):
+    def __init__(self):
+        marked = getattr(builtins, "marked", False)
+        builtins.marked = True
+        state = (random.random(), float(np.random.rand()), hash("text"))
+        files = sorted(os.listdir("/proc/self/fd"))
+        threads, kept = threading.active_count(), os.getpgid(0) == os.getppid()
+        place = [os.getcwd(), sys.path[0]]
+        print(json.dumps([place, os.environ.get("OF_THIS_RUN"), marked, files, threads, kept, *state]))
+
+class OrderOfASet(Refuses):
+    def start(self, public, constants):
+        self.first = [int(each, 36) for each in {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}]
+    def decide(self, task, view):
+        from ratiobench.instances.lora.solution import Decision
+        chosen = self.first[task.index % 10] % 2
+        return Decision(None, ((0, 3), (0, 4)), 0) if chosen and not task.vendors and task.index < 2 else None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a module of algorithms."""
+    (tmp_path / "forked.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    fork_server.close_all()
+
+
+def test_servers_are_used_again(instance: Instance, folder: Path) -> None:
+    """Two of them, for all runs."""
+    fork_server.close_all()
+    assert_sound(instance, run(instance, "forked:Refuses"))
+    servers = [server._process.pid for server in fork_server._servers.values()]
+    assert_sound(instance, run(instance, "forked:Refuses"))
+    assert [server._process.pid for server in fork_server._servers.values()] == servers
+    assert len(servers) == fork_server.SERVERS
+
+
+def test_a_run_without_a_server_is_the_same(instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fresh process answers as a forked one."""
+    forked = run(instance, "tests.support.contestants:Honest")
+    monkeypatch.setattr(fork_server, "start", lambda *given: None)
+    fresh = run(instance, "tests.support.contestants:Honest")
+    assert (forked.decisions, forked.welfare, forked.label) == (fresh.decisions, fresh.welfare, fresh.label)
+
+
+def test_each_run_begins_as_in_a_fresh_process(
+    instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Folder, environment, open files, threads and random numbers are its own; nothing of the run before is there."""
+    found = []
+    for text in ("1", "2", "fresh"):
+        monkeypatch.setenv("OF_THIS_RUN", text)
+        (folder / text).mkdir()
+        (folder / text / "forked.py").write_text(SOURCE)
+        monkeypatch.chdir(folder / text)
+        if text == "fresh":
+            monkeypatch.setattr(fork_server, "start", lambda *given: None)
+        capfd.readouterr()
+        run(instance, "forked:Reports")
+        runs = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+        assert len(runs) == 2 + isolation.REPEATS  # because something was drawn
+        assert all(seen[:3] == [[str(folder / text)] * 2, text, False] for seen in runs)
+        assert runs[0][8] != runs[1][8]  # the hash of a text
+        found += runs
+    assert all(seen[3:6] == found[-1][3:6] for seen in found)
+    for drawn in (6, 7):  # from Python's and from NumPy's generator
+        assert len({seen[drawn] for seen in found}) == len(found)
+
+
+def test_the_order_of_a_set_is_not_reproducible(instance: Instance, folder: Path) -> None:
+    """Runs that are compared with each other come from servers with hash seeds of their own."""
+    rules = set()
+    for _ in range(6):
+        fork_server.close_all()
+        result = run(instance, "forked:OrderOfASet")
+        rules |= {violation.rule for violation in result.violations}
+    assert rules == {"not reproducible"}
+
+
+def test_an_exit_status_is_told_once_it_is_known(folder: Path) -> None:
+    """A process that fails, and one that is killed; the process number stays its own until `release`."""
+    for fails, status in ((True, 1), (False, -signal.SIGKILL)):
+        process = fork_server.start([str(folder), *sys.path], PROTOCOL, 0)
+        assert process is not None
+        assert process.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.01)
+        if fails:
+            process.stdin.write(b"no message\n")
+            process.stdin.flush()
+        else:
+            process.terminate()
+        assert process.wait(30) == process.poll() == status
+        assert Path(f"/proc/{process.pid}").exists()
+        process.release()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+        assert _gone(process.pid)
+
+
+def _gone(pid: int) -> bool:
+    for _ in range(200):
+        if not Path(f"/proc/{pid}").exists():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_server_that_died_is_replaced(instance: Instance, folder: Path) -> None:
+    """The run that finds it dead has a fresh process."""
+    assert_sound(instance, run(instance, "forked:Refuses"))
+    for server in fork_server._servers.values():
+        server._process.kill()
+        server._process.wait()
+    assert_sound(instance, run(instance, "forked:Refuses"))
+    assert_sound(instance, run(instance, "forked:Refuses"))
+    assert len(fork_server._servers) == fork_server.SERVERS
+
+
+def test_servers_end_with_the_process_that_started_them(folder: Path, instance: Instance) -> None:
+    """However it ends."""
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from ratiobench.online.referee import fork_server\n"
+        f"process = fork_server.start(sys.path, {PROTOCOL!r}, 0)\n"
+        "print('started', flush=True); sys.stdin.read()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        while len(below := descendants(process.pid)) < 3:  # a server, a keeper, and the process itself
+            time.sleep(0.05)
+        process.kill()
+    assert all(map(_gone, below))
+
+
+def test_a_family_from_elsewhere_has_fresh_processes() -> None:
+    """What its protocol loads is not ours to keep."""
+    assert fork_server.start(sys.path, "elsewhere.protocol", 0) is None

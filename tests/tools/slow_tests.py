@@ -1,0 +1,73 @@
+"""Measure every test's CPU seconds and write `tests/slow.txt`: `pytest -p tests.tools.slow_tests -n 2 --dist loadfile`.
+
+In the list are the slowest test functions, of all their parameters together, until all others take `BUDGET` seconds of
+one core: `-m "not slow"` leaves these functions out. A run of some files changes what the list says of these alone.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.conftest import SLOW, function_of
+
+BUDGET = 160.0
+"""CPU seconds of all tests that are not slow: 80 s on each of two cores, collection aside."""
+SLOW_SECONDS = 2.0
+"""In a run of some files only, functions are slow from here on."""
+_BEGAN = pytest.StashKey[float]()
+_seconds: dict[str, float] = {}
+
+
+def choose(seconds: Mapping[str, float], budget: float = BUDGET) -> list[str]:
+    """The fewest functions without which the others keep to the budget, by name."""
+    left, found = sum(seconds.values()), []
+    for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
+        if left <= budget:
+            break
+        found.append(name)
+        left -= seconds[name]
+    return sorted(found)
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The clock of a test starts."""
+    item.stash[_BEGAN] = _cpu()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """The last report of a test takes its seconds to the process that writes the list."""
+    report: Any = yield
+    if call.when == "teardown":
+        report.user_properties.append(("cpu seconds", _cpu() - item.stash[_BEGAN]))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the seconds of a function's tests."""
+    for name, value in report.user_properties:
+        if name == "cpu seconds" and isinstance(value, float):
+            function = function_of(report.nodeid)
+            _seconds[function] = _seconds.get(function, 0.0) + value
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the list, in the process that started the others."""
+    if hasattr(session.config, "workerinput") or not _seconds:
+        return
+    files = {name.partition("::")[0] for name in _seconds}
+    everything = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    others = [] if everything else [name for name in SLOW.read_text().split() if name.partition("::")[0] not in files]
+    chosen = choose(_seconds) if everything else [n for n, seconds in _seconds.items() if seconds >= SLOW_SECONDS]
+    SLOW.write_text("".join(f"{name}\n" for name in sorted([*others, *chosen])))
