@@ -28,13 +28,13 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
-from ratiobench.bench.running.runner import places, run_suite
+from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables import rows as _tables
-from ratiobench.bench.tables.frames import SECONDS, make_frame, typed
+from ratiobench.bench.tables.frames import SECONDS, apply_types, make_frame
 from ratiobench.bench.tables.remarks import with_remarks
 from ratiobench.bench.tables.rows import StudyTable, group_means, is_known
-from ratiobench.bench.tables.text import check_title, number
+from ratiobench.bench.tables.text import check_title, format_number
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.display import make_html
 from ratiobench.instances.errors import InputError, make_printable, shorten
@@ -148,7 +148,7 @@ class Results(_tables.Results):
             (
                 row["group"],
                 with_remarks(row["algorithm"], row["said"]) + " *" * row["oracle"],
-                number(row["mean_reached"]),
+                format_number(row["mean_reached"]),
                 row["cases"],
                 ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
             )
@@ -218,7 +218,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     chosen = Run(suite=suite, alone=bool(alone), out=_path(out), **options)
     family, found = chosen.find()
     names, handed = name_algorithms([*alone, *added], instances_of(family))
-    folder, share = places(chosen.out, chosen.share, found.name, chosen.scale, found.over)
+    folder, share = find_folders(chosen.out, chosen.share, found.name, chosen.scale, found.over)
     run_suite(family, found, replace(chosen, algorithms=names, own=handed, out=folder, share=share))
     return results(folder)
 
@@ -243,7 +243,7 @@ def backtest(
     """
     named = isinstance(days, str | os.PathLike)
     chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
-    folder, share = places(chosen.out, chosen.share, name_of(chosen.days if named else None))
+    folder, share = find_folders(chosen.out, chosen.share, name_of(chosen.days if named else None))
     if isinstance(days, str | os.PathLike):
         source = chosen.days
         (family, found), order = find_days(source), order_of(source)
@@ -270,7 +270,7 @@ def results(folder: AnyPath) -> Results:
     if not found.about:
         raise InputError(str(path), "", EMPTY)
     parts = {each.name: getattr(found, each.name) for each in fields(found)}
-    return Results(**parts | {"rows": typed(found), "seconds": found.seconds.astype(SECONDS)})
+    return Results(**parts | {"rows": apply_types(found), "seconds": found.seconds.astype(SECONDS)})
 
 
 def instance(file: AnyPath) -> Any:

@@ -30,7 +30,7 @@ from ratiobench.bench.family.capabilities import SearchResult
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_worst_case_search
 from ratiobench.bench.family.suite_file import suite_of
-from ratiobench.bench.running.runner import at_scale, named_cases
+from ratiobench.bench.running.runner import filter_cases, scale_suite
 from ratiobench.bench.tables.compare import SHOWN
 from ratiobench.bench.tables.compare import compare as _compare
 from ratiobench.formulations.report import SolveReport
@@ -110,7 +110,7 @@ def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **opti
 
 
 @dataclass(frozen=True)
-class CrossChecked:
+class CrossCheckResult:
     """The answers of solvers for one instance, and whether they agree.
 
     Parameters
@@ -137,7 +137,7 @@ class CrossChecked:
 
 
 @as_function(Crosscheck, without=("file",))
-def crosscheck(file: Any, **options: Any) -> CrossChecked:
+def crosscheck(file: Any, **options: Any) -> CrossCheckResult:
     """Solve P as printed, built in PuLP and in OR-Tools, with HiGHS and CBC, and compare with the certified interval.
 
     Parameters
@@ -162,7 +162,7 @@ def crosscheck(file: Any, **options: Any) -> CrossChecked:
     Source: main paper, problem (4).
     """
     found = commands_crosscheck.run(Crosscheck(file=file, **options)).answers
-    return CrossChecked(pd.DataFrame(found.documents()), found.verdict, found.lower, found.upper)
+    return CrossCheckResult(pd.DataFrame(found.documents()), found.verdict, found.lower, found.upper)
 
 
 @as_function(Check, without=("file", "solution", "certificate", "explain"), old=MIGRATION)
@@ -311,5 +311,5 @@ def generate(
         family, suite = suite_of(document, str(what), Path(), families(), alone=True)
     else:
         family, suite = chosen.find()
-    cases = named_cases(at_scale(suite, chosen.scale), chosen.only, chosen.tier)
+    cases = filter_cases(scale_suite(suite, chosen.scale), chosen.only, chosen.tier)
     return {case.name: family.make(case.recipe) for case in cases}

@@ -14,15 +14,15 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.family.suite import SWEEP
-from ratiobench.bench.figures.drawn import Drawn
 from ratiobench.bench.figures.files import write_pictures
 from ratiobench.bench.figures.kinds import draw_figure
+from ratiobench.bench.figures.suite_figure import SuiteFigure
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables import verdicts
 from ratiobench.bench.tables.answer import WIDTH, answer_text
 from ratiobench.bench.tables.cells import csv_of
 from ratiobench.bench.tables.rows import Results, read_results, stages
-from ratiobench.bench.tables.text import CELL, results_text, safe_lines
+from ratiobench.bench.tables.text import CELL, escape_lines, results_text
 from ratiobench.bench.tables.witnesses import read_explanations
 from ratiobench.instances.errors import InputError, make_printable, shorten
 from ratiobench.instances.files import write_atomically
@@ -62,7 +62,7 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         if name not in families():
             raise InputError(str(folder / STORE), "family", f"{shorten(name)} is not one of {', '.join(families())}")
         family = families()[str(name)]
-        settled = verdicts.settle(found, family)
+        settled = verdicts.summarise_claims(found, family)
         explanations = read_explanations(store, family, settled)
     suite = find_suite_if_any(found.about)
     groups = suite.groups if suite is not None else {}
@@ -85,18 +85,18 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
     explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
-    told = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
+    text = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
     backtest = _write_backtest(folder, found, family) if found.about.get("history") else None
-    print(safe_lines(told if backtest is None else backtest[0]))
+    print(escape_lines(text if backtest is None else backtest[0]))
     print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
     if explanations.missing:
         command = make_printable(str(found.about.get("command", "run SUITE")), CELL)
-        said = f"explanations of {explanations.missing} violated claims are not stored"
-        print(f"ratiobench: {said}; `{command} --out {folder}` makes them", file=sys.stderr)
+        message = f"explanations of {explanations.missing} violated claims are not stored"
+        print(f"ratiobench: {message}; `{command} --out {folder}` makes them", file=sys.stderr)
     answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
-    print(f"\n{safe_lines(answer)}", flush=True)
+    print(f"\n{escape_lines(answer)}", flush=True)
     return 1 if failed else 0
 
 
@@ -108,12 +108,12 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
     judged = evaluate(found, family)
     page = folder / "backtest.html"
     write_atomically(page, render_backtest(found, judged, family).encode())
-    said = [
+    lines = [
         line
         for each in advise(judged, family)
         for line in wrap(make_printable(each, 1000), WIDTH, subsequent_indent="  ")
     ]
-    return backtest_text(judged, family), "\n".join([*said, f"Page:  {page.resolve().as_uri()}"])
+    return backtest_text(judged, family), "\n".join([*lines, f"Page:  {page.resolve().as_uri()}"])
 
 
 def _warn(found: Results) -> int:
@@ -124,19 +124,19 @@ def _warn(found: Results) -> int:
         print(f"ratiobench: {missing} of {len(rows)} rows are not run yet; `run` resumes", file=sys.stderr)
     invalid = int((rows["state"] == "invalid").sum())
     if invalid:
-        said = f"{invalid} of {len(rows)} rows are invalid: an algorithm broke a rule; the table says which"
-        print(f"ratiobench: {said}", file=sys.stderr)
+        text = f"{invalid} of {len(rows)} rows are invalid: an algorithm broke a rule; the table says which"
+        print(f"ratiobench: {text}", file=sys.stderr)
     failed = int(((rows["state"] == "failed") | rows["reason"].str.contains("audit: ", na=False)).sum())
     if failed:
         print(f"ratiobench: {failed} of {len(rows)} rows failed; their reason is in the table", file=sys.stderr)
     return failed
 
 
-def _write_collected(folder: Path, drawn: Sequence[Drawn]) -> None:
+def _write_collected(folder: Path, drawn: Sequence[SuiteFigure]) -> None:
     """The files that figures share: rows of all figures, one below the other."""
     collected: dict[str, list[pd.DataFrame]] = {}
     for figure in drawn:
-        for file, frame in figure.collected().items():
+        for file, frame in figure.shared_rows().items():
             if len(frame):
                 collected.setdefault(file, []).append(frame)
     for file, frames in collected.items():

@@ -26,7 +26,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
@@ -56,7 +56,7 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
     ModuleNotFoundError : the package `hypothesis` is not installed.
     """
     if family not in families():
-        raise InputError("family", "", not_one_of(family, families()))
+        raise InputError("family", "", explain_unknown_name(family, families()))
     try:
         return families()[family].tiny_instances(**sizes)
     except TypeError:
@@ -66,9 +66,9 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
 def assert_valid(run: OnlineRun) -> OnlineRun:
     """The run itself; AssertionError with what was violated where it broke a rule of the problem or the referee."""
     if not run.valid:
-        told = [str(each) for each in run.violations[:SHOWN]]
-        more = len(run.violations) - len(told)
-        raise AssertionError("\n".join([f"{run.label}: not a valid run", *told, *([f"{more} more"] if more else [])]))
+        lines = [str(each) for each in run.violations[:SHOWN]]
+        more = len(run.violations) - len(lines)
+        raise AssertionError("\n".join([f"{run.label}: not a valid run", *lines, *([f"{more} more"] if more else [])]))
     return run
 
 
@@ -114,12 +114,12 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
 def _at_most(sense: Sense, value: Exact, reference: SolveReport, most: Fraction) -> Check:
     """The bound of a number: violated beyond all that OPT may be, holds where it does whatever OPT is."""
     low, high = Fraction(reference.lower), Fraction(reference.upper)
-    told = f"ALG is {value}, OPT " + (f"is {low}" if low == high else f"lies from {low} to {high}")
+    text = f"ALG is {value}, OPT " + (f"is {low}" if low == high else f"lies from {low} to {high}")
     if sense is Sense.MOST:
         name, lefts, rights = f"OPT <= {most} ALG", (low, high), (most * value, most * value)
     else:
         name, lefts, rights = f"ALG <= {most} OPT", (Fraction(value), Fraction(value)), (most * high, most * low)
     if lefts[0] > rights[0]:
-        return Check(name, Verdict.VIOLATED, lefts[0], rights[0], told)
+        return Check(name, Verdict.VIOLATED, lefts[0], rights[0], text)
     verdict = Verdict.HOLDS if lefts[1] <= rights[1] else Verdict.UNDECIDED
-    return Check(name, verdict, lefts[1], rights[1], told)
+    return Check(name, verdict, lefts[1], rights[1], text)

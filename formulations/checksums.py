@@ -20,22 +20,22 @@ class Verdict(NamedTuple, Generic[Held]):
     certificate: Held
 
 
-class Wrong(Exception):
+class CertificateError(Exception):
     """Something in a certificate that is not so."""
 
 
 def require(true: bool, otherwise: str) -> None:
     """Raise Wrong unless true."""
     if not true:
-        raise Wrong(otherwise)
+        raise CertificateError(otherwise)
 
 
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
+def add_checksum(content: dict[str, Any]) -> dict[str, Any]:
     """The document with its seal, the last field."""
     return content | {"sha256": sha256_of(content)}
 
 
-def opened(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str, Any]:
+def open_document(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str, Any]:
     """A decoded document, if it says that it has this format and has exactly these fields.
 
     Raises
@@ -46,11 +46,11 @@ def opened(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str
         raise InputError(source, "document", f"{shorten(data)} is not an object")
     if data.get("format") != form:
         raise InputError(source, "format", f"{shorten(data.get('format'))} is not {form!r}")
-    exactly(source, "", data, keys)
+    require_fields(source, "", data, keys)
     return data
 
 
-def exactly(source: str, path: str, data: dict[Any, Any], keys: Collection[str]) -> None:
+def require_fields(source: str, path: str, data: dict[Any, Any], keys: Collection[str]) -> None:
     """Refuse other fields than these, and a missing one; `path` stands before their names.
 
     Raises
@@ -65,7 +65,7 @@ def exactly(source: str, path: str, data: dict[Any, Any], keys: Collection[str])
             raise InputError(source, f"{path}{key}", "the field is missing")
 
 
-def digest(source: str, field: str, value: Any) -> str:
+def require_digest(source: str, field: str, value: Any) -> str:
     """The value if it is written as a SHA-256.
 
     Raises

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.formulations.report import SolverAnswer, Termination, solver_number
-from ratiobench.instances.display import grouped
+from ratiobench.instances.display import format_number
 
 VALUE_SLACK = 1e-9
 """Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
@@ -133,17 +133,21 @@ def _contradiction(row: CrossCheckRow, best: Any, owner: str, upper: int | None)
     if answer.value is not None and answer.verified is not None:
         apart = abs(answer.value - float(answer.verified))
         if apart > 0.5 + VALUE_SLACK * abs(answer.value):
-            worth = grouped(answer.verified)
+            worth = format_number(answer.verified)
             return f"says {solver_number(answer.value)}, but its solution is worth {worth} by the exact check"
     if answer.status is Termination.OPTIMAL and best is not None:
         if row.bound is None and (answer.verified is None or answer.verified < best):
-            return f"says optimal without a bound, but {owner} has a verified solution of {grouped(best)}"
+            return f"says optimal without a bound, but {owner} has a verified solution of {format_number(best)}"
         if answer.verified is not None and answer.verified < best <= (row.bound or best):
-            return f"calls {grouped(answer.verified)} optimal, but {owner} has a verified solution of {grouped(best)}"
+            better = f"{owner} has a verified solution of {format_number(best)}"
+            return f"calls {format_number(answer.verified)} optimal, but {better}"
     if best is not None and row.bound is not None and row.bound < best:
         called = "calls" if answer.status is Termination.OPTIMAL else "states the bound"
-        what = f"{grouped(row.bound)} optimal" if answer.status is Termination.OPTIMAL else grouped(row.bound)
-        return f"{called} {what}, but {owner} has a verified solution of {grouped(best)}"
+        what = (
+            f"{format_number(row.bound)} optimal" if answer.status is Termination.OPTIMAL else format_number(row.bound)
+        )
+        return f"{called} {what}, but {owner} has a verified solution of {format_number(best)}"
     if upper is not None and answer.verified is not None and answer.verified > upper:
-        return f"has a verified solution of {grouped(answer.verified)}, above the proved bound {grouped(upper)}"
+        proved = format_number(upper)
+        return f"has a verified solution of {format_number(answer.verified)}, above the proved bound {proved}"
     return ""

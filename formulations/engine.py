@@ -17,7 +17,7 @@ from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.interval import Interval, Value, seconds_left
 from ratiobench.formulations.report import Certificate, Proof, SolverAnswer, SolveReport, Status, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 
 
 def choose(
@@ -39,7 +39,7 @@ def choose(
     InputError : for a name that does not exist, or a pair that does not go together.
     """
     if formulation not in ("auto", *allowed):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", *allowed)))
+        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *allowed)))
     check_backend(backend)
     if formulation == "auto":
         chosen = automatic(backend)
@@ -76,7 +76,7 @@ class Clock:
         """Start the processes of solvers, outside the solve's seconds; `NO_BACKEND` is none."""
         with self.stopped():
             for name in set(names) - {NO_BACKEND}:
-                backends.ready(name)
+                backends.start_worker(name)
 
 
 @dataclass

@@ -99,7 +99,7 @@ inlined: Any = njit(inline="always")
 
 
 @compiled
-def ascending(keys):  # type: ignore[no-untyped-def]
+def sort_stably(keys):  # type: ignore[no-untyped-def]
     """(n,) the indices that sort the keys, equals in their order: a merge sort, as `np.argsort(kind="stable")`."""
     count = len(keys)
     order = np.empty(count, np.int64)

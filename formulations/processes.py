@@ -1,8 +1,9 @@
 """The processes below one: how much memory they hold, and the end of them all, those that detached themselves included.
 
 A process that starts another program can die before it, and what it started can leave its group and its session. So
-what must not survive runs under a keeper (`keep`): a small process to which the kernel gives every orphan below it, and
-which ends only when nothing below it lives. Where the system cannot do that (no Linux) a process group is all there is.
+what must not survive runs under a keeper (`run_keeper`): a small process to which the kernel gives every orphan below
+it, and which ends only when nothing below it lives. Where the system cannot do that (no Linux) a process group is all
+there is.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def kill_tree(process: Process) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def end_kept(process: Process) -> None:
+def end_keeper(process: Process) -> None:
     """Have a keeper end what is below it, and itself; where it does not, kill what can be found."""
     if process.returncode is None and sys.platform == "linux":
         process.terminate()
@@ -96,7 +97,7 @@ def _control(option: int, value: int = 0) -> int:
     return -1
 
 
-def dumpable() -> bool:
+def is_dumpable() -> bool:
     """Whether other processes of this user may look into the memory of this one (root may, always)."""
     return _control(_DUMPABLE) == 1
 
@@ -114,7 +115,7 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def keep(parent: int | None) -> None:
+def run_keeper(parent: int | None) -> None:
     """Split this process: the caller goes on in a child, and here a keeper stays that never returns.
 
     The keeper ends with the child, with the other end of its standard input, with its parent, and on SIGTERM, and
@@ -134,9 +135,9 @@ def keep(parent: int | None) -> None:
     _control(_ADOPT_ORPHANS, 1)
     awake, waker = os.pipe()
     os.set_blocking(waker, False)
-    told: list[int] = []
+    pids: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    signal.signal(signal.SIGTERM, lambda number, frame: pids.append(number))
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     me = os.getpid()
@@ -157,7 +158,7 @@ def keep(parent: int | None) -> None:
     poll.register(awake, select.POLLIN)
     poll.register(0, 0)  # tells the end of it, and reads nothing
     status = _reaped(child)
-    while status is None and not told and os.getppid() == parent:
+    while status is None and not pids and os.getppid() == parent:
         events = dict(poll.poll(500))
         if awake in events:
             os.read(awake, 4096)

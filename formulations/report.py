@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol
 
-from ratiobench.instances.display import grouped, make_html
+from ratiobench.instances.display import format_number, make_html
 from ratiobench.instances.errors import make_printable
 
 Exact = int | Fraction
@@ -160,7 +160,7 @@ class SolverAnswer:
         words = [self.status.value]
         words += [] if self.bound is None else [f"bound {solver_number(self.bound)}"]
         words += [] if self.value is None else [f"value {solver_number(self.value)}"]
-        words += [] if self.verified is None else [f"verified {grouped(self.verified)}"]
+        words += [] if self.verified is None else [f"verified {format_number(self.verified)}"]
         words += ["no solution"] if self.value is None and self.verified is None else []
         words += [f"of {self.objective}"] if self.objective else []
         size = f" ({self.columns:,} columns, {self.rows:,} rows)" if self.columns else ""
@@ -223,10 +223,12 @@ class SolveReport:
     def interval(self) -> str:
         """What is known of OPT, in words, rounded outward."""
         if self.lower == self.upper:
-            return f"OPT = {grouped(self.lower)}" + ("..." if (1000 * Fraction(self.lower)).denominator > 1 else "")
+            return f"OPT = {format_number(self.lower)}" + (
+                "..." if (1000 * Fraction(self.lower)).denominator > 1 else ""
+            )
         width = self.upper - self.lower
         gap = f", gap {100 * float(Fraction(width) / abs(Fraction(self.upper))):.3g} %" if self.upper else ""
-        return f"OPT in [{grouped(self.lower)}, {grouped(self.upper, up=True)}]{gap}"
+        return f"OPT in [{format_number(self.lower)}, {format_number(self.upper, up=True)}]{gap}"
 
     def _repr_html_(self) -> str:
         facts = {

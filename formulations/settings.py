@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 
 NO_BACKEND = "none"
 """The name that asks for no solver."""
@@ -45,4 +45,4 @@ def check_backend(backend: str) -> None:
     """
     names = ("auto", NO_BACKEND, *backends.backends())
     if backend not in names:
-        raise InputError("", "backend", not_one_of(backend, names))
+        raise InputError("", "backend", explain_unknown_name(backend, names))

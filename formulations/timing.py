@@ -17,11 +17,11 @@ _active, _since, _total = 0, 0.0, 0.0
 _listens = False
 
 
-def silent(total: float, since: float) -> None:
+def ignore_time(total: float, since: float) -> None:
     """Tell nobody."""
 
 
-tell: Callable[[float, float], None] = silent
+tell: Callable[[float, float], None] = ignore_time
 """Is called with the seconds left out so far, and since when (`time.monotonic`) more is, 0 if nothing is."""
 
 

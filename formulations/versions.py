@@ -42,7 +42,7 @@ def package_versions(backend: str = "auto") -> str:
     return ", ".join(found)
 
 
-def unlike_pinned(packages: Mapping[str, str]) -> list[str]:
+def list_unpinned(packages: Mapping[str, str]) -> list[str]:
     """Which of these versions are not those of the published figures, a few words for each."""
     return [
         f"{name} {packages[name]} ({pinned} in constraints.txt)"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 
-def frozen(values: Any) -> IntArray:
+def freeze(values: Any) -> IntArray:
     """A read-only int64 copy."""
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)

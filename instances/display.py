@@ -12,7 +12,7 @@ CELL = 200
 """Characters of a cell of a table in a notebook."""
 
 
-def decimal(value: int | Fraction, digits: int = 3, *, up: bool) -> str:
+def format_decimal(value: int | Fraction, digits: int = 3, *, up: bool) -> str:
     """The value as a decimal with at most `digits` places, rounded up or down (never to the nearest)."""
     scale = 10**digits
     scaled = Fraction(value) * scale
@@ -22,9 +22,9 @@ def decimal(value: int | Fraction, digits: int = 3, *, up: bool) -> str:
     return f"{sign}{whole // scale}" + (f".{places}" if places else "")
 
 
-def grouped(value: int | Fraction, *, up: bool = False) -> str:
+def format_number(value: int | Fraction, *, up: bool = False) -> str:
     """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
-    whole, point, places = decimal(value, up=up).partition(".")
+    whole, point, places = format_decimal(value, up=up).partition(".")
     return f"{whole}{point}{places}" if whole == "-0" else f"{int(whole):,}{point}{places}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
 
@@ -50,8 +50,8 @@ class Documents(Generic[Read, Written]):
 
     def write(self, held: Written, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all; gzip when the name ends in .gz, packed when it ends in .cert."""
-        if str(path).endswith(packed.SUFFIX):
-            write_atomically(path, packed.pack(self.document(held)))
+        if str(path).endswith(packing.SUFFIX):
+            write_atomically(path, packing.pack(self.document(held)))
         else:
             write_text(path, self.dumps(held))
 

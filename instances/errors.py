@@ -65,20 +65,20 @@ def install_command(extra: str) -> str:
     return f"{shlex.quote(str(python))} -m pip install -e '.[{extra}]'"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def find_nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most like this one, whatever the case of its letters; empty where none is."""
     spelt = {each.lower(): each for each in known}
     found = difflib.get_close_matches(name[:SHOWN].lower(), spelt, 1)
     return spelt[found[0]] if found else ""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'quick'?`` to stand behind what is said of an unknown name; empty where no name is near."""
-    near = nearest(name, known)
+    near = find_nearest(name, known)
     return f"; {MEANT} {shorten(near)}?" if near else ""
 
 
-def listed(known: Iterable[str]) -> str:
+def list_names(known: Iterable[str]) -> str:
     """The first of these names, as many as fit into `LISTED` characters, and how many more there are."""
     known = list(known)
     ends = accumulate(len(each) + 2 for each in known)
@@ -86,14 +86,14 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(known[:fit]) + (f" and {len(known) - fit} more" if fit < len(known) else "")
 
 
-def none_of(value: Any, known: Iterable[str]) -> str:
+def explain_unknown_value(value: Any, known: Iterable[str]) -> str:
     """That the value is none of the known names, the first of them, and which is near."""
     known = list(known)
-    near = did_you_mean(value, known) if isinstance(value, str) else ""
-    return f"{shorten(value)} is none of {listed(known)}{near}"
+    near = suggest_name(value, known) if isinstance(value, str) else ""
+    return f"{shorten(value)} is none of {list_names(known)}{near}"
 
 
-def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
+def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> str:
     """That the name is not one of the known ones, with the one that was probably meant.
 
     Parameters
@@ -101,7 +101,7 @@ def not_one_of(name: str, known: Iterable[str], command: str = "") -> str:
     command : prints all known names, such as ``list suites``; it is named where they are too many for a message.
     """
     known = list(known)
-    near, some = did_you_mean(name, known), listed(known)
+    near, some = suggest_name(name, known), list_names(known)
     if len(", ".join(known)) <= LISTED:
         return f"{shorten(name)} is not one of {some}{near}"
     if near:
@@ -132,7 +132,7 @@ class InputError(ValueError):
 
 
 @contextlib.contextmanager
-def about(source: str) -> Iterator[None]:
+def name_source(source: str) -> Iterator[None]:
     """An `InputError` that was raised where the source is not known names this one."""
     try:
         yield

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import HugeInteger, walk
+from ratiobench.instances.files import HugeInteger, iterate_values
 
 LIMIT = 2**40
 """The largest number in an instance."""
@@ -95,7 +95,7 @@ def origin_of(source: str, origin: Any) -> dict[str, Any]:
     """Any object whose numbers can be written and read back; it says where the instance comes from."""
     if not isinstance(origin, dict):
         raise InputError(source, "origin", f"{shorten(origin)} is not an object")
-    for place, value in walk(origin, "origin"):
+    for place, value in iterate_values(origin, "origin"):
         if isinstance(value, HugeInteger) or (type(value) is int and abs(value) >= 10**29):
             raise InputError(source, str(place), f"{shorten(value)} has more than 29 digits")
         if isinstance(value, float) and not math.isfinite(value):

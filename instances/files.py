@@ -22,8 +22,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from ratiobench.instances import packed
-from ratiobench.instances.errors import SHOWN, InputError, did_you_mean, make_printable, shorten
+from ratiobench.instances import packing
+from ratiobench.instances.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
 _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""
@@ -82,7 +82,7 @@ class Place(NamedTuple):
         return "".join(reversed(steps)).removeprefix(".")
 
 
-def walk(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
+def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
     """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path.
 
     A place is written out only when somebody asks for it: paths can be far longer than the document.
@@ -104,7 +104,9 @@ def walk(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
 
 def _first_duplicate(document: Any, source: str) -> InputError:
     """The error for a document with a key that stands twice: its path and both values."""
-    place, (key, first, second) = next((place, value.twice) for place, value in walk(document) if type(value) is _Twice)
+    place, (key, first, second) = next(
+        (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
+    )
     problem = f"the key stands twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
     return InputError(source, str(Place(place, key)), problem)
 
@@ -116,8 +118,8 @@ def check_values(text: bytes, source: str) -> None:
     ------
     InputError : more than `packed.MOST` commas and opening brackets.
     """
-    if packed.count_values(text) > packed.MOST:
-        raise InputError(source, "", f"it has more than {packed.MOST} values, the most that is read")
+    if packing.count_values(text) > packing.MOST:
+        raise InputError(source, "", f"it has more than {packing.MOST} values, the most that is read")
 
 
 def load_json(data: bytes, source: str) -> Any:
@@ -125,7 +127,8 @@ def load_json(data: bytes, source: str) -> Any:
 
     Raises
     ------
-    InputError : naming the source; also for a packed text above the limit of `at_most`, and for too many values.
+    InputError : naming the source; also for a packed text above the limit of `limit_file_size`, and for too many
+        values.
     """
     twice = 0
 
@@ -137,8 +140,8 @@ def load_json(data: bytes, source: str) -> Any:
         twice += 1
         return _Twice(pairs)
 
-    if packed.is_packed(data):
-        return packed.unpack(data, source, _limit.get())
+    if packing.is_packed(data):
+        return packing.unpack(data, source, _limit.get())
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
@@ -187,13 +190,13 @@ def load_toml(data: bytes, source: str) -> dict[str, Any]:
 
 
 READ_LIMIT = 2**30
-"""Bytes of a file that are read, packed and unpacked, unless `at_most` says otherwise."""
+"""Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise."""
 _limit = ContextVar("_limit", default=READ_LIMIT)
 _CHUNK = 2**20
 
 
 @contextlib.contextmanager
-def at_most(size: int) -> Iterator[None]:
+def limit_file_size(size: int) -> Iterator[None]:
     """While it lasts, files of up to so many bytes are read, packed and unpacked; longer ones are an InputError."""
     before = _limit.set(size)
     try:
@@ -206,8 +209,8 @@ read_limit = _limit.get
 """The bytes of a file that are read at most, here and now."""
 
 
-def too_long(source: str, how: str = "") -> InputError:
-    """The error for a file with more bytes than `at_most` allows; `how` says in which form they were counted."""
+def make_size_error(source: str, how: str = "") -> InputError:
+    """The error for a file with more bytes than `limit_file_size` allows; `how` says how they were counted."""
     return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read (--max-bytes)")
 
 
@@ -217,7 +220,7 @@ def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> b
     while chunk := stream.read(_CHUNK):
         found.write(chunk)
         if found.tell() > limit:
-            raise too_long(source, how)
+            raise make_size_error(source, how)
     return found.getvalue()
 
 
@@ -268,7 +271,7 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
 
     Raises
     ------
-    InputError : for what cannot be read, a device, and more bytes than `at_most` allows.
+    InputError : for what cannot be read, a device, and more bytes than `limit_file_size` allows.
     """
     try:
         with open_bytes(path) as (file, source):
@@ -283,7 +286,7 @@ def _near(error: OSError, source: str) -> str:
         return ""
     folder, name = os.path.split(source)
     with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
-        return did_you_mean(name, (each.name for each in itertools.islice(entries, _LOOKED_AT) if each.is_file()))
+        return suggest_name(name, (each.name for each in itertools.islice(entries, _LOOKED_AT) if each.is_file()))
     return ""
 
 
@@ -401,7 +404,7 @@ def make_folder(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def filling(folder: Path) -> Iterator[Path]:
+def fill_folder(folder: Path) -> Iterator[Path]:
     """A folder beside whose files get into `folder` when all of them are there; none does after an error.
 
     `folder` is made if need be, and is not left behind empty.

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from ratiobench.instances.errors import InputError, did_you_mean, none_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_value, shorten, suggest_name
 from ratiobench.instances.fields import LIMIT, integer
 from ratiobench.instances.numerals import NUMERAL, fraction_of, text_of_fraction
 
@@ -131,7 +131,7 @@ class Choice:
 
     def checked(self, source: str, field: str, value: Any) -> str:
         if not isinstance(value, str) or value not in self.options:
-            raise InputError(source, field, none_of(value, self.options))
+            raise InputError(source, field, explain_unknown_value(value, self.options))
         return value
 
     def parsed(self, text: str) -> Any:
@@ -358,12 +358,12 @@ class Key:
     meaning: str
     default: Any = None
     unit: str = ""
-    told: str = ""
+    default_text: str = ""
     place: str = ""
 
     def row(self) -> dict[str, str]:
         """The key as a row of a table."""
-        default = self.told or ("" if self.default is None else text_of(self.default))
+        default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
             "name": self.name, "range": self.kind.range, "unit": self.unit, "default": default, "meaning": self.meaning,
         }  # fmt: skip
@@ -400,10 +400,10 @@ class Form:
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:
             if key.name in given:
-                value = key.kind.checked(source, joined(field, key.name), given[key.name])
-                put(found, key.place or key.name, _plain(value), source, joined(field, key.name))
+                value = key.kind.checked(source, join_path(field, key.name), given[key.name])
+                put(found, key.place or key.name, _plain(value), source, join_path(field, key.name))
             elif key.place and key.default is not None:
-                put(found, key.place, _plain(key.default), source, joined(field, key.name))
+                put(found, key.place, _plain(key.default), source, join_path(field, key.name))
         if self.label and label and self.label not in found:
             found[self.label] = label
         try:
@@ -413,11 +413,13 @@ class Form:
                 raise InputError(source, field, str(error)) from None
             names = {key.place: key.name for key in self.keys if key.place}
             place, bracket, rest = error.field.partition("[")
-            raise InputError(source, joined(field, names.get(place, place) + bracket + rest), error.problem) from None
+            raise InputError(
+                source, join_path(field, names.get(place, place) + bracket + rest), error.problem
+            ) from None
         return found
 
 
-def joined(*parts: str) -> str:
+def join_path(*parts: str) -> str:
     """A path of the parts that there are."""
     return ".".join(filter(None, parts))
 
@@ -448,7 +450,7 @@ def text_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def flat(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
     """The values of a nested object by the names of the keys, as they stand.
 
     Raises
@@ -456,18 +458,18 @@ def flat(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str
     InputError : a key that is not among them; what should be an object and is none.
     """
     if not isinstance(data, Mapping):
-        raise InputError(source, joined(field, path), f"{shorten(data)} is not an object")
+        raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
     for each, value in data.items():
-        name = joined(path, str(each))
+        name = join_path(path, str(each))
         holds = any(other.startswith(f"{name}.") for other in names)
         if holds and (isinstance(value, Mapping) or name not in names):
-            yield from flat(keys, value, source, field, name)
+            yield from flatten(keys, value, source, field, name)
         elif name in names:
             yield name, value
         else:
             raise InputError(
-                source, joined(field, name), f"unknown key; known: {', '.join(names)}{did_you_mean(name, names)}"
+                source, join_path(field, name), f"unknown key; known: {', '.join(names)}{suggest_name(name, names)}"
             )
 
 
@@ -487,8 +489,8 @@ class Values(Mapping[str, Any]):
         if isinstance(data, Mapping) and "kind" not in self.known:
             data = {name: value for name, value in data.items() if name != "kind"}
         self.given = {
-            name: self.known[name].kind.checked(source, joined(field, name), value)
-            for name, value in flat(keys, data, source, field)
+            name: self.known[name].kind.checked(source, join_path(field, name), value)
+            for name, value in flatten(keys, data, source, field)
         }
 
     def __getitem__(self, name: str) -> Any:
@@ -506,10 +508,10 @@ class Values(Mapping[str, Any]):
     def needed(self, name: str) -> Any:
         """The value of a key that has no default; InputError where it is not given."""
         if self[name] is None:
-            raise InputError(self.source, joined(self.field, name), "the key is missing")
+            raise InputError(self.source, join_path(self.field, name), "the key is missing")
         return self[name]
 
 
-def under(key: Key, name: str) -> Key:
+def rename_key(key: Key, name: str) -> Key:
     """The same key under another name."""
     return replace(key, name=name, place=key.place or key.name)

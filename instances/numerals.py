@@ -47,6 +47,6 @@ def seconds_of(text: str) -> int:
     return int(number) * _UNITS[unit]
 
 
-def half_up(value: Fraction) -> int:
+def round_half_up(value: Fraction) -> int:
     """The nearest integer; of two equally near, the larger."""
     return math.floor(value + Fraction(1, 2))

@@ -13,7 +13,7 @@ SOURCE = "recipe"
 T = TypeVar("T")
 
 
-def generated(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
+def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
     """What the maker of the recipe's kind makes of it.
 
     Raises
@@ -26,7 +26,9 @@ def generated(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[s
     return kinds[kind](recipe)
 
 
-def existing(named: Callable[[str], T], read: Callable[[str], T]) -> dict[str, Callable[[Mapping[str, Any]], T]]:
+def make_existing_kinds(
+    named: Callable[[str], T], read: Callable[[str], T]
+) -> dict[str, Callable[[Mapping[str, Any]], T]]:
     """The makers of kinds `named` and `file`, which every family has: a shipped instance, and one in a file."""
 
     def needed(recipe: Mapping[str, Any], key: Key) -> str:
@@ -38,9 +40,9 @@ def existing(named: Callable[[str], T], read: Callable[[str], T]) -> dict[str, C
     }
 
 
-def shipped(names: Sequence[str]) -> Form:
+def make_named_form(names: Sequence[str]) -> Form:
     """The kind of recipe `named` as files and the command line have it."""
-    which = Key("instance", Choice(tuple(names)), "one of these", told="to be given", place="name")
+    which = Key("instance", Choice(tuple(names)), "one of these", default_text="to be given", place="name")
 
     def read(recipe: Mapping[str, Any]) -> None:
         if "name" not in recipe:
@@ -50,4 +52,6 @@ def shipped(names: Sequence[str]) -> Form:
 
 
 _NAME = Key("name", Text(), "of a shipped instance")
-PATH = Key("path", Text(path=True), "instance file, a pattern such as days/*.json.gz, or a folder", told="to be given")
+PATH = Key(
+    "path", Text(path=True), "instance file, a pattern such as days/*.json.gz, or a folder", default_text="to be given"
+)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, open_bytes, read_limit, too_long
+from ratiobench.instances.files import load_json, make_size_error, open_bytes, read_limit
 
 LONGEST_LINE = 2**20
 """Characters of a line, and of a row of CSV that goes on over several lines."""
@@ -32,7 +32,7 @@ class _Limited(io.RawIOBase):
         data = self._stream.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise too_long(self._source, self._how)
+            raise make_size_error(self._source, self._how)
         buffer[: len(data)] = data
         return len(data)
 

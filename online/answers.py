@@ -14,22 +14,23 @@ import numpy as np
 from ratiobench.instances.errors import DEBUG, make_printable
 
 
-class Unfit(ValueError):
+class InvalidAnswer(ValueError):
     """An answer that is none: the message says which part of it is wrong."""
 
 
 def refusal(answer: Any, kind: str, error: Exception) -> str:
     """Why an answer is not taken, in one line: what it was, what it should have been and, if known, what is wrong.
 
-    From another process comes ``{"answered": ..., "wrong": ...}`` in place of the answer, in the words of its `Unfit`.
+    From another process comes ``{"answered": ..., "wrong": ...}`` in place of the answer, in the words of its
+    `InvalidAnswer`.
     """
-    reason: object = error if isinstance(error, Unfit) else ""
+    reason: object = error if isinstance(error, InvalidAnswer) else ""
     if isinstance(answer, dict) and answer.keys() == {"answered", "wrong"}:
         answer, reason = answer["answered"], answer["wrong"]
     return f"answered {shorten(answer)!r}, which is no {kind}" + (f": {shorten(reason)}" if shorten(reason) else "")
 
 
-def whole(value: Any, limit: int) -> int:
+def read_whole(value: Any, limit: int) -> int:
     """The integer that stands there, of Python's or NumPy's types, at most `limit` in size.
 
     Raises
@@ -44,7 +45,7 @@ def whole(value: Any, limit: int) -> int:
     return number
 
 
-def part(name: str, value: Any, limit: int) -> int:
+def read_part(name: str, value: Any, limit: int) -> int:
     """The integer that stands in this part of an answer.
 
     Raises
@@ -52,11 +53,11 @@ def part(name: str, value: Any, limit: int) -> int:
     Unfit : naming the part.
     """
     try:
-        return whole(value, limit)
+        return read_whole(value, limit)
     except TypeError:
-        raise Unfit(f"{name} {shorten(value)[:40]} is not an integer") from None
+        raise InvalidAnswer(f"{name} {shorten(value)[:40]} is not an integer") from None
     except ValueError:
-        raise Unfit(f"{name} {shorten(value)[:40]} is beyond {limit}") from None
+        raise InvalidAnswer(f"{name} {shorten(value)[:40]} is beyond {limit}") from None
 
 
 def shorten(value: object, most: int = 80) -> str:
@@ -69,11 +70,11 @@ def shorten(value: object, most: int = 80) -> str:
 
 
 PACKAGES = ("bench", "formulations", "instances", "online")
-HOUSE = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
+PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
 """The folders of our own code."""
 
 
-def line(error: BaseException) -> str:
+def format_line(error: BaseException) -> str:
     """An error on one line that is safe to print."""
     try:
         text = str(error)
@@ -82,7 +83,7 @@ def line(error: BaseException) -> str:
     return make_printable(f"{type(error).__name__}: {text}", 300)
 
 
-def located(error: BaseException) -> str:
+def locate_error(error: BaseException) -> str:
     """An error on one line with the place in the algorithm's own code that led to it, where there is one.
 
     ``Type: message (file:line)``, the file as seen from `sys.path`.
@@ -91,12 +92,12 @@ def located(error: BaseException) -> str:
         with contextlib.suppress(Exception):  # the algorithm may have put anything in place of the error stream
             traceback.print_exception(error)
     place = make_printable(_place(error), 150)
-    return f"{line(error)[: 299 - len(place)]} {place}".rstrip()
+    return f"{format_line(error)[: 299 - len(place)]} {place}".rstrip()
 
 
 def _place(error: BaseException) -> str:
     """``(file:line)`` of the last frame that is neither ours nor a library's, the file as seen from `sys.path`."""
-    strange = (*HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
+    strange = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         file = Path(frame.f_code.co_filename).resolve()
         if file.is_file() and not any(folder in file.parents for folder in strange):

@@ -10,7 +10,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ratiobench.instances.errors import InputError, did_you_mean
+from ratiobench.instances.errors import InputError, suggest_name
 
 OWN = "own"
 """In the place of a module: the class or object was handed over by whoever runs it
@@ -50,7 +50,7 @@ def module_file(path: str) -> Path:
     if module == OWN:
         problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `ratiobench.run`"
     elif not rest:
-        problem += did_you_mean(top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py")))
+        problem += suggest_name(top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py")))
     missing = InputError("algorithm", path, problem)
     if not all(part.isidentifier() for part in (top, *rest)):
         raise missing

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.display import grouped, make_html
+from ratiobench.instances.display import format_number, make_html
 from ratiobench.instances.errors import make_printable
 from ratiobench.online.remarks import Remarks
 
@@ -108,9 +108,8 @@ class OnlineRun:
         return frozenset(constant.source for constant in self.constants)
 
     def __repr__(self) -> str:
-        return (
-            f"<OnlineRun {make_printable(self.label, 80)}: {grouped(self.welfare)}, {self._admitted}, {self._verdict}>"
-        )
+        label = make_printable(self.label, 80)
+        return f"<OnlineRun {label}: {format_number(self.welfare)}, {self._admitted}, {self._verdict}>"
 
     @property
     def _admitted(self) -> str:
@@ -126,9 +125,9 @@ class OnlineRun:
 
     def _repr_html_(self) -> str:
         facts = {
-            "value": grouped(self.welfare),
-            **({} if self.true_welfare == self.welfare else {"by valuations": grouped(self.true_welfare)}),
-            **({} if self.revenue is None else {"revenue": grouped(self.revenue)}),
+            "value": format_number(self.welfare),
+            **({} if self.true_welfare == self.welfare else {"by valuations": format_number(self.true_welfare)}),
+            **({} if self.revenue is None else {"revenue": format_number(self.revenue)}),
             "admitted": self._admitted,
             "verdict": self._verdict,
             "seconds": f"{self.seconds:.3f}",

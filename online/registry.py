@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from ratiobench.instances.errors import InputError, did_you_mean, listed, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, list_names, shorten, suggest_name
 from ratiobench.instances.files import list_instances
 from ratiobench.online.modules import class_names, module_name
 from ratiobench.online.outcome import Constant, Source
@@ -125,7 +125,7 @@ class Registry(Generic[Instance]):
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
                 if allowed is not None and value not in allowed:
-                    raise InputError("algorithm", where, not_one_of(value, allowed))
+                    raise InputError("algorithm", where, explain_unknown_name(value, allowed))
                 options[key] = value
             elif key in self.constants():
                 given[key] = fraction(where, value)
@@ -155,10 +155,10 @@ class Registry(Generic[Instance]):
                 found = [each for each in classes if each in class_names(path)]
                 if found:
                     return f"no algorithm of this name; an own algorithm is MODULE:CLASS: write {path}:{found[0]}"
-        near = did_you_mean(name, known)
+        near = suggest_name(name, known)
         if near:
             return f"no algorithm of this name{near} `list algorithms` prints all {len(known)}"
-        return f"no algorithm of this name; known: {listed(known)} (`list algorithms`); an own one is MODULE:CLASS"
+        return f"no algorithm of this name; known: {list_names(known)} (`list algorithms`); an own one is MODULE:CLASS"
 
     def algorithms(self) -> list[tuple[str, str]]:
         """(name, summary with options and constants) of every registered algorithm."""
@@ -228,8 +228,8 @@ class Registry(Generic[Instance]):
                 raise InputError("algorithm", f"{head}:{name}", "neither given nor taken from a prior")
             value, detail = known[name](other if other is not None else instance)
             source = _source(spec, other)
-            told = (told_as if other is not None else "", detail)
-            settled.append(Constant(name, value, source, ", ".join(filter(None, told))))
+            origin = (told_as if other is not None else "", detail)
+            settled.append(Constant(name, value, source, ", ".join(filter(None, origin))))
         return tuple(settled)
 
     def _prior(self, spec: Spec, instance: Instance, prior: Instance | None) -> tuple[Instance | None, str]:
@@ -317,8 +317,8 @@ class Registry(Generic[Instance]):
 
 @cache
 def _import_all(package: str) -> None:
-    room = importlib.import_module(package)
-    for module in sorted(pkgutil.iter_modules(getattr(room, "__path__", ())), key=lambda m: m.name):
+    free = importlib.import_module(package)
+    for module in sorted(pkgutil.iter_modules(getattr(free, "__path__", ())), key=lambda m: m.name):
         importlib.import_module(f"{package}.{module.name}")
 
 
@@ -343,7 +343,7 @@ def _known(entry: Entry) -> tuple[str, ...]:
 
 def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
     known = _known(entry)
-    problem = f"no such option; {head} has {', '.join(known) or 'none'}{did_you_mean(key, known)}"
+    problem = f"no such option; {head} has {', '.join(known) or 'none'}{suggest_name(key, known)}"
     return InputError("algorithm", f"{head}:{key}", problem)
 
 

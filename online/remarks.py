@@ -100,8 +100,8 @@ class Remarks:
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values, without those that say nothing."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in told.items() if value or name == "name"}
+        texts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in texts.items() if value or name == "name"}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Remarks:

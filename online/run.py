@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from ratiobench.formulations.report import Exact
 from ratiobench.formulations.timing import excluded_from_timing
-from ratiobench.instances.errors import about
+from ratiobench.instances.errors import name_source
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee import isolation, simulator
@@ -27,7 +27,7 @@ from ratiobench.online.spec import version as version_of
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """What an independent verifier of the family says of the decisions of a run.
 
     Parameters
@@ -83,7 +83,7 @@ class Environment(ABC, Generic[Instance]):
         """The first half of the arrivals, whole questions and at least one, as an instance of its own."""
 
     @abstractmethod
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """The figures of a run from its log, by code that the table does not share."""
 
     @abstractmethod
@@ -104,7 +104,11 @@ class Environment(ABC, Generic[Instance]):
 
 
 def run(
-    game: Environment[Instance], instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None
+    environment: Environment[Instance],
+    instance: Instance,
+    text: str,
+    seed: str | None = None,
+    prior: Instance | None = None,
 ) -> OnlineRun:
     """One run of the algorithm on the instance under the referee.
 
@@ -120,47 +124,49 @@ def run(
     InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
         prior, and for what the family's game refuses.
     """
-    registry = game.registry
-    game, spec = game.admit(instance, registry.parse(text))
+    registry = environment.registry
+    environment, spec = environment.admit(instance, registry.parse(text))
     require_prior(spec, prior)
     if seed is None:
         again = run_context.current().repetition
         seed = registry.content_hash(instance) + (f" repetition {again}" if again > 1 else "")
     if spec.entry is None:
-        return run_isolated(game, instance, spec, seed, prior)
+        return run_isolated(environment, instance, spec, seed, prior)
     with excluded_from_timing():
-        warm_once(game, registry.choice(spec, game.arrivals(instance)))
-    with about(getattr(instance, "name", "")):
-        return _run(game, instance, spec, seed, prior)
+        warm_once(environment, registry.choice(spec, environment.arrivals(instance)))
+    with name_source(getattr(instance, "name", "")):
+        return _run(environment, instance, spec, seed, prior)
 
 
 def _run(
-    game: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
+    environment: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
 ) -> OnlineRun:
     """A run of an algorithm of ours, in this process; where it asks anyone's own code, again on the first half."""
 
     def play_on(part: Instance) -> OnlineRun:
-        _, algorithm, constants = game.registry.prepare(spec, instance, game.arrivals(instance), prior)
-        return run_built(game, part, algorithm, spec.name, version_of(spec), game.settled(algorithm, constants), seed)
+        _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
+        return run_built(
+            environment, part, algorithm, spec.name, version_of(spec), environment.settled(algorithm, constants), seed
+        )
 
     assert spec.entry is not None
-    told = play_on(instance)
-    if spec.entry.own(spec.options) is None or told.violations:
-        return told
-    half = play_on(game.first_half(instance))
-    pairs = enumerate(zip(half.decisions, told.decisions, strict=False))
+    result = play_on(instance)
+    if spec.entry.own(spec.options) is None or result.violations:
+        return result
+    half = play_on(environment.first_half(instance))
+    pairs = enumerate(zip(half.decisions, result.decisions, strict=False))
     different = next((i for i, (again, before) in pairs if again != before), None)
     if half.violations or different is not None:
         detail = "the decision differs when later arrivals are taken away"
         if half.violations:
             detail += f" ({half.violations[0]})"
-        noun = game.table(instance, seed).noun
-        return replace(told, valid=False, violations=(Violation("peeks", different, detail, noun),))
-    return told
+        noun = environment.table(instance, seed).noun
+        return replace(result, valid=False, violations=(Violation("peeks", different, detail, noun),))
+    return result
 
 
 def run_built(
-    game: Environment[Instance],
+    environment: Environment[Instance],
     instance: Instance,
     algorithm: Any,
     name: str,
@@ -170,10 +176,10 @@ def run_built(
 ) -> OnlineRun:
     """A run, in this process, of an algorithm of ours that is built already, with these constants."""
     values = {constant.name: constant.value for constant in constants}
-    log, violations, seconds = simulator.run_in_process(game.table(instance, seed), algorithm, values)
+    log, violations, seconds = simulator.run_in_process(environment.table(instance, seed), algorithm, values)
     return _told(
-        game, instance, name, version, log, violations, constants, seconds,
-        remarks=_remarks_of(algorithm, name).with_notes(*game.remarks(constants)),
+        environment, instance, name, version, log, violations, constants, seconds,
+        remarks=_remarks_of(algorithm, name).with_notes(*environment.remarks(constants)),
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
         trace=getattr(algorithm, "trace", None),
@@ -189,7 +195,7 @@ def _remarks_of(algorithm: Any, name: str) -> Remarks:
 
 
 def run_isolated(
-    game: Environment[Instance],
+    environment: Environment[Instance],
     instance: Instance,
     spec: Spec,
     seed: str,
@@ -199,20 +205,27 @@ def run_isolated(
 ) -> OnlineRun:
     """A run of an algorithm given by its import path, in its own process (`ratiobench.online.referee.isolation`)."""
     code = version_of(spec)
-    played = isolation.play(
-        game.registry, spec, instance, lambda part: game.table(part, seed), game.first_half, prior, seed, once=once
+    played = isolation.run_user_algorithm(
+        environment.registry,
+        spec,
+        instance,
+        lambda part: environment.table(part, seed),
+        environment.first_half,
+        prior,
+        seed,
+        once=once,
     )
     return _told(
-        game, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
+        environment, instance, spec.name, code, played.log, played.violations, played.constants, played.seconds,
         remarks=played.remarks,
         arithmetic="unknown",
         counts=dict(played.counts),
-        trace=game.trace(instance, played.exposed),
+        trace=environment.trace(instance, played.exposed),
     )  # fmt: skip
 
 
 def _told(
-    game: Environment[Instance],
+    environment: Environment[Instance],
     instance: Instance,
     name: str,
     version: str,
@@ -228,7 +241,7 @@ def _told(
     history: str = "",
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
-    judged = game.judge(instance, log, violations)
+    judged = environment.judge(instance, log, violations)
     return OnlineRun(
         algorithm=name,
         remarks=replace(
@@ -241,7 +254,7 @@ def _told(
         true_welfare=judged.value if judged.true_value is None else judged.true_value,
         revenue=judged.revenue,
         admitted=judged.admitted,
-        arrivals=game.arrivals(instance),
+        arrivals=environment.arrivals(instance),
         decisions=judged.decisions,
         constants=constants,
         arithmetic=arithmetic,
@@ -253,26 +266,26 @@ def _told(
 
 
 @cache
-def warm_once(game: Environment[Any], choice: str) -> None:
+def warm_once(environment: Environment[Any], choice: str) -> None:
     """Compile and load what an algorithm of ours needs, and start its solver, before any clock runs."""
     with contextlib.suppress(Exception):  # what is wrong the run itself says
-        spec = game.registry.parse(choice)
-        small = game.small()
-        _run(game, small, spec, "warm")
+        spec = environment.registry.parse(choice)
+        small = environment.small()
+        _run(environment, small, spec, "warm")
         if spec.entry is not None and spec.entry.warm is not None:
             spec.entry.warm(small)
 
 
-def list_choices(game: Environment[Any]) -> list[str]:
+def list_choices(environment: Environment[Any]) -> list[str]:
     """Every algorithm with every combination of its options: kernels may differ by them."""
     return [
         f"{entry.name}:{options}" if options else entry.name
-        for entry in game.registry.entries().values()
+        for entry in environment.registry.entries().values()
         for options in entry.choices()
     ]
 
 
-def warm(game: Environment[Any]) -> None:
+def warm(environment: Environment[Any]) -> None:
     """Compile and cache every kernel by running every algorithm, with each of its options, on a small instance."""
-    for name in list_choices(game):
-        run(game, game.small(), name)
+    for name in list_choices(environment):
+        run(environment, environment.small(), name)

@@ -43,7 +43,7 @@ class RunContext:
     hidden: tuple[str, ...] = ()
 
 
-def stopped(seconds: float) -> str:
+def stop_message(seconds: float) -> str:
     """What is said of a run that was stopped at its limit."""
     return f"stopped after {seconds:g} s"
 

@@ -39,11 +39,11 @@ def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
     return options
 
 
-Standing = Callable[[Mapping[str, str], bool], Mapping[str, str]]
+StatusFunction = Callable[[Mapping[str, str], bool], Mapping[str, str]]
 """What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own."""
 
 
-def always(**known: str) -> Standing:
+def state_always(**known: str) -> StatusFunction:
     """What is known whatever the options and constants."""
     return lambda options, oracle: known
 
@@ -81,7 +81,7 @@ class Entry:
     settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
     public_constants: bool = False
     warm: Callable[[Any], None] | None = None
-    standing: Standing | None = None
+    standing: StatusFunction | None = None
     randomised: bool = False
     slow: bool = False
     learns: bool = False

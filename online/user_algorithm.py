@@ -25,7 +25,7 @@ import cloudpickle
 
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.errors import SHOWN, InputError, make_printable
-from ratiobench.online.answers import HOUSE, line
+from ratiobench.online.answers import PROJECT, format_line
 from ratiobench.online.modules import OWN, module_file
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import UserAlgorithm
@@ -35,7 +35,7 @@ LARGEST = 2**26
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,59}")
 _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
-_OTHERS = (*HOUSE, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
+_OTHERS = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
 """Where code is that is not the caller's own."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 """In the text of what has none of its own."""
@@ -121,7 +121,7 @@ def _pack(given: Any, name: str, future: tuple[type, ...]) -> UserAlgorithm:
     except InputError:
         raise
     except Exception as error:  # pickle raises many kinds, and anything's own __reduce__ any
-        raise InputError(_FIELD, name, f"it cannot be sent to a process of its own: {line(error)}") from None
+        raise InputError(_FIELD, name, f"it cannot be sent to a process of its own: {format_line(error)}") from None
     if len(pickled) > LARGEST:
         problem = f"{len(pickled)} bytes with all that it carries; at most {LARGEST} are allowed"
         raise InputError(_FIELD, name, problem)
@@ -205,9 +205,9 @@ class _Placeless(_Guarded):
         parts = given.__reduce_ex__(pickle.DEFAULT_PROTOCOL) if reduce is None else reduce(given)
         if not isinstance(parts, tuple):
             return NotImplemented
-        told = [list(each) if place in (3, 4) and each is not None else each for place, each in enumerate(parts)]
-        ordered = [self._ordered(each) for each in told]
-        if all(map(operator.is_, told, ordered)):
+        entries = [list(each) if place in (3, 4) and each is not None else each for place, each in enumerate(parts)]
+        ordered = [self._ordered(each) for each in entries]
+        if all(map(operator.is_, entries, ordered)):
             return NotImplemented
         return tuple(iter(each) if place in (3, 4) and each is not None else each for place, each in enumerate(ordered))
 

@@ -18,10 +18,10 @@ from ratiobench.bench.commands.opt import NoCertificateError
 from ratiobench.bench.options import Options, options_of
 from ratiobench.bench.running.heartbeat import Heartbeat
 from ratiobench.bench.running.pool import ExecutorLost
-from ratiobench.bench.storage.payload import one_line
+from ratiobench.bench.storage.payload import format_error
 from ratiobench.bench.storage.store import StoreError
 from ratiobench.instances.errors import DEBUG, InputError, make_printable
-from ratiobench.instances.files import READ_LIMIT, at_most
+from ratiobench.instances.files import READ_LIMIT, limit_file_size
 
 KEPT = "; what was finished is kept"
 RENAMED = {"online": "simulate"}
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
         silent = getattr(given, "json", False) or getattr(given, "quiet", False)
-        with at_most(getattr(given, "max_bytes", READ_LIMIT)), Heartbeat("" if silent else command.busy):
+        with limit_file_size(getattr(given, "max_bytes", READ_LIMIT)), Heartbeat("" if silent else command.busy):
             status = _perform(command, options_from(given))
         sys.stdout.flush()
         return status
@@ -53,14 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        kept = getattr(given, "out", None) is not None if command.keeps is None else command.keeps
-        return _complain(given, f"interrupted{KEPT * kept}", 130)
+        result = getattr(given, "out", None) is not None if command.keeps is None else command.keeps
+        return _complain(given, f"interrupted{KEPT * result}", 130)
     except InputError as error:
         return _complain(given, str(error), 2)
     except (StoreError, ExecutorLost, NoCertificateError) as error:
         return _complain(given, str(error), 1)
     except Exception as error:
-        return _complain(given, f"failed: {one_line(error)} (--debug shows where)", 1)
+        return _complain(given, f"failed: {format_error(error)} (--debug shows where)", 1)
     finally:
         if at_sigterm is not None:
             signal.signal(signal.SIGTERM, at_sigterm)

@@ -17,7 +17,7 @@ from ratiobench.bench.family.registry import claim_searches, families
 from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, did_you_mean, make_printable, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(action, not_one_of(str(value), map(str, action.choices)))
+            raise argparse.ArgumentError(action, explain_unknown_name(str(value), map(str, action.choices)))
 
     def _misspelt(self) -> str:
         """What the first option that does not exist was probably meant to be."""
@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
             if option == "--":
                 break
             if option.startswith("--") and not any(each.startswith(option) for each in known):
-                return did_you_mean(option, known) and f"; {shorten(option)} is no option{did_you_mean(option, known)}"
+                return suggest_name(option, known) and f"; {shorten(option)} is no option{suggest_name(option, known)}"
         return ""
 
 
@@ -214,8 +214,8 @@ def _completer(names: Names) -> Callable[..., list[str]]:
 
 def _claims() -> list[str]:
     """The claims of all families that a check is about."""
-    said = [family.statements() for family in families().values()]
-    return list(dict.fromkeys(each.name for statements in said for each in statements if not each.proof))
+    lines = [family.statements() for family in families().values()]
+    return list(dict.fromkeys(each.name for statements in lines for each in statements if not each.proof))
 
 
 COMPLETIONS: Mapping[str, Names] = {

@@ -26,7 +26,7 @@ from ratiobench.bench.commands.texts import (
 from ratiobench.bench.family.capabilities import BidCurve, Bidding
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.explanation import used_signs
+from ratiobench.bench.family.explanation import find_used_signs
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.options import File, Integer, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
@@ -229,7 +229,7 @@ def _check_lines(
         yield "figures of several claims:"
         for name, value in shared.items():
             yield f"    {name} = {_readable(value)}"
-        named = used_signs(" ".join(shared), signs)
+        named = find_used_signs(" ".join(shared), signs)
         if named:
             yield "what the signs mean:"
             yield from (f"    {sign}: {meaning}" for sign, meaning in named)
@@ -246,13 +246,13 @@ def _summary(checks: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for verdict in (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE):
         found = [check for check in checks if check["status"] == verdict]
-        told = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
+        message = f"{len(found)} {'hold' if verdict is Verdict.HOLDS and len(found) != 1 else verdict.value}"
         if verdict is Verdict.VIOLATED and found:
-            told += ": " + ", ".join(map(_broken, found))
+            message += ": " + ", ".join(map(_broken, found))
         elif verdict is Verdict.UNDECIDED and found:
-            told += f": {', '.join(check['name'] for check in found)}"
+            message += f": {', '.join(check['name'] for check in found)}"
         if found or verdict is Verdict.VIOLATED:
-            parts.append(told)
+            parts.append(message)
     return "; ".join(parts)
 
 
@@ -277,7 +277,7 @@ def _readable(value: str | None) -> str:
     if value is None:
         return "-"
     found = re.fullmatch(r"-?[0-9]+/[0-9]+", value)
-    return ratios.truncated(Fraction(value)) if found and len(value) > READABLE else value
+    return ratios.format_truncated(Fraction(value)) if found and len(value) > READABLE else value
 
 
 AUDIT = Command(

@@ -16,8 +16,8 @@ from ratiobench.bench.commands.texts import require_writable
 from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings
 from ratiobench.bench.family.registry import find_calibrator
 from ratiobench.bench.options import SECONDS, Decimal, File, Integers, Options, Text, option, required, switch
-from ratiobench.bench.running.heartbeat import now_at
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.files import write_text
 
 
@@ -48,10 +48,10 @@ def run(options: Calibrate) -> CalibrationResult:
     """Measure, and write the file."""
     calibrator = find_calibrator()
     if options.dtype not in calibrator.dtypes:
-        raise InputError("--dtype", "", not_one_of(options.dtype, calibrator.dtypes))
+        raise InputError("--dtype", "", explain_unknown_name(options.dtype, calibrator.dtypes))
     require_writable(options.out)
     settings = chosen_fields(CalibrationSettings, options, name=options.called)
-    found = calibrator.measure(settings, now_at, lambda line: print(f"... {line}", file=sys.stderr, flush=True))
+    found = calibrator.measure(settings, set_current, lambda line: print(f"... {line}", file=sys.stderr, flush=True))
     write_text(options.out, found.text)
     return found
 

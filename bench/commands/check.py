@@ -103,7 +103,7 @@ def text(options: Check, found: Checked) -> Iterator[str]:
         return
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
-            figure = ratios.truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
+            figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
             yield f"{family.objective if key == 'welfare' else key} {figure}"
     yield from map(str, verdict["violations"][:BREACHES])
     if len(verdict["violations"]) > BREACHES:

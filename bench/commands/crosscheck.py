@@ -11,7 +11,7 @@ from ratiobench.bench.commands.shared import OfInstance, read_given
 from ratiobench.bench.commands.texts import name_the_file
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import EFFORT, SECONDS, option
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.tables.crosscheck import crosscheck_lines, interval_of
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.instances.errors import make_printable
@@ -41,20 +41,20 @@ def run(options: Crosscheck) -> Compared:
     """Solve with every formulation and solver."""
     family, instance = read_given(options.file)
     with name_the_file(options.file, instance):
-        answers = family.crosscheck(instance, effort=options.effort, seconds=options.seconds, tell=now_at)
+        answers = family.crosscheck(instance, effort=options.effort, seconds=options.seconds, tell=set_current)
     return Compared(family, instance, answers)
 
 
 def text(options: Crosscheck, found: Compared) -> Iterator[str]:
     """A table, reasons and the verdict."""
-    from ratiobench.bench.tables.text import aligned  # with pandas, which no other command should wait for
+    from ratiobench.bench.tables.text import align_columns  # with pandas, which no other command should wait for
 
     answers = found.answers
-    yield aligned(crosscheck_lines(answers)).removesuffix("\n")
+    yield align_columns(crosscheck_lines(answers)).removesuffix("\n")
     for row, why in zip(answers.rows, answers.differs, strict=True):
-        told = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
-        if told:
-            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {told}", WIDEST)
+        message = why or ("" if row.answer.answered and not row.answer.message else row.answer.message)
+        if message:
+            yield make_printable(f"{row.answer.formulation} / {row.answer.backend}: {message}", WIDEST)
     ended = f"{answers.optimal()} of {len(answers.rows)} rows end as optimal"
     yield f"{answers.verdict}: {interval_of(answers)} {found.family.unit} ({ended})"
 

@@ -9,7 +9,7 @@ from textwrap import fill
 from typing import Any, TypeVar
 
 from ratiobench.bench.options import Options, defaults_of, options_of
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 COMMAND_LINE = ("max_bytes",)
@@ -54,7 +54,7 @@ def as_function(
                 new = renamed.get(word, word)
                 if new not in keywords and new not in signature.parameters:
                     names = [*keywords, *(each.name for each in own)]
-                    raise InputError(function.__name__, "", not_one_of(word, names))
+                    raise InputError(function.__name__, "", explain_unknown_name(word, names))
                 if new in spelt:
                     raise InputError(function.__name__, "", f"{word} is given twice, as {spelt[new]}")
                 spelt[new] = word
@@ -76,8 +76,8 @@ def as_function(
             fill(f"{option} : {each.summary}; {each.values.range}.", 116, subsequent_indent="    ")
             for option, each in chosen.items()
         ]
-        told = "\n".join(lines).replace("\n", "\n    ")
-        call.__doc__ = (function.__doc__ or "").replace("{options}", told)
+        text = "\n".join(lines).replace("\n", "\n    ")
+        call.__doc__ = (function.__doc__ or "").replace("{options}", text)
         return call  # type: ignore[return-value]
 
     return decorate

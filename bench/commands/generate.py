@@ -28,10 +28,10 @@ class Generate(PartAlong):
 
 def run(options: Generate) -> Written:
     """Write the files."""
-    from ratiobench.bench.running.runner import at_scale, generate_suite
+    from ratiobench.bench.running.runner import generate_suite, scale_suite
 
     family, suite = options.find()
-    return generate_suite(family, at_scale(suite, options.scale), options.out, options.only, options.tier)
+    return generate_suite(family, scale_suite(suite, options.scale), options.out, options.only, options.tier)
 
 
 def text(options: Generate, found: Written) -> Iterator[str]:

@@ -31,7 +31,7 @@ from ratiobench.bench.options import (
     switch,
 )
 from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import IMPORT_REPORT, check_writable, filling, write_text
+from ratiobench.instances.files import IMPORT_REPORT, check_writable, fill_folder, write_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ def _require(options: Import) -> None:
 def _write(family: Family, instances: Any, out: Path) -> list[str]:
     """All instances, or none: they are made beside the folder and moved into it when the last one is there."""
     files: list[str] = []
-    with filling(out) as beside:
+    with fill_folder(out) as beside:
         for instance in instances:
             files.append(f"{instance.name}.json.gz")
             write_text(beside / files[-1], family.dumps(instance))

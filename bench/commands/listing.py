@@ -12,16 +12,18 @@ from ratiobench.bench.commands.command import Command
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, find_calibrator
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import Listed, Suite
+from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.bench.options import Choice, Options, Text, argument
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.keys import Form
 
-_KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
+_KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
     "axes": lambda family: [
-        Listed(f"{suite.name} --over {each.name}", each.summary) for suite in family.suites() for each in suite.axes
+        NamedSummary(f"{suite.name} --over {each.name}", each.summary)
+        for suite in family.suites()
+        for each in suite.axes
     ],
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
@@ -31,7 +33,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
     "claims": lambda family: [
-        Listed(each.name, f"{each.statement} ({each.source}; {each.standing})")
+        NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing})")
         for each in family.statements()
         if not each.proof
     ],
@@ -39,7 +41,9 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[Listed | Suite | Form]]] = {
     "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
-    "sources": lambda family: [Listed(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()],
+    "sources": lambda family: [
+        NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()
+    ],
 }
 """`families` is what `constructions` were called before: not to be confused with families of problems."""
 
@@ -77,7 +81,9 @@ def run(options: List) -> list[dict[str, Any]]:
     known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
     for name in options.names:
         if name not in known:
-            raise InputError(f"list {options.what}", "", not_one_of(name, sorted(known), f"list {options.what}"))
+            raise InputError(
+                f"list {options.what}", "", explain_unknown_name(name, sorted(known), f"list {options.what}")
+            )
     return [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
@@ -118,21 +124,21 @@ def _recipe_text(family: Family, names: Collection[str]) -> str:
     return "\n".join(lines)
 
 
-def _describe_problem(family: Family) -> Listed:
+def _describe_problem(family: Family) -> NamedSummary:
     """A family of problems: the format of its files, its objective, its suites."""
     best = "most" if family.sense is Sense.MOST else "least"
     suites = ", ".join(suite.name for suite in family.suites())
-    return Listed(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
+    return NamedSummary(family.format, f"the {best} {family.objective} is best ({family.unit}); suites: {suites}")
 
 
-def _backends(family: Family) -> list[Listed]:
+def _backends(family: Family) -> list[NamedSummary]:
     """The solvers that a family uses, and for which formulations."""
     found = []
     for name in backends.backends():
         solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]
         if solved:
             extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
-            found.append(Listed(name, f"solves {', '.join(solved)}{extra}"))
+            found.append(NamedSummary(name, f"solves {', '.join(solved)}{extra}"))
     return found
 
 

@@ -76,7 +76,7 @@ def text(options: Opt, found: Solved) -> Iterator[str]:
         yield report.message
     proof = report.certificate
     if options.certificate and proof and report.upper < proof.upper:
-        end = ratios.grouped(proof.upper, up=True)
+        end = ratios.format_number(proof.upper, up=True)
         yield f"the certificate proves no more than {end}: a bound by {report.proof} cannot be certified"
     yield f"{report.seconds:.3f} s"
 

@@ -47,7 +47,7 @@ def warm(options: Warm) -> None:
     todo = chosen or dict.fromkeys(families())
     compile_all(todo)
     for family_name, names in todo.items():
-        kernel_record.remember(family_name, names)
+        kernel_record.record_compiled(family_name, names)
 
 
 PERF = Command("perf", "speed, side by side, in one run", Perf, run, status=int, busy="measuring")

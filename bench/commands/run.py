@@ -11,7 +11,7 @@ from ratiobench.bench.commands.shared import PartAlong
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.options import File, Integer, Options, argument, option, switch
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, Running, RunOptions, several_algorithms
 from ratiobench.instances.errors import InputError
 
@@ -66,21 +66,21 @@ class Report(Options):
 
 def run(options: Run) -> int:
     """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
-    from ratiobench.bench.running.runner import places
+    from ratiobench.bench.running.runner import find_folders
 
     family, suite = options.find()
-    out, share = places(options.out, options.share, suite.name, options.scale, suite.over)
+    out, share = find_folders(options.out, options.share, suite.name, options.scale, suite.over)
     return _run_and_show(family, suite, replace(options, out=out, share=share))
 
 
 def backtest(options: Backtest) -> int:
     """Run every policy on every day, as `run` does."""
     from ratiobench.bench.running.backtest import find_days, make_backtest, order_of
-    from ratiobench.bench.running.runner import places
+    from ratiobench.bench.running.runner import find_folders
 
     family, days = find_days(options.days)
     suite = make_backtest(family, days, options.algorithms, options.history, str(options.days), order_of(options.days))
-    out, share = places(options.out, options.share, name_of(options.days))
+    out, share = find_folders(options.out, options.share, name_of(options.days))
     return _run_and_show(family, suite, run_options(options, out=out, share=share))
 
 
@@ -99,7 +99,7 @@ def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:
     from ratiobench.bench.running.runner import run_suite
 
     spent = run_suite(family, suite, options)
-    now_at("writing the tables and the page")
+    set_current("writing the tables and the page")
     return write_report(options.folder, spent, None)
 
 

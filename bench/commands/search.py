@@ -16,7 +16,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.bench.tables import ratios
 from ratiobench.instances.errors import InputError, make_printable
@@ -154,8 +154,8 @@ def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
     if found.instance is None or found.left is None or found.right is None:
         yield "no instance was found on which OPT is more than 0"
         return
-    ratio = "unbounded" if found.score is None else ratios.truncated(found.score)
-    opt, alg = ratios.truncated(found.left), ratios.truncated(found.right)
+    ratio = "unbounded" if found.score is None else ratios.format_truncated(found.score)
+    opt, alg = ratios.format_truncated(found.left), ratios.format_truncated(found.right)
     yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
     yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
     for note in found.notes:
@@ -186,7 +186,7 @@ def after(options: Search, searched: Searched) -> None:
     family, found, witness = searched.family, searched.result, searched.witness
     if options.claim or found.instance is None:
         return
-    now_at("proving OPT and explaining")
+    set_current("proving OPT and explaining")
     into = sys.stderr if options.json else sys.stdout
     if witness is not None and family.certificates is not None:
         report = family.certificates.solve(found.instance, SolveSettings(), None)

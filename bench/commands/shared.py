@@ -16,7 +16,7 @@ from ratiobench.bench.options import EFFORT, GAP, SECONDS, Given, Integer, Optio
 from ratiobench.bench.running.options import PartOfSuite
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
-from ratiobench.instances.errors import InputError, about, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name, name_source
 from ratiobench.instances.files import READ_LIMIT, load_json, read_bytes
 
 NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
@@ -60,7 +60,7 @@ class Solving(Formulated):
     def settings(self, family: Family) -> SolveSettings:
         """The settings of a solve; what does not exist or is not installed is refused at once."""
         require_formulation(self.formulation, family)
-        with about("--backend"):
+        with name_source("--backend"):
             backends.require_installed(self.backend)
         return SolveSettings(
             self.formulation, self.backend, amount_of(self.effort, self.seconds), self.gap, self.seconds
@@ -79,7 +79,7 @@ class PartAlong(PartOfSuite):
     def find(self) -> tuple[Family, Suite]:
         """The suite over the axes that are chosen."""
         family, suite = find_suite(self.suite)
-        return family, suite.along(self.over)
+        return family, suite.select_axes(self.over)
 
 
 def amount_of(effort: int | None, seconds: float | None) -> int:
@@ -111,7 +111,7 @@ def require_formulation(name: str, family: Family) -> None:
     """Refuse a name that is no formulation's, with what was probably meant."""
     known = dict.fromkeys(["auto", *(each.name for each in family.formulations())])
     if name not in known:
-        raise InputError("--formulation", "", not_one_of(name, known))
+        raise InputError("--formulation", "", explain_unknown_name(name, known))
 
 
 def require_single_node(family: Family) -> SingleNode:
@@ -135,4 +135,4 @@ def require_claims(names: Sequence[str], family: Family) -> None:
     known = [each.name for each in family.statements() if not each.proof]
     for name in names:
         if name not in known:
-            raise InputError("--claim", "", not_one_of(name, known, "list claims"))
+            raise InputError("--claim", "", explain_unknown_name(name, known, "list claims"))

@@ -36,9 +36,9 @@ from ratiobench.bench.family.registry import refuse_other_family, require_algori
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, option, switch
 from ratiobench.bench.results.row import Row, make_row
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, several_algorithms
-from ratiobench.bench.storage.payload import json_number, one_line, run_payload
+from ratiobench.bench.storage.payload import format_error, json_number, run_payload
 from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.errors import InputError
@@ -153,13 +153,13 @@ def _compare(options: Simulate, family: Family, instance: Any, names: list[str])
             # What cannot run is said before OPT is looked for, which may take long.
             opt = _enclose(options, family, instance) if options.certificate else None
             for name in names:
-                now_at(f"running {name}")
+                set_current(f"running {name}")
                 try:
                     runs[name] = _run(options, family, instance, name)
                 except InputError:
                     raise
                 except Exception as error:
-                    runs[name] = one_line(error)
+                    runs[name] = format_error(error)
             if not options.certificate and not options.no_opt:
                 opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
@@ -172,13 +172,13 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> Enclosed:
     if options.certificate:
         if options.no_migration:
             raise InputError("--certificate", "", NO_CERTIFICATE)
-        now_at("checking the certificate")
+        set_current("checking the certificate")
         data, source = read_bytes(str(options.certificate))
         found = require_certificates(family).check(instance, load_json(data, source), source)
         if not found["valid"]:
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
         return Enclosed(found["lower"], found["upper"], "by the certificate, verified")
-    now_at("looking for OPT")
+    set_current("looking for OPT")
     solve = require_single_node(family).solve if options.no_migration else family.solve
     report = solve(instance, SolveSettings())
     return Enclosed(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
@@ -192,7 +192,7 @@ def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str
             continue
         if ratios.beats_bound(opt.lower, opt.upper, each.welfare, family.sense):
             raise AssertionError(f"{each.label} is better than the bound on OPT: one of the two is wrong")
-        if ratios.better(each.welfare, ends[family.sense.verified], family.sense):
+        if ratios.is_better(each.welfare, ends[family.sense.verified], family.sense):
             ends[family.sense.verified] = each.welfare
     return Enclosed(ends["lower"], ends["upper"], opt.source)
 
@@ -213,7 +213,7 @@ def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: On
         row["profit"] = profit_text(family, run, account)
     if opt is not None and run.valid:
         found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
-        ends = ratios.behind(opt.lower, opt.upper, run.welfare, family.sense)
+        ends = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
         row |= {"ratio_kind": found.kind.value, "ratio_lower": found.lower, "ratio_upper": found.upper}
         row |= dict(zip(("behind_lower", "behind_upper"), ends, strict=True))
     return row
@@ -241,14 +241,14 @@ _NAMELESS = {"case": "", "group": "", "algorithm": "", "remarks": Remarks("")}
 
 def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
-    from ratiobench.bench.tables.text import aligned, number, ratio_text
+    from ratiobench.bench.tables.text import align_columns, format_number, ratio_text
 
     family, opt = found.family, found.opt
     lines = []
     for row in found.rows.values():
         ratio = {family.sense.ratio: ratio_text(_ratio_row(row), family.sense)} if opt is not None else {}
         lines.append(
-            {"algorithm": row["label"], family.objective: number(row.get("welfare"))}
+            {"algorithm": row["label"], family.objective: format_number(row.get("welfare"))}
             | ratio
             | ({} if family.accounts is None else {"profit": row.get("profit", "-")})
             | {
@@ -259,7 +259,7 @@ def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
         )
     if opt is not None:
         yield from _opt_lines(options, family, opt)
-    yield aligned(lines).removesuffix("\n")
+    yield align_columns(lines).removesuffix("\n")
     if any(row["label"].endswith(" *") for row in found.rows.values()):
         yield "* its constants are computed from the instance itself, future included (oracle)."
     for run in found.ended:

@@ -17,9 +17,9 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.tables import standard as tables
-from ratiobench.instances.errors import InputError, make_printable, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.files import write_atomically
 
 
@@ -37,7 +37,9 @@ class PartOfSet(Options):
         chosen = read_set(self.set)
         for entry in chosen.entries:
             if entry.family not in families():
-                raise InputError(str(chosen.path), f"{entry.name}.family", not_one_of(entry.family, families()))
+                raise InputError(
+                    str(chosen.path), f"{entry.name}.family", explain_unknown_name(entry.family, families())
+                )
         return chosen
 
     def find(self) -> tuple[StandardSet, list[Entry]]:
@@ -116,7 +118,7 @@ def _verify(options: Verify) -> int:
         if found.problem:
             wrong += 1
             print(f"{found.name}: NOT VALID: {make_printable(found.problem, 400)}", flush=True)
-        now_at(f"checking, {number} of {len(entries)} done", again=True)
+        set_current(f"checking, {number} of {len(entries)} done", again=True)
     valid = f"{len(entries) - wrong} of {len(entries)} certificates valid"
     print(f"{chosen.name}: {valid}, {time.monotonic() - began:.0f} s")
     return 1 if wrong else 0
@@ -130,7 +132,7 @@ def _improve(options: Improve) -> None:
     effort = amount_of(options.effort, options.seconds)
     settings = SolveSettings(effort=effort, gap=options.gap, seconds=options.seconds)
     for entry in entries:
-        found = improve(chosen, entry, settings, now_at)
+        found = improve(chosen, entry, settings, set_current)
         chosen = found.chosen
         print(f"{entry.name}: {'better' if found.moved else 'no better interval was found'}")
         if found.before is not None and found.moved:
@@ -162,7 +164,7 @@ def _fetch(options: Fetch) -> None:
     from ratiobench.bench.running.standard import fetch
 
     chosen, entries = options.find()
-    for path in fetch(chosen, entries, options.out, now_at):
+    for path in fetch(chosen, entries, options.out, set_current):
         print(path)
 
 

@@ -24,12 +24,12 @@ VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
 
 
-def interval_text(lower: Exact, upper: Exact, unit: str, told: str = "") -> str:
+def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
     """OPT, or its interval and the gap."""
     if lower == upper:
-        return f"OPT{told} = {ratios.truncated(upper)} {unit}"
+        return f"OPT{text} = {ratios.format_truncated(upper)} {unit}"
     gap = ratios.percent(ratios.gap(lower, upper))
-    return f"OPT{told} in [{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}] {unit}, gap {gap}"
+    return f"OPT{text} in [{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}] {unit}, gap {gap}"
 
 
 def require_writable(*paths: Path | None) -> None:
@@ -74,21 +74,21 @@ def or_dash(value: Any) -> Any:
 
 def standing_text(family: Family, run: OnlineRun) -> str:
     """What the run was shown of earlier days, and what is proved of its algorithm; empty where nothing is known."""
-    told = [f"history: {run.history}"] if run.history else []
+    text = [f"history: {run.history}"] if run.history else []
     if family.proof_status is not None:
-        told += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
-    return "; ".join(told)
+        text += [f"{name}: {value}" for name, value in family.proof_status(run.algorithm).items()]
+    return "; ".join(text)
 
 
 def run_lines(run: OnlineRun, called: str, unit: str, tasks: int, account: str, standing: str) -> Iterator[str]:
     """A run in full: what it earned, and what is known of its algorithm."""
-    yield f"{run.label}: {called} {ratios.truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}"
+    yield f"{run.label}: {called} {ratios.format_truncated(run.welfare)} {unit}, admitted {run.admitted} of {tasks}"
     if standing:
         yield standing
     if account:
         yield account
     elif run.revenue is not None:
-        yield f"revenue {ratios.truncated(run.revenue)} {unit}"
+        yield f"revenue {ratios.format_truncated(run.revenue)} {unit}"
     for constant in run.constants:
         source = ", ".join(filter(None, (constant.source, constant.detail)))
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
@@ -125,8 +125,8 @@ def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     earned = account["bids"] if run.revenue is None else run.revenue
     paid = "at list prices (the bids) " if run.revenue is None else ""
     cost = account["vendors"] + account["energy"]
-    told = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
-    return f"{paid}{told}, profit {value_text(account['profit'], family)}"
+    text = f"revenue {value_text(earned, family)}, cost {value_text(cost, family)}"
+    return f"{paid}{text}, profit {value_text(account['profit'], family)}"
 
 
 def verdict_of(run: OnlineRun) -> dict[str, Any]:

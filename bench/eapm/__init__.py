@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ratiobench.bench.family.capabilities import Benchmark, Certificates, Claims, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.keys import Form
 
@@ -97,10 +97,10 @@ class EapmFamily(Family):
 
         return VERSION
 
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         from ratiobench.formulations.eapm.solve import formulations
 
-        return Listed.several(formulations())
+        return NamedSummary.several(formulations())
 
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         from ratiobench.formulations.eapm.solve import solve

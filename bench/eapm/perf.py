@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.bench.perf.measurement import Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
@@ -39,9 +39,9 @@ def _decide_alone(instance: Instance) -> Solution:
     return tuple(decisions)
 
 
-def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
+def _measure(quick: bool, say: Callable[[str], None]) -> Measurement:
     """Whole runs in turns, the referee included for ours; decisions compared with those of `online`."""
-    from ratiobench.bench.eapm.literal import decide_all
+    from ratiobench.bench.eapm.literal_rule import decide_literally
     from ratiobench.online.eapm.run import run
 
     rows: list[dict[str, Value]] = []
@@ -51,8 +51,8 @@ def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
         instance = generate(recipe | {"matrix": {"method": "table1", "seed": ["perf"]}})
         contenders: dict[str, Callable[[], Any]] = {name: partial(run, instance, name) for name in ALGORITHMS}
         contenders[ALONE] = partial(_decide_alone, instance)
-        contenders[SOLVED] = partial(decide_all, instance)
-        clock = in_turns(contenders, 3 if quick else 5)
+        contenders[SOLVED] = partial(decide_literally, instance)
+        clock = time_in_turns(contenders, 3 if quick else 5)
         ours = run(instance, "online").decisions
         for name in contenders:
             made = run(instance, name).decisions if name in ALGORITHMS else contenders[name]()
@@ -76,7 +76,7 @@ def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
         "solver's doubles can round a share up that is an integer.",
     )
     figure = Curves("Seconds of a run over the number of users", "users", "seconds", curves)
-    return Measured(COLUMNS, rows, (figure,), notes)
+    return Measurement(COLUMNS, rows, (figure,), notes)
 
 
 PARTS: tuple[Part, ...] = (

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, Plot, Printed, PrintedMean, SolveSettings, Suite
+from ratiobench.bench.family.suite import Case, Plot, PrintedGain, PrintedMean, SolveSettings, Suite
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.instances.eapm.workload import ORDERS
@@ -70,7 +70,7 @@ def _table1() -> Suite:
         PrintedMean(group, name, row[place]) for name, row in rows.items() for place, group in enumerate(groups)
     )
     over_greedy = tuple(
-        Printed(group, name, "greedy", f"{float(100 * (Fraction(online) / Fraction(greedy) - 1)):.2f}")
+        PrintedGain(group, name, "greedy", f"{float(100 * (Fraction(online) / Fraction(greedy) - 1)):.2f}")
         for name in READINGS
         for group, online, greedy in zip(groups, TABLE1["online"], TABLE1["greedy"], strict=True)
     )

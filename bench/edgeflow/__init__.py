@@ -17,7 +17,7 @@ from ratiobench.bench.family.capabilities import (
 )
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.keys import Form
 
@@ -78,10 +78,10 @@ class EdgeflowFamily(Family):
 
         return recipes()
 
-    def traces(self) -> Sequence[Listed]:
+    def traces(self) -> Sequence[NamedSummary]:
         from ratiobench.instances.edgeflow.arrivals import traces
 
-        return Listed.several(traces())
+        return NamedSummary.several(traces())
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
         from ratiobench.instances.edgeflow.strategies import tiny_instances
@@ -111,10 +111,10 @@ class EdgeflowFamily(Family):
 
         return VERSION
 
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         from ratiobench.formulations.edgeflow.solve import formulations
 
-        return Listed.several(formulations())
+        return NamedSummary.several(formulations())
 
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         from ratiobench.formulations.edgeflow.solve import solve

@@ -94,7 +94,7 @@ def _room(case: Case[Instance]) -> Check:
 def _worth(case: Case[Instance]) -> Check:
     """What this policy meets without the servers is no more than the best without them."""
     instance, run, reference = case
-    without = met_without_edge(instance, run.algorithm)
+    without = count_met_without_edge(instance, run.algorithm)
     reason = "1.1 times what the policy meets without edge servers <= upper end of OPT with them"
     found = _compared(MARGIN * without, Fraction(reference.upper), reason, sure=False)
     return replace(found, figures={"at_most": int(reference.upper) - without, "without": without})
@@ -128,7 +128,7 @@ def _for_good(case: Case[Instance]) -> Check:
     """
     instance, run, reference = case
     rival = check(instance, _played(instance, RIVAL).decisions).met
-    theirs = max(met_in_cloud(instance, reference), rival, key=sum)
+    theirs = max(find_met_in_cloud(instance, reference), rival, key=sum)
     reason = "met by the best schedule known, in the cloud alone <= met"
     found = _compared(Fraction(sum(theirs)), Fraction(run.admitted), reason, reference.upper <= run.admitted)
     if found.status is not Verdict.VIOLATED:
@@ -145,7 +145,7 @@ def _aware(case: Case[Instance]) -> Check:
     return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
 
 
-def met_in_cloud(instance: Instance, reference: SolveReport) -> tuple[bool, ...]:
+def find_met_in_cloud(instance: Instance, reference: SolveReport) -> tuple[bool, ...]:
     """Per job, whether the verified schedule meets it without an edge server; without the others it stays valid."""
     if reference.solution is None:
         return ()
@@ -159,7 +159,7 @@ def _difference(instance: Instance, more: OnlineRun, less: OnlineRun) -> list[in
     return [i for i in range(instance.jobs) if one[i] and not other[i]][:WITNESSES]
 
 
-def met_without_edge(instance: Instance, algorithm: str) -> int:
+def count_met_without_edge(instance: Instance, algorithm: str) -> int:
     """How many jobs the policy meets where there are no edge servers."""
     return _without(instance, algorithm).admitted
 

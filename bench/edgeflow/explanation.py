@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ratiobench.bench.edgeflow.claims import CLAIMS
-from ratiobench.bench.edgeflow.measures import stalled
+from ratiobench.bench.edgeflow.measures import find_stalls
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.edgeflow.check import check as verify
-from ratiobench.formulations.edgeflow.check import joined
+from ratiobench.formulations.edgeflow.check import join_pieces
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.edgeflow.model import EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
@@ -78,7 +78,7 @@ def _windows(instance: Instance) -> Listing:
     return Listing("Places", ["place", "seconds", "there are"], rows)
 
 
-def changes(instance: Instance, solution: Solution) -> list[int]:
+def list_changes(instance: Instance, solution: Solution) -> list[int]:
     """The seconds at which anything begins or ends, in order."""
     seconds = {0, *instance.submit.tolist(), *instance.deadline.tolist()}
     seconds |= {x for window in instance.edge for x in (window.start, window.end)}
@@ -88,7 +88,7 @@ def changes(instance: Instance, solution: Solution) -> list[int]:
 
 def gantt(instance: Instance, solution: Solution, title: str) -> Grid:
     """Jobs against time: a column for each stretch in which nothing changes."""
-    seconds = changes(instance, solution)
+    seconds = list_changes(instance, solution)
     rows: list[tuple[str, list[Square]]] = []
     ends = verify(instance, solution).ends
     for i, pieces in enumerate(solution):
@@ -109,9 +109,9 @@ def _square(pieces: Sequence[Piece], job: int, second: int, there: bool) -> Squa
 def _moments(instance: Instance, solution: Solution) -> list[Moment]:
     """What happens in each second in which a share changes or a job comes."""
     found = verify(instance, solution)
-    runs = [joined(pieces) for pieces in solution]
+    runs = [join_pieces(pieces) for pieces in solution]
     moments = []
-    for second in changes(instance, solution):
+    for second in list_changes(instance, solution):
         happened = [
             *(f"job {i} is done" for i, end in enumerate(found.ends) if end == second),
             *(f"the deadline of job {i} passes" for i, end in enumerate(instance.deadline.tolist())
@@ -122,7 +122,7 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
         begun = [
             (i, piece, stall)
             for i, pieces in enumerate(runs)
-            for piece, stall in stalled(instance.models[int(instance.model[i])], pieces)
+            for piece, stall in find_stalls(instance.models[int(instance.model[i])], pieces)
             if piece.start == second
         ]
         ended = [
@@ -131,8 +131,8 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
         ]  # fmt: skip
         if not happened and not begun and not ended:
             continue
-        said = [f"job {i} {_place(piece)}{f', still for {stall} s' if stall else ''}" for i, piece, stall in begun]
-        said += [f"job {i} stops" for i in ended if found.ends[i] != second]
+        lines = [f"job {i} {_place(piece)}{f', still for {stall} s' if stall else ''}" for i, piece, stall in begun]
+        lines += [f"job {i} stops" for i in ended if found.ends[i] != second]
         moments.append(
             Moment(
                 heading=f"Second {second}",
@@ -140,7 +140,7 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
                 grids=[],
                 candidates=None,
                 notes=[],
-                decision=["; ".join(said) or "nothing changes"],
+                decision=["; ".join(lines) or "nothing changes"],
             )
         )
     return moments

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.formulations.edgeflow.check import check, joined
+from ratiobench.formulations.edgeflow.check import check, join_pieces
 from ratiobench.instances.edgeflow.model import CLOUD, Instance, Model
 from ratiobench.instances.edgeflow.quantities import span
 from ratiobench.instances.edgeflow.solution import Piece
@@ -33,9 +33,9 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -
     whole = instance.gpus * (span(instance) - first)
     stalls = crossings = use = met_use = 0
     for i, pieces in enumerate(run.decisions):
-        runs = joined(pieces)
+        runs = join_pieces(pieces)
         crossings += sum(one.place != other.place for one, other in pairwise(runs))
-        stalls += sum(each for _, each in stalled(instance.models[int(instance.model[i])], runs))
+        stalls += sum(each for _, each in find_stalls(instance.models[int(instance.model[i])], runs))
         mine = sum(p.gpus * max(0, min(p.end, span(instance)) - p.start) for p in runs if p.place == CLOUD)
         use += mine
         met_use += found.met[i] * mine
@@ -53,7 +53,7 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -
     }
 
 
-def stalled(model: Model, runs: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
+def find_stalls(model: Model, runs: Sequence[Piece]) -> Iterator[tuple[Piece, int]]:
     """Each piece with the seconds of it in which the job stands still; of pieces none of which continues another."""
     before: Piece | None = None
     for piece in runs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from ratiobench.bench.family.capabilities import Refusal, Served, Timeline, TimeSeries
+from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timeline, TimeSeries
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, Instance, Job
 from ratiobench.instances.edgeflow.quantities import is_hopeless, span
@@ -81,7 +81,7 @@ def _asked(instance: Instance, jobs: Sequence[Job]) -> Iterable[tuple[int, int, 
                 break
 
 
-def _classes(jobs: Sequence[Job], met: Sequence[bool]) -> dict[str, list[Served]]:
+def _classes(jobs: Sequence[Job], met: Sequence[bool]) -> dict[str, list[ClassArrivals]]:
     """Jobs by the share asked for and by the time to the deadline."""
     shares: dict[str, list[bool]] = {}
     for job, done in sorted(zip(jobs, met, strict=True), key=lambda pair: pair[0].gpus):
@@ -91,8 +91,8 @@ def _classes(jobs: Sequence[Job], met: Sequence[bool]) -> dict[str, list[Served]
         window = job.deadline - job.submit
         times[next((label for most, label in SECONDS if window <= most), OVER)].append(done)
     return {
-        "share asked for": [Served(label, len(each), sum(each)) for label, each in shares.items()],
-        "time to the deadline": [Served(label, len(each), sum(each)) for label, each in times.items()],
+        "share asked for": [ClassArrivals(label, len(each), sum(each)) for label, each in shares.items()],
+        "time to the deadline": [ClassArrivals(label, len(each), sum(each)) for label, each in times.items()],
     }
 
 

@@ -36,10 +36,10 @@ from typing import Any, NamedTuple, Protocol
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation
-from ratiobench.bench.family.suite import Listed, SolveSettings, Study
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
 from ratiobench.formulations.checksums import Verdict
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances.display import decimal
+from ratiobench.instances.display import format_decimal
 from ratiobench.online.outcome import OnlineRun
 
 
@@ -170,7 +170,7 @@ class SearchResult:
 
     def __repr__(self) -> str:
         found = "violated" if self.violated else "not violated"
-        score = "" if self.score is None else f", score {decimal(self.score, up=False)}"
+        score = "" if self.score is None else f", score {format_decimal(self.score, up=False)}"
         return f"<SearchResult {self.claim}: {found}{score}, {self.tries} instances tried>"
 
 
@@ -195,7 +195,7 @@ class CounterexampleSearch:
         where there is no such search.
     """
 
-    claims: Callable[[], Sequence[Listed]]
+    claims: Callable[[], Sequence[NamedSummary]]
     search: SearchFunction
     worst: SearchFunction | None = None
 
@@ -312,7 +312,7 @@ class CompilationSteps(Protocol):
 
 
 class Benchmark(Protocol):
-    """One comparison of speed (`ratiobench.bench.perf.measured.Part`)."""
+    """One comparison of speed (`ratiobench.bench.perf.measurement.Part`)."""
 
     @property
     def name(self) -> str:
@@ -376,7 +376,7 @@ class Refusal:
     about: str
 
 
-class Served(NamedTuple):
+class ClassArrivals(NamedTuple):
     """The arrivals of a class: what it is called, how many came, how many were admitted."""
 
     label: str
@@ -417,7 +417,7 @@ class Timeline:
     clock_title: str = ""
     asked: Sequence[Fraction] = ()
     used: Fraction | None = None
-    classes: Mapping[str, Sequence[Served]] = field(default_factory=dict)
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,7 +510,7 @@ class LogImport:
     example : a small synthetic log in the format ``csv``, and the text of a cluster for it; None where there is none.
     """
 
-    formats: Callable[[], Sequence[Listed]]
+    formats: Callable[[], Sequence[NamedSummary]]
     read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
     example: Callable[[], tuple[str, str]] | None = None
 
@@ -570,5 +570,5 @@ class Calibrator:
     """
 
     measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
-    gpus: Callable[[Sequence[Path]], Sequence[Listed]]
+    gpus: Callable[[Sequence[Path]], Sequence[NamedSummary]]
     dtypes: Sequence[str]

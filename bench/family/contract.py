@@ -38,11 +38,11 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.standard import suites_of
-from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.formulations.versions import package_versions
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.instances.keys import Form, Values
 from ratiobench.instances.recipe import PATH
@@ -151,11 +151,11 @@ class Family(ABC):
         """
         return None
 
-    def traces(self) -> Sequence[Listed]:
+    def traces(self) -> Sequence[NamedSummary]:
         """The traces that drive the family's generators."""
         return ()
 
-    def constructions(self) -> Sequence[Listed]:
+    def constructions(self) -> Sequence[NamedSummary]:
         """The parametric families of instances, with their parameters in the summary."""
         return ()
 
@@ -213,7 +213,7 @@ class Family(ABC):
         """Version of everything in `solve` that can change a figure: a part of the key of stored results."""
 
     @abstractmethod
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         """The family's formulations, with the backends of each in the summary."""
 
     @abstractmethod
@@ -340,9 +340,9 @@ class Family(ABC):
         """Algorithms that are auctions."""
         return None
 
-    def algorithms(self) -> Sequence[Listed]:
+    def algorithms(self) -> Sequence[NamedSummary]:
         """The family's online algorithms."""
-        return Listed.several(self._environment.registry.algorithms())
+        return NamedSummary.several(self._environment.registry.algorithms())
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee.
@@ -536,5 +536,5 @@ class Family(ABC):
         known = [each.name for each in self.statements() if not each.proof]
         for name in claims:
             if name not in known:
-                raise InputError("claim", "", not_one_of(name, known))
+                raise InputError("claim", "", explain_unknown_name(name, known))
         return () if self.claims is None else self.claims.audit(instance, run, reference, claims or None)

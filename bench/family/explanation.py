@@ -96,7 +96,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Conclusion:
     """Both sides of the claim, with the figures put in.
 
     Parameters
@@ -144,7 +144,7 @@ class Explanation:
     remarks: Sequence[Sentence]
     moments: Sequence[Moment]
     outcome: Sequence[Grid]
-    ending: Ending | None
+    ending: Conclusion | None
     sources: Sequence[Source] = ()
     signs: Sequence[tuple[str, str]] = ()
 
@@ -153,7 +153,7 @@ _SIGN = r"[A-Za-z]+\d*|\d+"
 """A word of a sign, or of a text that uses it."""
 
 
-def used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The signs, each with its meaning, of which a word occurs in the text; words in brackets must all occur.
 
     So ``rho, beta (guard)`` belongs to a text about guards only, and ``(14)`` to one that cites this equation.

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.contract import FILE, Family
-from ratiobench.instances.errors import MEANT, InputError, did_you_mean, shorten
+from ratiobench.instances.errors import MEANT, InputError, shorten, suggest_name
 from ratiobench.instances.files import load_json, read_bytes
-from ratiobench.instances.keys import Form, Integer, Text, flat, joined, text_of
+from ratiobench.instances.keys import Form, Integer, Text, flatten, join_path, text_of
 
 CASES = 10_000
 """Most cases of a file."""
@@ -49,7 +49,7 @@ class Variant(NamedTuple):
 
     def words(self) -> dict[str, str]:
         """What the placeholders of a name stand for."""
-        words = {key: worded(value) for key, value in self.values.items()}
+        words = {key: format_value(value) for key, value in self.values.items()}
         return words if self.run is None else words | {"run": str(self.run)}
 
 
@@ -79,8 +79,8 @@ class Grid:
         """
         own = {name: value for name, value in table.items() if name not in BESIDE}
         grid = {name: self._choices(name, value, self.field) for name, value in self._flat(own, self.field)}
-        runs = list(self._runs(table.get("runs"), joined(self.field, "runs")))
-        before = dict(self._singles(table.get("prior", {}), joined(self.field, "prior")))
+        runs = list(self._runs(table.get("runs"), join_path(self.field, "runs")))
+        before = dict(self._singles(table.get("prior", {}), join_path(self.field, "prior")))
         number = prod(map(len, grid.values())) * len(runs)
         if number > CASES:
             raise InputError(self.source, self.field, f"the grid has {number} places; {CASES} are allowed")
@@ -89,7 +89,7 @@ class Grid:
             for run, (changes, changed) in enumerate(runs):
                 for name in changes:
                     if name in varied:
-                        where = joined(self.field, f"runs[{run}]", name)
+                        where = join_path(self.field, f"runs[{run}]", name)
                         raise InputError(self.source, where, "a list makes a grid of it already; not both")
                 values = dict(zip(grid, place, strict=True)) | changes
                 if isinstance(table.get("runs"), int):
@@ -105,7 +105,9 @@ class Grid:
         if any(map(_mentions_run, values.values())):
             return
         if not self._seeded:
-            raise InputError(self.source, joined(self.field, "runs"), "no value has {run} in it: all runs are the same")
+            raise InputError(
+                self.source, join_path(self.field, "runs"), "no value has {run} in it: all runs are the same"
+            )
         values["seed"] = _longer(values, "run {run}")
 
     def _another_day(self, values: Mapping[str, Any], prior: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +120,7 @@ class Grid:
 
     def _numbered(self, values: Mapping[str, Any], run: int | None) -> dict[str, Any]:
         words = {} if run is None else {"run": str(run)}
-        return {name: self._fill(value, words, joined(self.field, name)) for name, value in values.items()}
+        return {name: self._fill(value, words, join_path(self.field, name)) for name, value in values.items()}
 
     def _fill(self, value: Any, words: Mapping[str, str], field: str) -> Any:
         if isinstance(value, list):
@@ -128,9 +130,9 @@ class Grid:
     def _flat(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
         """The table by the names of keys; of an unknown key also what is near of those that stand beside."""
         try:
-            yield from flat(self.form.keys, table, self.source, field)
+            yield from flatten(self.form.keys, table, self.source, field)
         except InputError as error:
-            near = did_you_mean(error.field.rpartition(".")[2], self.others)
+            near = suggest_name(error.field.rpartition(".")[2], self.others)
             if "unknown key" not in error.problem or MEANT in error.problem or not near:
                 raise
             raise InputError(self.source, error.field, error.problem + near) from None
@@ -142,9 +144,9 @@ class Grid:
         if isinstance(value, list) and not (kind.lists and all(type(each) is int for each in value)):
             found = value
         if not found:
-            raise InputError(self.source, joined(field, name), "an empty list; at least one value is needed")
+            raise InputError(self.source, join_path(field, name), "an empty list; at least one value is needed")
         if isinstance(kind, Text) and kind.path:
-            return [file for each in found for file in self._files(each, joined(field, name))]
+            return [file for each in found for file in self._files(each, join_path(field, name))]
         return found
 
     def _files(self, value: Any, field: str) -> list[str]:
@@ -189,7 +191,7 @@ class Grid:
             choices = self._choices(name, value, field)
             if len(choices) > 1:
                 problem = f"{shorten(value)}: one value is needed here, not a grid"
-                raise InputError(self.source, joined(field, name), problem)
+                raise InputError(self.source, join_path(field, name), problem)
             yield name, choices[0]
 
 
@@ -203,9 +205,9 @@ def _mentions_run(value: Any) -> bool:
     return any(map(_mentions_run, value)) if isinstance(value, list) else isinstance(value, str) and "{run}" in value
 
 
-def worded(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in a name."""
-    return "-".join(map(worded, value)) if isinstance(value, list) else text_of(value)
+    return "-".join(map(format_value, value)) if isinstance(value, list) else text_of(value)
 
 
 def fill(text: str, words: Mapping[str, str], source: str, field: str) -> str:

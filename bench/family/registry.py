@@ -15,7 +15,7 @@ from ratiobench.bench.family.capabilities import Calibrator, LogImport, SearchFu
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
-from ratiobench.instances.errors import InputError, did_you_mean, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten, suggest_name
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""
@@ -81,7 +81,7 @@ def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
     known = claim_searches()
     if claim not in known:
-        raise InputError("claim", "", not_one_of(claim, known, "list searches"))
+        raise InputError("claim", "", explain_unknown_name(claim, known, "list searches"))
     return known[claim]
 
 
@@ -124,7 +124,7 @@ def find_suite(name: str) -> tuple[Family, Suite]:
             raise InputError(name, "", _NO_SUITE[os.path.isdir(name)])
         recipes = {each for family in families().values() for each in family.recipes()}
         heads = [each.name.partition(":")[0] for family in families().values() for each in family.constructions()]
-        near = did_you_mean(name, known) or did_you_mean(name.partition(":")[0], {*recipes, *heads})
+        near = suggest_name(name, known) or suggest_name(name.partition(":")[0], {*recipes, *heads})
         where = f"`list suites` prints {len(known)} suites, `list recipes` {len({*recipes, *heads})} recipes"
         raise InputError("suite", "", f"{shorten(name)} is no suite, recipe or FILE.toml{near or ';'} {where}")
     return known[name]

@@ -20,8 +20,8 @@ from typing import Any
 
 from ratiobench.bench.family.suite import Case, Suite
 from ratiobench.formulations.report import Exact
-from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, make_printable, not_one_of, shorten
+from ratiobench.instances import packing
+from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.files import load_json, read_bytes, sha256_of, write_atomically
 
 FORMAT = "ratiobench/standard/1"
@@ -106,7 +106,7 @@ class StandardSet:
 
     def certificate(self, entry: Entry) -> Path:
         """The file of an entry's certificate."""
-        return self.folder / f"{entry.name}{packed.SUFFIX}"
+        return self.folder / f"{entry.name}{packing.SUFFIX}"
 
     @property
     def digest(self) -> str:
@@ -117,10 +117,10 @@ class StandardSet:
         """The entry of this name; InputError where there is none."""
         known = {each.name: each for each in self.entries}
         if name not in known:
-            raise InputError(str(self.path), "name", not_one_of(name, known, "standard list"))
+            raise InputError(str(self.path), "name", explain_unknown_name(name, known, "standard list"))
         return known[name]
 
-    def updated(self, entry: Entry) -> StandardSet:
+    def replace_entry(self, entry: Entry) -> StandardSet:
         """The set with this entry in the place of the one of its name."""
         return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
 
@@ -143,7 +143,7 @@ def read_set(name: str | os.PathLike[str] = NEWEST) -> StandardSet:
     """
     path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
     if path.parent == HERE and not path.exists():
-        raise InputError("--set", "", not_one_of(str(name), shipped_sets()))
+        raise InputError("--set", "", explain_unknown_name(str(name), shipped_sets()))
     return _read(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
@@ -320,7 +320,7 @@ def find_certificate(address: str) -> Path:
     return chosen.certificate(found)
 
 
-def ends_of(record: Record) -> tuple[Exact, Exact]:
+def interval_of(record: Record) -> tuple[Exact, Exact]:
     """The interval of a record."""
     lower, upper = (end if isinstance(end, int) else Fraction(end) for end in (record.lower, record.upper))
     return lower, upper

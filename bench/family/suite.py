@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class NamedSummary:
     """A name and the one sentence that `list` prints beside it."""
 
     name: str
     summary: str
 
     @classmethod
-    def several(cls, pairs: Iterable[tuple[str, str]]) -> list[Listed]:
+    def several(cls, pairs: Iterable[tuple[str, str]]) -> list[NamedSummary]:
         """Of (name, summary) pairs."""
         return [cls(name, summary) for name, summary in pairs]
 
@@ -113,7 +113,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedGain:
     """A figure that a paper prints: in this group, by how many percent `algorithm` is better than `than`."""
 
     group: str
@@ -168,7 +168,7 @@ class Plot:
     groups: tuple[str, ...]
     axis: str
     algorithms: tuple[str, ...] = ()
-    printed: tuple[Printed, ...] = ()
+    printed: tuple[PrintedGain, ...] = ()
     note: str = ""
     hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
     printed_means: tuple[PrintedMean, ...] = ()
@@ -241,7 +241,7 @@ class Suite:
     axes: tuple[Axis, ...] = ()
     over: tuple[str, ...] = ()
 
-    def along(self, names: Sequence[str]) -> Suite:
+    def select_axes(self, names: Sequence[str]) -> Suite:
         """The suite with the cases and figures of these axes; itself where none is named.
 
         Raises
@@ -255,7 +255,7 @@ class Suite:
             raise InputError("--over", "", f"the suite {self.name} varies no parameter")
         for name in names:
             if name not in known:
-                raise InputError("--over", "", not_one_of(name, known))
+                raise InputError("--over", "", explain_unknown_name(name, known))
         chosen = [known[name] for name in dict.fromkeys(names)]
         return replace(
             self,

@@ -24,16 +24,16 @@ from ratiobench.bench.family.suite import (
     TAKEN,
     Case,
     Plot,
-    Printed,
+    PrintedGain,
     PrintedMean,
     SolveSettings,
     Study,
     Suite,
 )
 from ratiobench.formulations.settings import NO_BACKEND
-from ratiobench.instances.errors import MEANT, InputError, did_you_mean, not_one_of, shorten
+from ratiobench.instances.errors import MEANT, InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.files import load_toml, read_bytes
-from ratiobench.instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, joined
+from ratiobench.instances.keys import Form, Integer, Key, Kind, Number, Switch, Text, Texts, Values, join_path
 
 SUFFIX = ".toml"
 _SOLVE = (
@@ -41,13 +41,15 @@ _SOLVE = (
     Key("backend", Text(), "its solver", "auto"),
     Key("effort", Integer(1, 10**6), "amount of work on OPT", 1),
     Key("gap", Number(0, 0.999), "relative gap at which to stop", 0),
-    Key("seconds", Number(0.001, 10**7), "time limit on OPT; marks the results", told="none"),
+    Key("seconds", Number(0.001, 10**7), "time limit on OPT; marks the results", default_text="none"),
 )
-_ALGORITHMS = Key("algorithms", Texts(), "what is run: names with options, or package.module:Class", told="none")
+_ALGORITHMS = Key(
+    "algorithms", Texts(), "what is run: names with options, or package.module:Class", default_text="none"
+)
 SUITE = (
-    Key("name", Text(), "of the suite", told="the file's"),
-    Key("summary", Text(), "a sentence for the page", told="none"),
-    Key("family", Text(), "of problems: `list problems`", told="that of the recipes"),
+    Key("name", Text(), "of the suite", default_text="the file's"),
+    Key("summary", Text(), "a sentence for the page", default_text="none"),
+    Key("family", Text(), "of problems: `list problems`", default_text="that of the recipes"),
     _ALGORITHMS,
     *_SOLVE,
     Key("repeat", Integer(1, RUNS), "runs of an algorithm that draws", 1),
@@ -55,25 +57,25 @@ SUITE = (
     Key("crosscheck", Switch(), "solve the program as its paper prints it by several solvers, too", default=False),
 )
 CASE = (
-    Key("recipe", Text(), "kind of recipe: `list recipes`", told="to be given"),
-    Key("name", Text(), "of the case and of its file; must differ from case to case", told="made of the grid"),
-    Key("group", Text(), "cases of one group are comparable", told="the grid without seeds"),
-    replace(_ALGORITHMS, told="those of the suite"),
-    *(replace(key, default=None, told="as in the suite") for key in _SOLVE),
+    Key("recipe", Text(), "kind of recipe: `list recipes`", default_text="to be given"),
+    Key("name", Text(), "of the case and of its file; must differ from case to case", default_text="made of the grid"),
+    Key("group", Text(), "cases of one group are comparable", default_text="the grid without seeds"),
+    replace(_ALGORITHMS, default_text="those of the suite"),
+    *(replace(key, default=None, default_text="as in the suite") for key in _SOLVE),
 )
 STUDY = (
     Key("kind", Text(), "curve, charges"),
     Key("algorithm", Text(), "whom it is about"),
-    Key("task", Integer(0), "one task", told="all"),
+    Key("task", Integer(0), "one task", default_text="all"),
 )
 PLOT = (
     Key("name", Text(), "of its files"),
-    Key("title", Text(), "heading", told="its name"),
+    Key("title", Text(), "heading", default_text="its name"),
     Key("kind", Text(), "welfare, reached, ratio, seconds, ..., or a measure", "welfare"),
-    Key("groups", Texts(), "places on the axis", told="all groups"),
+    Key("groups", Texts(), "places on the axis", default_text="all groups"),
     Key("axis", Text(), "what the groups vary", "cases"),
-    Key("algorithms", Texts(), "whom it shows", told="all"),
-    Key("note", Text(), "a sentence below it", told="none"),
+    Key("algorithms", Texts(), "whom it shows", default_text="all"),
+    Key("note", Text(), "a sentence below it", default_text="none"),
 )
 HINDSIGHT = (Key("label", Text(), "of the best of several"), Key("algorithms", Texts(), "the several"))
 PRINTED = (
@@ -123,7 +125,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
     for part in filter(None, tail.split(",")):
         name, equals, value = part.partition("=")
         if name not in known:
-            raise InputError(head, name, f"unknown key; known: {', '.join(known)}{did_you_mean(name, known)}")
+            raise InputError(head, name, f"unknown key; known: {', '.join(known)}{suggest_name(name, known)}")
         if name in values or not equals:
             problem = "the key stands twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
@@ -204,7 +206,7 @@ def _candidates(
     if top["family"] is not None:
         if top["family"] not in families:
             problem = (
-                f"{shorten(top['family'])} is none of {', '.join(families)}{did_you_mean(top['family'], families)}"
+                f"{shorten(top['family'])} is none of {', '.join(families)}{suggest_name(top['family'], families)}"
             )
             raise InputError(source, "family", problem)
         return [families[top["family"]]]
@@ -217,7 +219,7 @@ def _candidates(
                 continue  # said where the table is read
             able = [family for family in able if recipe in family.recipes()]
             if not able:
-                problem = f"is no recipe; known: {', '.join(known)}{did_you_mean(recipe, known)}"
+                problem = f"is no recipe; known: {', '.join(known)}{suggest_name(recipe, known)}"
                 if recipe in known:
                     problem = "is a recipe of another family than those above"
                 raise InputError(source, f"{name}[{j}].recipe", f"{shorten(recipe)} {problem}")
@@ -238,7 +240,7 @@ class _Reader:
             for case in self._of_table(table, field):
                 if case.name in found:
                     problem = f"two cases are called {shorten(case.name)}; give a name with {{run}} or {{KEY}} in it"
-                    raise InputError(self.source, joined(field, "name"), problem)
+                    raise InputError(self.source, join_path(field, "name"), problem)
                 if len(found) == CASES:
                     raise InputError(self.source, field, f"more than {CASES} cases")
                 found[case.name] = case
@@ -253,8 +255,8 @@ class _Reader:
         kind = about.needed("recipe")
         if kind not in forms:
             problem = f"{shorten(kind)} is no recipe of {self.family.name}; known: {', '.join(forms)}"
-            raise InputError(self.source, joined(field, "recipe"), problem + did_you_mean(kind, forms))
-        studies = tuple(self._studies(table.get("study", []), joined(field, "study")))
+            raise InputError(self.source, join_path(field, "recipe"), problem + suggest_name(kind, forms))
+        studies = tuple(self._studies(table.get("study", []), join_path(field, "study")))
         grid = Grid(self.source, field, self.folder, self.family, forms[kind], shared)
         for variant in grid.variants({name: table[name] for name in table if name not in shared}):
             yield self._case(forms[kind], about, variant, studies, field)
@@ -267,7 +269,7 @@ class _Reader:
             study = Study(found.needed("kind"), found.needed("algorithm"), found["task"])
             known = self.family.study_kinds
             if known is not None and study.kind not in known:
-                raise InputError(self.source, f"{field}[{j}].kind", not_one_of(study.kind, known))
+                raise InputError(self.source, f"{field}[{j}].kind", explain_unknown_name(study.kind, known))
             if known is not None and known[study.kind] and study.task is None:
                 problem = f"the key is missing: a study of kind {study.kind} is about one task"
                 raise InputError(self.source, f"{field}[{j}].task", problem)
@@ -280,23 +282,23 @@ class _Reader:
         varied = {key: f"{key} {words[key]}" for key in variant.varied}
         numbered = [] if variant.run is None else [f"run {variant.run}"]
         name = ", ".join([*varied.values(), *numbered])
-        group = ", ".join(said for key, said in varied.items() if key != "seed")
+        group = ", ".join(text for key, text in varied.items() if key != "seed")
         if not form.label and len(variant.values) == 1:  # an instance that has a name
             [(_, value)] = variant.values.items()
             name, group = (Path(str(value)).name.partition(".json")[0], "") if isinstance(value, str) else (name, group)
-        name = fill(about["name"] or shorten_name(name or form.name), words, self.source, joined(field, "name"))
-        group = fill(about["group"] or group or "all", words, self.source, joined(field, "group"))
-        name_file(name, self.source, joined(field, "name"))
+        name = fill(about["name"] or shorten_name(name or form.name), words, self.source, join_path(field, "name"))
+        group = fill(about["group"] or group or "all", words, self.source, join_path(field, "group"))
+        name_file(name, self.source, join_path(field, "name"))
         settings = {key.name: self.top[key.name] if about[key.name] is None else about[key.name] for key in _SOLVE}
         for key in ("formulation", "backend"):
             if problem := self._unsolvable(key, settings["formulation"], settings["backend"]):
-                raise InputError(self.source, key if about[key] is None else joined(field, key), problem)
+                raise InputError(self.source, key if about[key] is None else join_path(field, key), problem)
         algorithms = self.top["algorithms"] if about["algorithms"] is None else about["algorithms"]
         recipe = form.recipe(self.source, field, variant.values, "" if self.alone else name)
         prior = None
         if variant.prior is not None:
             values = {**variant.values, **variant.prior}
-            prior = form.recipe(self.source, joined(field, "prior"), values, f"before {name}")
+            prior = form.recipe(self.source, join_path(field, "prior"), values, f"before {name}")
         return Case(name, recipe, tuple(algorithms or ()), SolveSettings(**settings), group, prior, studies)
 
     def _unsolvable(self, key: str, formulation: str, backend: str) -> str:
@@ -305,14 +307,14 @@ class _Reader:
             return ""
         known = {"auto": "", **{each.name: each.summary for each in self.family.formulations()}}
         if key == "formulation":
-            return "" if formulation in known else not_one_of(formulation, known)
+            return "" if formulation in known else explain_unknown_name(formulation, known)
         able = {each: _SOLVERS.findall(summary) for each, summary in known.items()}
         able["auto"] = [f"{NO_BACKEND}, {', '.join(chain(*able.values()))}"]
         names = dict.fromkeys(["auto", *filter(None, ", ".join(able[formulation]).split(", "))])
         return (
             ""
             if backend in names or len(names) == 1
-            else f"of formulation {formulation}: " + not_one_of(backend, names)
+            else f"of formulation {formulation}: " + explain_unknown_name(backend, names)
         )
 
 
@@ -322,7 +324,7 @@ def _worded(source: str, groups: Mapping[str, str], cases: Sequence[Case], small
     for group in groups:
         if group not in known:
             raise InputError(
-                source, joined("groups", group), f"no group; known: {_some(known)}{did_you_mean(group, known)}"
+                source, join_path("groups", group), f"no group; known: {_some(known)}{suggest_name(group, known)}"
             )
     return dict(groups)
 
@@ -338,7 +340,7 @@ def _require_kind(source: str, field: str, plot: Plot, family: Family, cases: Se
     measures = family.measure_names
     known = [*QUANTITIES, LEADERBOARD, SWEEP, *shows, *(measures or ())]
     if plot.kind not in known and measures is not None:
-        raise InputError(source, f"{field}.kind", not_one_of(plot.kind, known))
+        raise InputError(source, f"{field}.kind", explain_unknown_name(plot.kind, known))
     if plot.kind in STUDIED and not any(study.kind == plot.kind for case in cases for study in case.studies):
         problem = f"{shorten(plot.kind)} shows studies, and no instance has a [[instance.study]] of this kind"
         raise InputError(source, f"{field}.kind", problem)
@@ -363,7 +365,7 @@ def _plots(
         printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]
         for group in (*plot.groups, *printed):
             if group not in groups:
-                problem = f"{shorten(group)} is not one of {_some(groups)}{did_you_mean(group, groups)}"
+                problem = f"{shorten(group)} is not one of {_some(groups)}{suggest_name(group, groups)}"
                 raise InputError(source, f"{field}.groups", problem)
         yield plot
 
@@ -393,7 +395,7 @@ def _plot(source: str, field: str, table: Mapping[str, Any], groups: tuple[str, 
         groups=about["groups"] or groups,
         axis=about["axis"],
         algorithms=about["algorithms"] or (),
-        printed=tuple(Printed(**each) for each in parts["printed"]),
+        printed=tuple(PrintedGain(**each) for each in parts["printed"]),
         note=about["note"] or "",
         hindsight=tuple((each["label"], each["algorithms"]) for each in parts["hindsight"]),
         printed_means=tuple(PrintedMean(**each) for each in parts["printed_means"]),

@@ -87,7 +87,8 @@ def _properties(keys: Sequence[Key], *, grid: bool) -> dict[str, Schema]:
         options = [_value(key, grid) for key in keys if key.name == head]
         if inside:
             short = [
-                Key(key.name[len(head) + 1 :], key.kind, key.meaning, key.default, key.unit, key.told) for key in inside
+                Key(key.name[len(head) + 1 :], key.kind, key.meaning, key.default, key.unit, key.default_text)
+                for key in inside
             ]
             properties = _properties(short, grid=grid)
             options.append({"type": "object", "additionalProperties": False, "properties": properties})
@@ -97,11 +98,11 @@ def _properties(keys: Sequence[Key], *, grid: bool) -> dict[str, Schema]:
 
 def _value(key: Key, grid: bool) -> Schema:
     row = key.row()
-    told = "; ".join(filter(None, [key.meaning, row["unit"], row["default"] and f"default {row['default']}"]))
+    text = "; ".join(filter(None, [key.meaning, row["unit"], row["default"] and f"default {row['default']}"]))
     one = key.kind.schema()
     if not grid:
-        return {"description": told, **one}
+        return {"description": text, **one}
     several = {"type": "array", "minItems": 1, "items": one}
     if isinstance(key.kind, Seed):  # its own list is no value of a file: a list is a grid
         one = one["anyOf"][0]
-    return {"description": told, "anyOf": [one, several]}
+    return {"description": text, "anyOf": [one, several]}

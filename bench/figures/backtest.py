@@ -9,7 +9,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import LETTER, LINE, WIDTH, Drawing, Panel
 from ratiobench.bench.tables.backtest import Difference, Policy
-from ratiobench.bench.tables.courses import Line
+from ratiobench.bench.tables.timelines import Line
 
 
 def draw_differences(differences: Sequence[Difference], best: str, family: Family) -> str:
@@ -24,18 +24,18 @@ def draw_differences(differences: Sequence[Difference], best: str, family: Famil
         for each, mean in zip(shown, means, strict=True)
     ]
     low, high = min([0.0, *(one for one, _ in ends)]), max([0.0, *(other for _, other in ends)])
-    room = 0.05 * ((high - low) or 1.0)
+    margin = 0.05 * ((high - low) or 1.0)
     unit = "dollars" if family.dollars is not None else family.unit
-    axis = Axis(low - room, high + room, f"{best} is ahead by, {unit} a day", most=3)
+    axis = Axis(low - margin, high + margin, f"{best} is ahead by, {unit} a day", most=3)
     figures = [format_compactly(mean) for mean in means]
     panel = Panel(f"How far ahead {best} is", [each.other for each in shown], axis, right=figures)
-    panel.upright("zero", 0)
+    panel.draw_vertical("zero", 0)
     for place, (each, mean, span, figure) in enumerate(zip(shown, means, ends, figures, strict=True)):
         text = f"{each.other}: {best} is ahead by {figure} a day, 95 % {span[0]:.4g} to {span[1]:.4g}"
         with panel.line_of(place, text, each.other) as y:
             panel.span(place, *span)
             panel.dot("dot", panel.x(mean), y)
-            panel.aside(place, figure)
+            panel.write_figure(place, figure)
     return panel.render()
 
 
@@ -49,8 +49,8 @@ def draw_fates(policies: Sequence[Policy]) -> str:
     _key(panel, reasons)
     for place, (each, line) in enumerate(shown):
         shares = find_fates(line)
-        told = ", ".join(f"{name} {100 * float(share):.3g} %" for name, share in shares.items())
-        with panel.line_of(place, f"{each.name}: {told}", each.name) as y:
+        text = ", ".join(f"{name} {100 * float(share):.3g} %" for name, share in shares.items())
+        with panel.line_of(place, f"{each.name}: {text}", each.name) as y:
             start = 0.0
             for name, share in shares.items():
                 end = start + float(share)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ratiobench.bench.figures.bids import find_best, has_bid, take_sample, utility_of
-from ratiobench.bench.figures.overview import tell_exactly
+from ratiobench.bench.figures.overview import format_exactly
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import Frame, Panel
 
@@ -20,28 +20,28 @@ def draw_curve(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
     pieces = [row for row in rows if Fraction(row["bid_from"]) <= right]
     heights = [float(utility_of(row, end)) for row in pieces for end in _limits(row, right)]
     low, high = min(0.0, *heights, float(top.utility)), max(0.0, *heights, float(top.utility))
-    room = 0.07 * ((high - low) or 1)
+    margin = 0.07 * ((high - low) or 1)
     frame = Frame(
-        label, Axis(0, float(right), f"bid, {unit}"), Axis(low - room, high + room, "utility"), height=215, above=20
+        label, Axis(0, float(right), f"bid, {unit}"), Axis(low - margin, high + margin, "utility"), height=215, above=20
     )
     if low < 0 < high:
         frame.line("zero", (frame.x.start, frame.y(0)), (frame.x.end, frame.y(0)))
     place = frame.x(float(valuation))
-    with frame.mark(f"valuation {tell_exactly(valuation)}: the truthful bid gains {tell_exactly(truthful)}"):
+    with frame.mark(f"valuation {format_exactly(valuation)}: the truthful bid gains {format_exactly(truthful)}"):
         frame.line("opt dashed", (place, frame.top), (place, frame.bottom))
         frame.text(place, 10, "valuation", "middle", "of-opt")
     for row in pieces:
         ends = _limits(row, right)
         gains = [utility_of(row, end) for end in ends]
-        told = " to ".join(dict.fromkeys(map(tell_exactly, gains)))
-        upper = tell_exactly(ends[1]) if ends[1] == Fraction(row["bid_to"]) else "the edge and beyond"
-        with frame.mark(f"bid {tell_exactly(ends[0])} to {upper}: utility {told}"):
+        text = " to ".join(dict.fromkeys(map(format_exactly, gains)))
+        upper = format_exactly(ends[1]) if ends[1] == Fraction(row["bid_to"]) else "the edge and beyond"
+        with frame.mark(f"bid {format_exactly(ends[0])} to {upper}: utility {text}"):
             frame.line("thick", *((frame.x(float(b)), frame.y(float(u))) for b, u in zip(ends, gains, strict=True)))
     for bid in breaks:
         if bid <= right:
             _ends(frame, rows, bid)
     at = top.mark_place(right)
-    with frame.mark(f"{top.describe(tell_exactly)}: utility {tell_exactly(top.utility)}"):
+    with frame.mark(f"{top.describe(format_exactly)}: utility {format_exactly(top.utility)}"):
         frame.dot("ring", frame.x(float(at)), frame.y(float(top.utility)), 6)
     return frame.render()
 
@@ -76,8 +76,8 @@ def draw_charges(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> st
     figures = [[Fraction(row[name]) for name in ("bid", "payment", "outlay")] for row in shown]
     every = [float(value) for each in figures for value in each]
     low, high = min(0.0, *every), max(0.0, *every)
-    room = 0.04 * ((high - low) or 1)
-    axis = Axis(low - room * (low < 0), high + room, unit, most=5)
+    margin = 0.04 * ((high - low) or 1)
+    axis = Axis(low - margin * (low < 0), high + margin, unit, most=5)
     panel = Panel(label, [f"task {row['task']}" for row in shown], axis, top=22)
     for place, (name, draw) in enumerate((("bid", _draw_bid), ("payment", _draw_payment), ("outlay", _draw_outlay))):
         x = panel.x.start + 10 + 75 * place
@@ -85,10 +85,10 @@ def draw_charges(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> st
         panel.text(x + 9, 9, name)
     for place, (row, each) in enumerate(zip(shown, figures, strict=True)):
         bid, payment, outlay = (panel.x(float(value)) for value in each)
-        told = ", ".join(
-            f"{name} {tell_exactly(value)}" for name, value in zip(("bid", "payment", "outlay"), each, strict=True)
+        text = ", ".join(
+            f"{name} {format_exactly(value)}" for name, value in zip(("bid", "payment", "outlay"), each, strict=True)
         )
-        with panel.line_of(place, f"task {row['task']}: {told}") as y:
+        with panel.line_of(place, f"task {row['task']}: {text}") as y:
             panel.line("grid", (min(bid, payment, outlay), y), (max(bid, payment, outlay), y))
             _draw_bid(panel, bid, y)
             _draw_payment(panel, payment, y)

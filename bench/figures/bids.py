@@ -11,7 +11,7 @@ SAMPLE = 10
 """Tasks shown of those that were charged, as in the paper."""
 
 
-class Where(StrEnum):
+class BidRange(StrEnum):
     """Which bids gain most."""
 
     AT = "the bid"
@@ -22,7 +22,7 @@ class Where(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestBids:
     """The bids that gain most, exact.
 
     Parameters
@@ -37,7 +37,7 @@ class Best:
 
     bid: Fraction
     utility: Fraction
-    where: Where
+    where: BidRange
     other: Fraction
     closed: bool = True
     endless: bool = False
@@ -45,25 +45,25 @@ class Best:
     def describe(self, number: Callable[[Fraction], str]) -> str:
         """Which bids these are, in words: `bids above 0 and up to 4`."""
         text = f"{self.where} {number(self.bid)}"
-        if self.where is Where.ABOVE and not self.endless:
+        if self.where is BidRange.ABOVE and not self.endless:
             text += f" and {'up to' if self.closed else 'below'} {number(self.other)}"
-        if self.where is Where.BELOW and self.other > 0:
+        if self.where is BidRange.BELOW and self.other > 0:
             text += f" and {'from' if self.closed else 'above'} {number(self.other)}" + " on" * self.closed
         return text
 
     def mark_place(self, right: Fraction) -> Fraction:
         """A bid to mark in a figure that ends at `right`: in the middle of the bids above or below an end."""
-        if self.where in (Where.AT, Where.NEAR):
+        if self.where in (BidRange.AT, BidRange.NEAR):
             return self.bid
         low, high = sorted((min(self.bid, right), min(self.other, right)))
         return (low + high) / 2
 
 
-def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
+def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, BestBids]:
     """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
     valuation = Fraction(rows[0]["valuation"])
     truthful = utility_of(next(row for row in rows if has_bid(row, valuation)), valuation)
-    found = Best(valuation, truthful, Where.AT, valuation)
+    found = BestBids(valuation, truthful, BidRange.AT, valuation)
     highest = max(Fraction(row["bid_to"]) for row in rows)
     for row in rows:
         for end, other in (("from", "to"), ("to", "from")):
@@ -71,17 +71,17 @@ def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, Best]:
             if gain > found.utility:
                 bid, far = Fraction(row[f"bid_{end}"]), Fraction(row[f"bid_{other}"])
                 where, closed = _where(row, end, other), row[f"{other}_included"] == "true"
-                found = Best(bid, gain, where, far, closed, where is Where.ABOVE and far == highest)
+                found = BestBids(bid, gain, where, far, closed, where is BidRange.ABOVE and far == highest)
     return truthful, found
 
 
-def _where(row: Mapping[str, str], end: str, other: str) -> Where:
+def _where(row: Mapping[str, str], end: str, other: str) -> BidRange:
     """The bids of a piece that gain what its end would, as seen from the end."""
     if row[f"{end}_included"] == "true":
-        return Where.AT
+        return BidRange.AT
     if row[f"utility_{end}"] != row[f"utility_{other}"]:
-        return Where.NEAR
-    return Where.ABOVE if end == "from" else Where.BELOW
+        return BidRange.NEAR
+    return BidRange.ABOVE if end == "from" else BidRange.BELOW
 
 
 def has_bid(row: Mapping[str, str], bid: Fraction) -> bool:

@@ -16,7 +16,7 @@ import pandas as pd
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.data import OPT_LABEL, MeanRows, find_quantity
-from ratiobench.bench.figures.overview import sort_rows, tell_between
+from ratiobench.bench.figures.overview import format_between, sort_rows
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
 from ratiobench.bench.tables.rows import is_known
@@ -65,11 +65,11 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     if quantity.timed or (plot.kind == "ratio" and high > 20) or (not quantity.linear and high > WIDE * low > 0):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
-    room = max(high - min(low, 0.0), 1e-9)
-    top = max([high, *(min(top, high + 0.5 * room) for top in tops)])
-    bottom = min([low, *(max(bottom, low - 0.5 * room) for bottom in bottoms)])
+    margin = max(high - min(low, 0.0), 1e-9)
+    top = max([high, *(min(top, high + 0.5 * margin) for top in tops)])
+    bottom = min([low, *(max(bottom, low - 0.5 * margin) for bottom in bottoms)])
     if plot.kind == "ratio":
-        return Span(min(0.97, bottom - 0.02 * room), max(1.05, top + 0.04 * (top - 1)))
+        return Span(min(0.97, bottom - 0.02 * margin), max(1.05, top + 0.04 * (top - 1)))
     return Span(min(0.0, bottom * 1.05), max(1.02, top) if plot.kind == "reached" else (top * 1.05 or 1.0))
 
 
@@ -102,11 +102,11 @@ def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MO
         if row["algorithm"] == OPT_LABEL and is_known(row["mean_lower"]):
             low, high = float(row["mean_lower"]), float(row["mean_upper"])
             panel.box("band", panel.x.clip(low), panel.top, panel.x.clip(high), panel.bottom)
-            panel.upright("opt", high)
+            panel.draw_vertical("opt", high)
     if drawn.plot.kind in ("reached", "ratio"):
-        panel.upright("opt", 1)
+        panel.draw_vertical("opt", 1)
     if shown.low < 0 < shown.high:
-        panel.upright("zero", 0)
+        panel.draw_vertical("zero", 0)
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         algorithm = "" if row["algorithm"] == OPT_LABEL else str(row["algorithm"])
         with panel.line_of(place, f"{name}: {_tell(row)}", algorithm) as y:
@@ -131,7 +131,7 @@ def _tell(row: Mapping[Any, Any]) -> str:
     if not is_known(row["mean_lower"]):
         return _why(row)
     cases = f"{row['cases']} case{'s' * (row['cases'] != 1)}"
-    parts = [f"mean {tell_between(row['mean_lower'], row['mean_upper'])} over {cases}"]
+    parts = [f"mean {format_between(row['mean_lower'], row['mean_upper'])} over {cases}"]
     if is_known(row["low"]):
         called = row.get("spread") or "95 % interval"
         parts.append(f"{called} {float(row['low']):.6g} to {float(row['high']):.6g}")
@@ -161,7 +161,7 @@ def _mean(panel: Panel, kind: str, place: int, row: Mapping[Any, Any], y: float)
         panel.line(f"thick{part}", (ends[0], y), (ends[1], y))
     if not has_bar:
         panel.dot(f"dot{part}", sum(ends) / 2, y)
-    panel.aside(place, _text(row))
+    panel.write_figure(place, _text(row))
     if row["unbounded"]:
         panel.area("arrow", [(panel.x.end - 4, y - 4), (panel.x.end + 3, y), (panel.x.end - 4, y + 4)])
 
@@ -214,7 +214,7 @@ def _draw_line(
     colour = "of-opt" if is_opt else f"s{number % SERIES + 1}"
     algorithm = "" if is_opt else name
     if len(points) > 1:
-        with frame.belongs(algorithm):
+        with frame.mark_algorithm(algorithm):
             frame.line(f"series {colour}" if is_opt else style_series(number), *points)
     for (x, y), (_, row) in zip(points, rows, strict=True):
         with frame.mark(f"{row['group']}, {name}: {_tell(row)}", algorithm):
@@ -228,7 +228,7 @@ def _draw_line(
                 frame.dot("dot of-opt", x, y, 3)
             else:
                 draw_sign(frame, number, x, y)
-    with frame.belongs(algorithm):
+    with frame.mark_algorithm(algorithm):
         frame.text(frame.x.end + 6, height, name, css=f"name {colour}")
 
 

@@ -18,8 +18,8 @@ from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
-from ratiobench.bench.tables.ratios import Kind, better, decimal
-from ratiobench.bench.tables.remarks import is_own, name_of_runs
+from ratiobench.bench.tables.ratios import Kind, format_decimal, is_better
+from ratiobench.bench.tables.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.tables.rows import Results, is_known
 from ratiobench.online.remarks import Remarks
 
@@ -75,7 +75,7 @@ class Comparison:
         found: dict[str, Fraction] = {}
         for (case, _), outcome in self.outcomes.items():
             value = outcome.value
-            if value is not None and (case not in found or better(value, found[case], self.sense)):
+            if value is not None and (case not in found or is_better(value, found[case], self.sense)):
                 found[case] = value
         return found
 
@@ -89,10 +89,10 @@ class Comparison:
             return len(parts), sum(known, Fraction(0)) / len(known) if known else Fraction(-1)
 
         ranked = sorted(self.algorithms, key=standing, reverse=True)
-        own = [name for name in ranked if is_own(name)]
+        own = [name for name in ranked if is_user_algorithm(name)]
         if not own:
             return ranked[0], ranked[1]
-        return own[0], next((name for name in ranked if not is_own(name)), ranked[1])
+        return own[0], next((name for name in ranked if not is_user_algorithm(name)), ranked[1])
 
     def factor(self, case: str, algorithm: str) -> Fraction | None:
         """How many times the run is behind the best one of its case, exactly; None where no factor reaches it.
@@ -130,10 +130,10 @@ def _outcome(row: Row) -> Outcome:
     is_valid = state == "ok" and is_known(row.welfare)
     part = Fraction(row.reached) if is_valid and is_known(row.reached) else None
     value = Fraction(row.welfare) if is_valid else None
-    return Outcome(state, value, part, tell_endless(row.ratio_kind, part) if is_valid else "")
+    return Outcome(state, value, part, describe_endless(row.ratio_kind, part) if is_valid else "")
 
 
-def tell_endless(kind: Any, part: Fraction | None) -> str:
+def describe_endless(kind: Any, part: Fraction | None) -> str:
     """What is said of a ratio without an upper end, which a loss is where OPT may be above 0; empty for any other."""
     is_loss = part is not None and part < 0
     return ENDLESS.get(kind, ENDLESS[Kind.OPEN] if is_loss else "")
@@ -195,11 +195,11 @@ def list_parts(comparison: Comparison) -> dict[str, Any]:
 
 
 def _part(outcome: Outcome | None) -> float | str:
-    told = tell_outcome(outcome)
-    return float(told.removesuffix(" %")) if told.endswith(" %") else told
+    text = describe_outcome(outcome)
+    return float(text.removesuffix(" %")) if text.endswith(" %") else text
 
 
-def tell_outcome(outcome: Outcome | None) -> str:
+def describe_outcome(outcome: Outcome | None) -> str:
     """The part that a run reached, rounded down, or why there is none."""
     if outcome is None:
         return "not run here"
@@ -207,10 +207,10 @@ def tell_outcome(outcome: Outcome | None) -> str:
         return outcome.state
     if outcome.endless:
         return outcome.endless
-    return "no figure" if outcome.part is None else f"{decimal(100 * outcome.part, 4, up=False)} %"
+    return "no figure" if outcome.part is None else f"{format_decimal(100 * outcome.part, 4, up=False)} %"
 
 
-def tell_pair(comparison: Comparison, a: str, b: str) -> str:
+def describe_pair(comparison: Comparison, a: str, b: str) -> str:
     """On how many cases which of two is better, exactly, and what the figure leaves out."""
     plane = find_plane(comparison)
     wins = {"a": 0, "b": 0, "equal": 0}
@@ -224,9 +224,9 @@ def tell_pair(comparison: Comparison, a: str, b: str) -> str:
         wins["a" if ranks[a] < ranks[b] else "b" if ranks[b] < ranks[a] else "equal"] += 1
         edge += any(each is not None and each.endless != "" for each in pair)
     total = len(comparison.cases) - missing
-    told = f"{total} of {len(comparison.cases)} cases: A better on {wins['a']}, B on {wins['b']}, equal {wins['equal']}"
-    told += f"; {edge} at an edge (∞), where the ratio of one or both is unbounded, or may be" if edge else ""
-    return told + (f"; {missing} left out, without a figure of one or both." if missing else ".")
+    text = f"{total} of {len(comparison.cases)} cases: A better on {wins['a']}, B on {wins['b']}, equal {wins['equal']}"
+    text += f"; {edge} at an edge (∞), where the ratio of one or both is unbounded, or may be" if edge else ""
+    return text + (f"; {missing} left out, without a figure of one or both." if missing else ".")
 
 
 def draw_scatter(comparison: Comparison, a: str, b: str) -> str:
@@ -252,14 +252,14 @@ def draw_scatter(comparison: Comparison, a: str, b: str) -> str:
     for case in comparison.cases:
         pair = [comparison.outcomes.get((case, name)) for name in (a, b)]
         x, y = (None if each is None else plane.place(each) for each in pair)
-        told = f"{case}: {a} {tell_outcome(pair[0])}, {b} {tell_outcome(pair[1])}"
+        text = f"{case}: {a} {describe_outcome(pair[0])}, {b} {describe_outcome(pair[1])}"
         if x is None or y is None:
             frame.parts.append('<g class="m" hidden=""><title></title><circle class="dot faint" r="3.5"/></g>')
             continue
-        with frame.mark(told):
+        with frame.mark(text):
             frame.dot("dot faint", frame.x(x), frame.y(y), 3.5)
     frame.parts.append("</g>")
-    frame.said = [f"A is {a}, B is {b}; {tell_pair(comparison, a, b)} The table of all rows has the figures."]
+    frame.said = [f"A is {a}, B is {b}; {describe_pair(comparison, a, b)} The table of all rows has the figures."]
     return frame.render()
 
 
@@ -325,12 +325,12 @@ def draw_profile(profiles: Sequence[Profile]) -> str:
     good = [sum(1 / float(factor) for factor in each.factors) / each.cases for each in shown]
     places = frame.place_labels([end - 0.01 * share for end, share in zip(ends, good, strict=True)])
     # Own algorithms and the best have colours; the others are grey.
-    ranked = sorted(range(len(shown)), key=lambda k: (not is_own(shown[k].algorithm), -good[k]))[:COLOURED]
+    ranked = sorted(range(len(shown)), key=lambda k: (not is_user_algorithm(shown[k].algorithm), -good[k]))[:COLOURED]
     colours = {k: number for number, k in enumerate(sorted(ranked, key=lambda k: -good[k]))}
     order = sorted(range(len(shown)), key=lambda k: k in colours)  # what has a colour is drawn above
     for each, place, number in ((shown[k], places[k], colours.get(k)) for k in order):
         style, name = ("series rest", "name rest") if number is None else (style_series(number), f"name s{number + 1}")
-        with frame.mark(tell_profile(each), each.algorithm):
+        with frame.mark(describe_profile(each), each.algorithm):
             path = _steps(frame, each, high)
             frame.line("hit-line", *path)
             frame.line(style, *path)
@@ -353,7 +353,7 @@ def _steps(frame: Frame, profile: Profile, high: float) -> list[tuple[float, flo
     return [*points, (frame.x(high), points[-1][1])]
 
 
-def tell_profile(profile: Profile) -> str:
+def describe_profile(profile: Profile) -> str:
     """The profile of one algorithm in words."""
     total = profile.cases
     parts = [f"best on {profile.within(Fraction(1))} of {total} cases"]
@@ -375,7 +375,7 @@ def list_profiles(profiles: Sequence[Profile], names: Mapping[str, str]) -> Tabl
         largest = each.factors[-1] if each.factors else None
         worst = make_cell("-", numeric=True)
         if largest is not None:
-            worst = make_cell(decimal(largest, up=True), sort=float(largest), title=str(largest), numeric=True)
+            worst = make_cell(format_decimal(largest, up=True), sort=float(largest), title=str(largest), numeric=True)
         counts = [each.cases, *(each.within(factor) for factor in FACTORS)]
         ends = [each.endless, each.broken, each.waiting]
         body.append(

@@ -19,7 +19,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables import intervals
-from ratiobench.bench.tables.ratios import Kind, better
+from ratiobench.bench.tables.ratios import Kind, is_better
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
@@ -217,7 +217,7 @@ def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequenc
         for row in rows:
             if row.algorithm in names and row.state == "ok":
                 other = best.get(row.case)
-                if other is None or better(row.welfare, other.welfare, sense):
+                if other is None or is_better(row.welfare, other.welfare, sense):
                     best[row.case] = row
         for row in best.values():
             of_case = [i for i, other in enumerate(found) if other.case == row.case]

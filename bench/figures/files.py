@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.bench.figures.suite_figure import SuiteFigure
 from ratiobench.instances.files import make_folder, write_atomically
 
 
-def write_pictures(drawn: Sequence[Drawn], folder: Path) -> list[Path]:
+def write_pictures(drawn: Sequence[SuiteFigure], folder: Path) -> list[Path]:
     """Write every chart of the suite's figures: NAME.svg where a figure has one, else NAME-GROUP.svg or NAME-STUDY.svg.
 
     Raises

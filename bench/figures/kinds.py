@@ -1,7 +1,7 @@
 """The kinds of figures: a class each, in one table. Whatever is no name of it is a quantity whose means are shown.
 
-A new kind is a module with a subclass of `Drawn` and an entry here: the report, the page and the files of pictures
-ask nothing but the methods of `Drawn`.
+A new kind is a module with a subclass of `SuiteFigure` and an entry here: the report, the page and the files of
+pictures ask nothing but the methods of `SuiteFigure`.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import re
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import LEADERBOARD, STUDIED, SWEEP, TAKEN, Plot
 from ratiobench.bench.figures.data import QUANTITIES
-from ratiobench.bench.figures.drawn import Drawn
 from ratiobench.bench.figures.leaderboard import Leaderboard
 from ratiobench.bench.figures.means import Means
 from ratiobench.bench.figures.studies import Charges, Curves
-from ratiobench.bench.figures.sweep import Swept
+from ratiobench.bench.figures.suite_figure import SuiteFigure
+from ratiobench.bench.figures.sweep import SweepFigure
 from ratiobench.bench.tables.rows import Results
 from ratiobench.instances.errors import InputError, shorten
 
-KINDS: dict[str, type[Drawn]] = dict(
-    zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, Swept), strict=True)
+KINDS: dict[str, type[SuiteFigure]] = dict(
+    zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, SweepFigure), strict=True)
 )
 """Kinds of figures by name; a figure of any other kind is one of `Means`."""
 
 
-def draw_figure(found: Results, plot: Plot, family: Family) -> Drawn:
+def draw_figure(found: Results, plot: Plot, family: Family) -> SuiteFigure:
     """The data of one figure.
 
     Raises

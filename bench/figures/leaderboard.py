@@ -13,7 +13,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.data import CaseValues
-from ratiobench.bench.figures.drawn import Drawn
+from ratiobench.bench.figures.suite_figure import SuiteFigure
 from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
@@ -34,7 +34,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Leaderboard(Drawn):
+class Leaderboard(SuiteFigure):
     """A row per algorithm in `board`: `COLUMNS`; `labels`: what the table calls it.
 
     Whoever used oracle constants stands below all others.

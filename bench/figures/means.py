@@ -14,11 +14,11 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
 from ratiobench.bench.figures.data import MeanRows, take_means
-from ratiobench.bench.figures.drawn import Chart, Drawn, Text
+from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell, mean_cell
-from ratiobench.bench.tables.remarks import said_below
+from ratiobench.bench.tables.remarks import remarks_below
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.text import CELL, aligned
+from ratiobench.bench.tables.text import CELL, align_columns
 from ratiobench.instances.errors import make_printable
 
 METHOD = (
@@ -33,7 +33,7 @@ _COMPARED = (
 
 
 @dataclass(frozen=True)
-class Means(Drawn):
+class Means(SuiteFigure):
     """Means over the cases of each group, with their intervals, and what papers print beside them."""
 
     rows: MeanRows
@@ -56,7 +56,7 @@ class Means(Drawn):
         found = {f"{name}.csv": rows.means, f"{name}_printed.csv": rows.printed, f"{name}_paper.csv": rows.beside}
         return {file: frame for file, frame in found.items() if len(frame) or frame is rows.means}
 
-    def collected(self) -> Mapping[str, pd.DataFrame]:
+    def shared_rows(self) -> Mapping[str, pd.DataFrame]:
         """All means of the suite in one file, small enough to keep; what is printed for them in two more."""
         rows = self.rows
         return {"figures.csv": rows.means, "printed.csv": rows.printed, "printed_means.csv": rows.beside}
@@ -113,7 +113,7 @@ class Means(Drawn):
         if not lines:
             return ""
         title = make_printable(self.plot.title, CELL)
-        return f"{title}: what the paper prints, and ours:\n{aligned(lines, indent='  ')}"
+        return f"{title}: what the paper prints, and ours:\n{align_columns(lines, indent='  ')}"
 
 
 def _cases(means: pd.DataFrame, group: str) -> str:
@@ -135,7 +135,7 @@ def _left_out(means: pd.DataFrame) -> str:
     left_out = (
         f" Not in the means (an arrow at the edge where cases are unbounded): {'; '.join(parts)}." if parts else ""
     )
-    return left_out + said_below(means.to_dict("records"))
+    return left_out + remarks_below(means.to_dict("records"))
 
 
 def _table_of_means(rows: MeanRows) -> Table:

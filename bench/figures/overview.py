@@ -14,7 +14,7 @@ from ratiobench.bench.figures.svg import Frame, Panel, draw_sign, style_series
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.ratios import Kind, interval_text, open_text, share_percent
 from ratiobench.bench.tables.rows import by_group, is_known
-from ratiobench.bench.tables.text import number
+from ratiobench.bench.tables.text import format_number
 
 DOTS = 60
 """Run times drawn of one algorithm; of more, that many quantiles."""
@@ -22,21 +22,21 @@ _EXACT = 40
 """Characters up to which a fraction stands in a title as it is."""
 
 
-def tell_exactly(value: Any) -> str:
+def format_exactly(value: Any) -> str:
     """An exact figure for a title: whole, or a short fraction with its decimals; of a long one six digits."""
     figure = Fraction(value)
     if figure.denominator == 1:
-        return number(figure)
+        return format_number(figure)
     rounded = f"{float(figure):.6g}"
     if Fraction(rounded) == figure:
         return rounded
     return f"{figure}, about {rounded}" if len(str(figure)) <= _EXACT else f"about {rounded}"
 
 
-def tell_between(lower: Any, upper: Any) -> str:
+def format_between(lower: Any, upper: Any) -> str:
     """A figure that is known within an interval, rounded outward to six decimals; exactly where both ends are equal."""
     lower, upper = Fraction(lower), Fraction(upper)
-    return tell_exactly(lower) if lower == upper else f"in {interval_text(lower, upper, 6)}"
+    return format_exactly(lower) if lower == upper else f"in {interval_text(lower, upper, 6)}"
 
 
 Ranked = TypeVar("Ranked")
@@ -60,14 +60,14 @@ def draw_ratios(rows: Sequence[Row], label: str, sense: Sense = Sense.MOST) -> s
     top = high * 1.6 if log else 1 + (high - 1) * 1.12
     axis = Axis(0.97 if high < 2 else 0.9, top, f"{ratio_words(sense)} (1 is optimal)", log)
     panel = Panel(f"{sense.ratio}, {label}", _names(rows), axis)
-    panel.upright("opt", 1)
+    panel.draw_vertical("opt", 1)
     for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
         if row.ratio_lower_float is None or row.ratio_upper_float is None:
             with panel.line_of(place, f"{name}: {_why(row)}", row.algorithm):
                 panel.words(place, _why(row))
             continue
-        told = tell_between(row.ratio_lower, row.ratio_upper)
-        with panel.line_of(place, f"{name}: {sense.ratio} {told}", row.algorithm) as y:
+        text = format_between(row.ratio_lower, row.ratio_upper)
+        with panel.line_of(place, f"{name}: {sense.ratio} {text}", row.algorithm) as y:
             low, up = (panel.x.clip(float(end)) for end in (row.ratio_lower_float, row.ratio_upper_float))
             panel.line("thick", (low, y), (up, y))
             for x in dict.fromkeys((low, up)):
@@ -92,17 +92,17 @@ def draw_values(
     opt = [float(end * scale) for end in (rows[0].opt_lower, rows[0].opt_upper) if end is not None]
     values = [float(row.welfare * scale) for row in rows if row.state == "ok" and is_known(row.welfare)]
     low, high = min([0.0, *opt, *values]), max([0.0, *opt, *values])
-    room = 0.05 * ((high - low) or 1)
+    margin = 0.05 * ((high - low) or 1)
     panel = Panel(
-        f"{axis}, {label}", _names(rows), Axis(low - room * (low < 0), high + room * (high > 0), axis, most=5)
+        f"{axis}, {label}", _names(rows), Axis(low - margin * (low < 0), high + margin * (high > 0), axis, most=5)
     )
     _draw_optimum(panel, opt)
     if opt:
-        panel.said.append(f"OPT {tell_between(rows[0].opt_lower, rows[0].opt_upper)} {unit}".rstrip())
-    panel.upright("zero", 0)
+        panel.said.append(f"OPT {format_between(rows[0].opt_lower, rows[0].opt_upper)} {unit}".rstrip())
+    panel.draw_vertical("zero", 0)
     for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
         if is_known(row.welfare) and row.state == "ok":
-            with panel.line_of(place, f"{name}: {tell_exactly(row.welfare)} {unit}".rstrip(), row.algorithm):
+            with panel.line_of(place, f"{name}: {format_exactly(row.welfare)} {unit}".rstrip(), row.algorithm):
                 panel.bar(place, float(row.welfare * scale))
         else:
             with panel.line_of(place, f"{name}: {_why(row)}", row.algorithm):
@@ -114,7 +114,7 @@ def _draw_optimum(panel: Panel, opt: Sequence[float]) -> None:
     if opt:
         panel.box("band", panel.x(opt[0]), panel.top, panel.x(opt[-1]), panel.bottom)
         for end in dict.fromkeys(opt):
-            panel.upright("opt", end)
+            panel.draw_vertical("opt", end)
 
 
 def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
@@ -131,20 +131,20 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = S
     axis = Axis(least, 1 + (1 - least) / 20, f"mean of {REACHED[sense]}", most=5)
     # A percent sign is as wide as two letters, and some air.
     panel = Panel(f"mean {sense.reached}, {label}", names, axis, right=[f"{text} " for text in shares])
-    panel.upright("opt", 1)
+    panel.draw_vertical("opt", 1)
     for place, (name, row, mean, share) in enumerate(zip(names, rows, means, shares, strict=True)):
         if mean is None:
             with panel.line_of(place, f"{name}: no figure", row["algorithm"]):
                 panel.words(place, "no figure")
             continue
         about = f"; {row['about']}" if row.get("about") else ""
-        with panel.line_of(place, f"{name}: mean {sense.reached} {tell_exactly(mean)}{about}", row["algorithm"]):
+        with panel.line_of(place, f"{name}: mean {sense.reached} {format_exactly(mean)}{about}", row["algorithm"]):
             panel.bar(place, float(mean))
             if is_known(row.get("low")):
                 panel.span(place, float(row["low"]), float(row["high"]))
             for part in pick_quantiles(row.get("parts", ()), DOTS):
                 panel.dot("hollow", panel.x.clip(float(part)), panel.y(place), 2)
-            panel.aside(place, share)
+            panel.write_figure(place, share)
     return panel.render()
 
 
@@ -159,11 +159,11 @@ def find_limits(rows: Iterable[Row]) -> list[dict[str, Any]]:
         known = [row for row in part if is_known(row.ratio_kind) and is_known(row.reached)]
         low, high, about = None, None, f"{len(known)} cases"
         parts = sorted(Fraction(row.reached) for row in known) if len(known) > 1 else []
-        told = f", {share_percent(parts[0])} to {share_percent(parts[-1])}" if parts else ""
+        text = f", {share_percent(parts[0])} to {share_percent(parts[-1])}" if parts else ""
         if len(known) == 1 and is_known(known[0].ratio_upper) and known[0].ratio_lower:
             low, high, about = float(1 / known[0].ratio_upper), float(1 / known[0].ratio_lower), "1 case"
-            told = f"; the part of OPT is {tell_between(1 / known[0].ratio_upper, 1 / known[0].ratio_lower)}"
-        found.append({"low": low, "high": high, "parts": parts, "about": about + told})
+            text = f"; the part of OPT is {format_between(1 / known[0].ratio_upper, 1 / known[0].ratio_lower)}"
+        found.append({"low": low, "high": high, "parts": parts, "about": about + text})
     return found
 
 
@@ -177,8 +177,8 @@ def draw_times(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> st
     panel = Panel(f"seconds {label}", [name for name, _ in seconds], axis)
     for place, (name, values) in enumerate(seconds):
         least, most = min(values), max(values)
-        told = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
-        with panel.line_of(place, f"{name}: {told} s, {len(values)} runs", name if name != "OPT" else "") as y:
+        text = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
+        with panel.line_of(place, f"{name}: {text} s, {len(values)} runs", name if name != "OPT" else "") as y:
             for value in pick_quantiles(values, DOTS):
                 panel.dot("dot faint", panel.x(max(value, 1e-5)), y)
     return panel.render()
@@ -201,7 +201,7 @@ def draw_bars(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
     for place, ((name, value), text) in enumerate(zip(bars, texts, strict=True)):
         with panel.line_of(place, f"{name}: {value:,.6g}"):
             panel.bar(place, value, low)
-            panel.aside(place, text)
+            panel.write_figure(place, text)
     return panel.render()
 
 
@@ -215,8 +215,8 @@ def draw_curves(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], lab
     above = 8 + 14 * len(names)
     frame = Frame(label, Axis(*spans[0], x, True), Axis(*spans[1], y, True), height=230 + 14 * len(names), above=above)
     for number_, (name, points) in enumerate(curves):
-        told = ", ".join(f"{a:,.6g}: {b:,.6g}" for a, b in points)
-        with frame.mark(f"{name}: {told}"):
+        text = ", ".join(f"{a:,.6g}: {b:,.6g}" for a, b in points)
+        with frame.mark(f"{name}: {text}"):
             draw_series(frame, number_, [(frame.x(a), frame.y(b)) for a, b in points])
             height = 8 + 14 * number_
             draw_sign(frame, number_, frame.x.start + 8, height)

@@ -10,7 +10,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.standard import StandardSet
 from ratiobench.bench.figures.files import make_document
 from ratiobench.bench.figures.overview import draw_curves
-from ratiobench.bench.storage.payload import exact
+from ratiobench.bench.storage.payload import read_exact
 from ratiobench.bench.tables import ratios
 
 LEAST = 0.001
@@ -41,7 +41,7 @@ def _points(chosen: StandardSet, families: Mapping[str, Family]) -> tuple[list[C
         if entry.first is None or not number:
             continue
         took[entry.family][number].append(max(0.01, float(entry.first["seconds"])))
-        lower, upper = (exact(entry.first[end]) for end in ("lower", "upper"))
+        lower, upper = (read_exact(entry.first[end]) for end in ("lower", "upper"))
         if lower < upper:
             left[entry.family][number].append(max(LEAST, 100 * ratios.gap(lower, upper)))
 

@@ -13,14 +13,14 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.bidding import draw_charges, draw_curve
-from ratiobench.bench.figures.bids import SAMPLE, Where, find_best
-from ratiobench.bench.figures.drawn import Chart, Drawn, Text
+from ratiobench.bench.figures.bids import SAMPLE, BidRange, find_best
+from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
 from ratiobench.bench.tables.rows import Results, StudyTable
-from ratiobench.bench.tables.text import number
+from ratiobench.bench.tables.text import format_number
 
 
 @dataclass(frozen=True)
-class Studies(Drawn):
+class Studies(SuiteFigure):
     """The studies of one kind, in the order of the suite."""
 
     studies: Sequence[StudyTable]
@@ -85,11 +85,12 @@ class Charges(Studies):
 
 def _best_bid(rows: Sequence[Mapping[str, str]]) -> str:
     truthful, top = find_best(rows)
-    valuation = number(Fraction(rows[0]["valuation"]))
+    valuation = format_number(Fraction(rows[0]["valuation"]))
     if top.utility == truthful:
-        return f"No bid gains more than the valuation {valuation}, which gains {number(truthful)}."
-    verb = {Where.AT: "gains", Where.NEAR: "gain nearly"}.get(top.where, "gain")
-    return f"The valuation {valuation} gains {number(truthful)}; {top.describe(number)} {verb} {number(top.utility)}."
+        return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
+    verb = {BidRange.AT: "gains", BidRange.NEAR: "gain nearly"}.get(top.where, "gain")
+    best = f"{top.describe(format_number)} {verb} {format_number(top.utility)}"
+    return f"The valuation {valuation} gains {format_number(truthful)}; {best}."
 
 
 def _counts(rows: Sequence[Mapping[str, str]]) -> str:

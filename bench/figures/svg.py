@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from html import escape
 
 from ratiobench.bench.figures.scales import Axis, Scale
-from ratiobench.bench.tables.remarks import is_own
+from ratiobench.bench.tables.remarks import is_user_algorithm
 
 WIDTH = 340.0
 """Of a chart that stands beside others, in units of which a letter's size is ten."""
@@ -39,7 +39,7 @@ def break_name(name: str, width: int = 17) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def widest(texts: Sequence[str]) -> float:
+def measure_widest(texts: Sequence[str]) -> float:
     """Room for the longest of the texts."""
     return max((LETTER * len(text) for text in texts), default=0.0)
 
@@ -72,14 +72,14 @@ class Drawing:
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", css: str = "", turned: bool = False) -> None:
         """A line of text, its middle at the height `y`."""
-        named, told = f' class="{css}"' if css else "", escape(text, quote=False)
+        named, message = f' class="{css}"' if css else "", escape(text, quote=False)
         turn = f' transform="rotate(-90 {_n(x)} {_n(y)})"' if turned else ""
-        self.parts.append(f'<text{named} x="{_n(x)}" y="{_n(y + 3.5)}" text-anchor="{anchor}"{turn}>{told}</text>')
+        self.parts.append(f'<text{named} x="{_n(x)}" y="{_n(y + 3.5)}" text-anchor="{anchor}"{turn}>{message}</text>')
 
     @contextmanager
-    def belongs(self, algorithm: str) -> Iterator[None]:
+    def mark_algorithm(self, algorithm: str) -> Iterator[None]:
         """What is drawn inside belongs to an algorithm (empty: nobody's) and says nothing."""
-        own = ' class="own"' * is_own(algorithm)
+        own = ' class="own"' * is_user_algorithm(algorithm)
         self.parts.append(f'<g{own} data-a="{escape(algorithm)}">' if algorithm else "<g>")
         yield
         self.parts.append("</g>")
@@ -88,7 +88,7 @@ class Drawing:
     def mark(self, title: str, algorithm: str = "", css: str = "") -> Iterator[None]:
         """What is drawn inside is one mark: `title` has its figures, `algorithm` is whose it is (empty: nobody's)."""
         whose = f' data-a="{escape(algorithm)}"' if algorithm else ""
-        own = " own" * is_own(algorithm)
+        own = " own" * is_user_algorithm(algorithm)
         self.parts.append(f'<g class="{f"m{own} {css}".rstrip()}"{whose}><title>{escape(title, quote=False)}</title>')
         self.said.append(title)
         yield
@@ -96,10 +96,10 @@ class Drawing:
 
     def render(self) -> str:
         """The element for a page, with its label as its name and all that its marks say as its description."""
-        told = f"<desc>{escape('; '.join(self.said), quote=False)}</desc>" if self.said else ""
+        text = f"<desc>{escape('; '.join(self.said), quote=False)}</desc>" if self.said else ""
         size = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
         head = f'<svg class="chart" role="img" aria-label="{escape(self.label)}" {size}>'
-        return "\n".join([f"{head}{told}", *self.parts, "</svg>"])
+        return "\n".join([f"{head}{text}", *self.parts, "</svg>"])
 
 
 def _n(value: float) -> str:
@@ -142,9 +142,9 @@ class Panel(Drawing):
         self.top, self.bottom = top, self.edges[-1]
         super().__init__(label, WIDTH, self.bottom + (32 if axis.title else 18))
         third = WIDTH / 3
-        left = 8 + min(third, widest([line for name in self.names for line in name]))
+        left = 8 + min(third, measure_widest([line for name in self.names for line in name]))
         ends = max((LETTER * len(text) / 2 for _, text in axis.marks()[-1:]), default=0.0)
-        self.x = axis.scale(left, WIDTH - max(8 + min(third, widest(right)), ends + 2))
+        self.x = axis.scale(left, WIDTH - max(8 + min(third, measure_widest(right)), ends + 2))
         _draw_below(self, axis, self.x, top, self.bottom)
 
     def y(self, place: int) -> float:
@@ -175,7 +175,7 @@ class Panel(Drawing):
         y = self.y(place)
         self.box(f"bar{css}", self.x.clip(start), y - 6.5, self.x.clip(value), y + 6.5)
 
-    def aside(self, place: int, text: str) -> None:
+    def write_figure(self, place: int, text: str) -> None:
         """A figure right of the axis."""
         self.text(self.x.end + 6, self.y(place), text)
 
@@ -183,7 +183,7 @@ class Panel(Drawing):
         """Words in place of a figure."""
         self.text(self.x.start + 6, self.y(place), text, css="words")
 
-    def upright(self, css: str, value: float) -> None:
+    def draw_vertical(self, css: str, value: float) -> None:
         """A line through all rows."""
         if self.x.low <= value <= self.x.high:
             self.line(css, (self.x(value), self.top), (self.x(value), self.bottom))
@@ -201,10 +201,10 @@ class Frame(Drawing):
     ) -> None:  # fmt: skip
         super().__init__(label, width, height)
         marks = y.marks()
-        left = max(left, 6 + widest([text for _, text in marks]) + (14 if y.title else 0) + _GAP)
+        left = max(left, 6 + measure_widest([text for _, text in marks]) + (14 if y.title else 0) + _GAP)
         self.top, self.bottom = above, height - (32 if x.title else 18)
         ends = max((LETTER * len(text) / 2 for _, text in x.marks()[-1:]), default=0.0)
-        self.x = x.scale(left, width - max(6 + widest(right) + _GAP * bool(right), ends + 2))
+        self.x = x.scale(left, width - max(6 + measure_widest(right) + _GAP * bool(right), ends + 2))
         self.y = y.scale(self.bottom, above)
         for value, text in marks:
             self.line("grid", (self.x.start, self.y(value)), (self.x.end, self.y(value)))

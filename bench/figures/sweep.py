@@ -19,15 +19,15 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.charts import draw_series_of, shorten_groups
 from ratiobench.bench.figures.data import CaseValues, take_means
-from ratiobench.bench.figures.drawn import Chart, Text
 from ratiobench.bench.figures.means import Means
 from ratiobench.bench.figures.scales import Axis, format_compactly
+from ratiobench.bench.figures.suite_figure import Chart, Text
 from ratiobench.bench.figures.svg import ALONE, LINE, Frame
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
-from ratiobench.bench.tables.ratios import decimal, grouped, interval_text
+from ratiobench.bench.tables.ratios import format_decimal, format_number, interval_text
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.text import CELL, aligned, check_title
+from ratiobench.bench.tables.text import CELL, align_columns, check_title
 from ratiobench.instances.errors import make_printable
 
 STRIP = 62.0
@@ -51,7 +51,7 @@ METHOD = (
 
 
 @dataclass(frozen=True)
-class Swept(Means):
+class SweepFigure(Means):
     """Ratios over the values of a parameter, with the bound of the main theorem."""
 
     bounds: pd.DataFrame
@@ -77,7 +77,7 @@ class Swept(Means):
         means = self.rows.means.drop(columns=["low", "high", "spread"])
         return {f"{self.plot.name}.csv": pd.concat([means, self.bounds], axis=1)}
 
-    def collected(self) -> dict[str, pd.DataFrame]:
+    def shared_rows(self) -> dict[str, pd.DataFrame]:
         """Nothing: its intervals are not those of other figures."""
         return {}
 
@@ -121,7 +121,7 @@ class Swept(Means):
         if not lines:
             return ""
         title = make_printable(self.plot.title, CELL)
-        return f"{title}:\n{aligned(lines, indent='  ')}{self.facts}\n"
+        return f"{title}:\n{align_columns(lines, indent='  ')}{self.facts}\n"
 
 
 def _facts(found: Results, values: CaseValues) -> str:
@@ -168,7 +168,7 @@ def _between(lower: Any, upper: Any) -> str:
 
 
 def _rough(value: Any, up: bool = False) -> str:
-    return decimal(Fraction(value), 2, up=up) if is_known(value) else "-"
+    return format_decimal(Fraction(value), 2, up=up) if is_known(value) else "-"
 
 
 def _bound_text(row: Mapping[Any, Any]) -> str:
@@ -176,10 +176,10 @@ def _bound_text(row: Mapping[Any, Any]) -> str:
     if not is_known(row["bound_least"]):
         return "-"
     least, most = row["bound_least"] // 1, -(-row["bound_most"] // 1)
-    return f"{grouped(least)} to {grouped(most)}" if most > least + 1 else grouped(least)
+    return f"{format_number(least)} to {format_number(most)}" if most > least + 1 else format_number(least)
 
 
-def draw_sweep(figure: Swept) -> str:
+def draw_sweep(figure: SweepFigure) -> str:
     """The strip of the bound, and below it a line per algorithm with its intervals."""
     means = figure.rows.shown
     groups = [group for group in figure.plot.groups if (means["group"] == group).any()]
@@ -204,7 +204,7 @@ def draw_sweep(figure: Swept) -> str:
     return frame.render()
 
 
-def _bounds_by_algorithm(figure: Swept, groups: Sequence[str]) -> dict[str, list[tuple[int, float, float]]]:
+def _bounds_by_algorithm(figure: SweepFigure, groups: Sequence[str]) -> dict[str, list[tuple[int, float, float]]]:
     """(place, least, most) of every value, by algorithm."""
     found: dict[str, list[tuple[int, float, float]]] = {}
     joined = zip(figure.rows.means.to_dict("records"), figure.bounds.to_dict("records"), strict=True)
@@ -233,7 +233,7 @@ def _draw_strip(
         places = [
             (frame.x(place + 0.12 * (number - (len(bounds) - 1) / 2)), least, most) for place, least, most in points
         ]
-        with frame.belongs(name):
+        with frame.mark_algorithm(name):
             frame.line("series of-opt dashed", *((px, y(least)) for px, least, _ in places))
         for px, least, most in places:
             with frame.mark(f"{title}, {name}: {least:,.6g} to {most:,.6g}", name):

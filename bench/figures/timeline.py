@@ -9,7 +9,7 @@ from ratiobench.bench.family.capabilities import Timeline, TimeSeries
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import ALONE, SERIES, Frame, style_series
 from ratiobench.bench.tables.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
-from ratiobench.bench.tables.courses import Line
+from ratiobench.bench.tables.timelines import Line
 
 ASKED = 3.0
 """What is asked for is drawn up to this multiple of the capacity."""
@@ -52,9 +52,9 @@ def _frame(line: Line, label: str, axis: Axis) -> Frame:
     return Frame(label, _axis(line), axis, width=ALONE, height=190, right=[f"{name}   " for name in names], left=62.0)
 
 
-def _draw_columns(frame: Frame, told: Sequence[str]) -> Iterator[tuple[int, float, float]]:
+def _draw_columns(frame: Frame, labels: Sequence[str]) -> Iterator[tuple[int, float, float]]:
     """A mark for each time, as high as the frame; yields its number and where it begins and ends."""
-    for place, text in enumerate(told):
+    for place, text in enumerate(labels):
         left, right = frame.x(place), frame.x(place + 1)
         with frame.mark(text):
             frame.box("hit", left, frame.top, right, frame.bottom)
@@ -83,11 +83,11 @@ def _draw_courses(line: Line, courses: Sequence[TimeSeries], title: str, share: 
         beside, height = frame.x.end + 5, heights[number]
         frame.line(style_series(number), (beside, height), (beside + 16, height))
         frame.text(beside + 20, height, each.name, css=f"s{number % SERIES + 1}")
-    told = []
+    lines = []
     for place, label in enumerate(line.labels):
         wanted = f", asked for {100 * float(line.timeline.asked[place]):.4g} %" if asked else ""
-        told.append(f"{label}: {', '.join(_tell(each, place, share) for each in courses)}{wanted}")
-    for _ in _draw_columns(frame, told):
+        lines.append(f"{label}: {', '.join(_tell(each, place, share) for each in courses)}{wanted}")
+    for _ in _draw_columns(frame, lines):
         pass
     return frame.render()
 
@@ -119,11 +119,11 @@ def _draw_arrivals(line: Line) -> str:
         x, y = frame.x.end + 5, frame.top + 6 + 13 * number
         frame.box(f"kind-{number}", x, y - 5, x + 12, y + 5)
         frame.text(x + 18, y, name)
-    told = [
+    labels = [
         f"{label}: {', '.join(f'{name} {row[place]}' for name, row in counts.items())}"
         for place, label in enumerate(line.labels)
     ]
-    for place, left, right in _draw_columns(frame, told):
+    for place, left, right in _draw_columns(frame, labels):
         base = 0
         for number, row in enumerate(counts.values()):
             if row[place]:

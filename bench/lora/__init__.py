@@ -26,7 +26,7 @@ from ratiobench.bench.family.capabilities import (
 )
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.keys import Form
@@ -90,15 +90,15 @@ class LoraFamily(Family):
 
         return recipes()
 
-    def traces(self) -> Sequence[Listed]:
+    def traces(self) -> Sequence[NamedSummary]:
         from ratiobench.instances.lora.arrivals import traces
 
-        return Listed.several(traces())
+        return NamedSummary.several(traces())
 
-    def constructions(self) -> Sequence[Listed]:
+    def constructions(self) -> Sequence[NamedSummary]:
         from ratiobench.instances.lora.constructions import constructions
 
-        return Listed.several(constructions())
+        return NamedSummary.several(constructions())
 
     def parametric_suite(self, text: str) -> Suite | None:
         from ratiobench.bench.lora.suites import member
@@ -160,10 +160,10 @@ class LoraFamily(Family):
 
         return VERSION
 
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         from ratiobench.formulations.lora.solve import formulations
 
-        return Listed.several(formulations())
+        return NamedSummary.several(formulations())
 
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         from ratiobench.formulations.lora.solve import solve
@@ -284,7 +284,7 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.theory.claims import list_searches
 
         return CounterexampleSearch(
-            lambda: [Listed(name, how.statement) for name, how in list_searches().items()],
+            lambda: [NamedSummary(name, how.statement) for name, how in list_searches().items()],
             search_counterexample,
             search_worst_case,
         )

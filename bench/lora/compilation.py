@@ -13,9 +13,9 @@ import numpy as np
 
 from ratiobench.bench.family.capabilities import Step
 from ratiobench.bench.lora.theory.basis import density, dual
-from ratiobench.bench.lora.theory.payments import compiled
+from ratiobench.bench.lora.theory.payments import cost_kernel
 from ratiobench.formulations.lora import batch, solve
-from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
+from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
 from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.named import named
@@ -82,10 +82,10 @@ def _run_each(names: Sequence[str]) -> None:
 def _warm_again() -> None:
     dual.warm()
     list(list_minimal_covers(named("tiny_two_types")))
-    compiled.warm()
+    cost_kernel.warm()
 
 
 def _warm_facts(canonical: Sequence[str]) -> None:
     density.warm()
     _run_each(canonical)
-    public_constants.served(ENVIRONMENT.small())
+    public_constants.list_served(ENVIRONMENT.small())

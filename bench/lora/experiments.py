@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ratiobench.bench.tables import intervals
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 OURS = "pdftsp:search=printed,units=paper"
@@ -103,7 +103,7 @@ def compare(found: intervals.Estimate) -> str:
     return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
 
 
-def told(found: intervals.Estimate) -> str:
+def verdict_text(found: intervals.Estimate) -> str:
     """The verdict with the percentage, and with the interval where that is what leaves it open."""
     assert found.mean is not None
     verdict, percent = compare(found), f"{float(found.mean):+.0f} %"
@@ -116,13 +116,13 @@ WELFARE = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9")
 """The figures that show welfare."""
 
 
-def outperforms(
+def judge_outperformance(
     means: Means, ours: str = OURS, figures: Sequence[str] = WELFARE
 ) -> Iterator[tuple[str, str, list[str]]]:
     """(figure, column, a verdict per baseline): whether pdFTSP earns more than each, in every column that was run."""
     for figure in figures:
         for column in (each for each in COLUMNS[figure] if means.has(figure, each, ours, *OTHERS)):
-            yield figure, column, [told(means.above(figure, column, ours, other)) for other in OTHERS]
+            yield figure, column, [verdict_text(means.above(figure, column, ours, other)) for other in OTHERS]
 
 
 def _in_order(values: Sequence[Fraction], shown: Iterator[str]) -> str:
@@ -157,7 +157,7 @@ def judge(sentence: Sentence, means: Means, ours: str = OURS) -> Mapping[str, st
         figures = WELFARE if figure == "fig4 to fig9" else (figure,)
         return {
             f"{name}: {column}": _all(verdict.partition(" ")[0] for verdict in verdicts)
-            for name, column, verdicts in outperforms(means, ours, figures)
+            for name, column, verdicts in judge_outperformance(means, ours, figures)
             if figure != "fig6" or column == "mixed"
         }
     return _timed(sentence, means)
@@ -165,7 +165,7 @@ def judge(sentence: Sentence, means: Means, ours: str = OURS) -> Mapping[str, st
 
 def _at_most(ends: tuple[Fraction, Fraction]) -> str:
     verdict = HOLDS if ends[1] <= MOST_RATIO else FAILS if ends[0] > MOST_RATIO else UNDECIDED
-    return f"{verdict} ({decimal(ends[1], 2, up=True)})"
+    return f"{verdict} ({format_decimal(ends[1], 2, up=True)})"
 
 
 def _all(verdicts: Iterator[str]) -> str:

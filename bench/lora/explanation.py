@@ -11,13 +11,13 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import Plan, Pricing, list_candidates, list_plans, make_plan, name_cells
-from ratiobench.bench.lora.explain.ending import end_with
-from ratiobench.bench.lora.explain.played import Prices, replay_prices, take_prices
+from ratiobench.bench.lora.explain.conclusion import make_conclusion
+from ratiobench.bench.lora.explain.price_replay import Prices, replay_prices, take_prices
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.online.lora.posting import PostedCell, PostedTrace
+from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
@@ -72,7 +72,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
         remarks=story.remarks(),
         moments=list(story.moments()),
         outcome=outcome,
-        ending=end_with(instance, run, reference, check),
+        ending=make_conclusion(instance, run, reference, check),
     )
 
 
@@ -82,16 +82,16 @@ def _tasks(instance: Instance) -> Listing:
     head = ["task", "arrival", "deadline", "work", "memory MB", "bid"]
     head += ["rate"] if len(names) == 1 else [f"rate on {name}" for name in names]
     valued = bool((instance.valuation != instance.bid).any())
-    told = any(instance.vendors(i) for i in range(instance.tasks))
+    with_vendors = any(instance.vendors(i) for i in range(instance.tasks))
     costly = any(instance.cost(i).any() for i in range(instance.tasks))
-    head += ["valuation"] * valued + ["vendors (price, delay)"] * told + ["cost of a cell"] * costly
+    head += ["valuation"] * valued + ["vendors (price, delay)"] * with_vendors + ["cost of a cell"] * costly
     rows = []
     for i in range(instance.tasks):
         task = instance.task(i)
         row: list[Figure] = [i, task.arrival, task.deadline, task.work, task.memory_mb, task.bid, *task.rate.tolist()]
         if valued:
             row.append(int(instance.valuation[i]))
-        if told:
+        if with_vendors:
             row.append("; ".join(f"{vendor.price}, {vendor.delay}" for vendor in task.vendors) or "-")
         if costly:
             costs = sorted(set(task.cost.reshape(-1).tolist()))
@@ -105,8 +105,8 @@ def _nodes(instance: Instance) -> Listing:
     rows: list[list[Figure]] = []
     for node in instance.node_types:
         tariff = sorted(set(node.tariff.tolist()))
-        told = str(tariff[0]) if len(tariff) == 1 else f"{tariff[0]} to {tariff[-1]}"
-        rows.append([node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, told])
+        text = str(tariff[0]) if len(tariff) == 1 else f"{tariff[0]} to {tariff[-1]}"
+        rows.append([node.name, node.count, node.compute, node.memory_mb - instance.base_memory_mb, text])
     head = ["nodes", "number", "compute, samples a slot", "memory for tasks, MB", "energy, micro-dollars a Wh"]
     return Listing("Nodes", head, rows)
 
@@ -151,25 +151,25 @@ class _Story:
     def remarks(self) -> list[Sentence]:
         """How the moments are to be read."""
         trace = self.run.trace
-        said = []
+        lines = []
         if isinstance(trace, PriceTrace):
-            said.append(f"{_WORTH} {_LARGEST}")
+            lines.append(f"{_WORTH} {_LARGEST}")
         elif isinstance(trace, LinearTrace):
-            said.append(f"{_WORTH} {_OWN}")
+            lines.append(f"{_WORTH} {_OWN}")
         elif isinstance(trace, PostedTrace):
-            said += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
+            lines += [f"{_WORTH} {_POSTED}", *([_GUARDED] if trace.announced else [])]
         else:
-            said.append(
+            lines.append(
                 f"The algorithm shows no prices: room, decision and payment are what can be seen of it. {_WORTH}"
             )
         if self.prices is not None:
-            said += [_MARKS, _RULES[type(trace)]]
-        said += [f"INVALID: {violation}" for violation in self.run.violations]
+            lines += [_MARKS, _RULES[type(trace)]]
+        lines += [f"INVALID: {violation}" for violation in self.run.violations]
         known: list[int | Fraction | str] = []
         for constant in self.run.constants:
             known += [f"{', ' if known else 'Known beforehand: '}{constant.name} = ", constant.value]
             known += [f" ({constant.source})"]
-        return [*([each] for each in said), *([known] if known else [])]
+        return [*([each] for each in lines), *([known] if known else [])]
 
     def moments(self) -> Iterator[Moment]:
         """Task by task; room is booked as decisions stand."""
@@ -193,8 +193,8 @@ class _Story:
                 moved.setdefault(ends, []).append(cell)
                 self.movers.setdefault(cell, []).append(i)
         for (lam, to_lam, phi, to_phi), cells in list(moved.items())[:MOVES]:
-            said: Sentence = [f"Moves prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
-            yield [*said, ", phi from ", phi, " to ", to_phi, "."]
+            lines: Sentence = [f"Moves prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
+            yield [*lines, ", phi from ", phi, " to ", to_phi, "."]
         if len(moved) > MOVES:
             yield [f"Moves prices on {sum(map(len, list(moved.values())[MOVES:]))} more cells."]
 
@@ -245,10 +245,10 @@ class _Story:
         for cell, each in zip(offer.cells, trace.posted[task.index], strict=True):
             alike.setdefault(each, []).append(cell)
         for each, cells in list(alike.items())[:MOVES]:
-            said: Sentence = [f"Price on {name_cells(cells)}: ", each.price]
+            lines: Sentence = [f"Price on {name_cells(cells)}: ", each.price]
             if each.least is not None and each.most is not None:
-                said = [*said, " (wished for: ", each.wish, "; L = ", each.least, ", c w = ", each.most, ")"]
-            yield [*said, "."]
+                lines = [*lines, " (wished for: ", each.wish, "; L = ", each.least, ", c w = ", each.most, ")"]
+            yield [*lines, "."]
 
     def _full(self, task: Task, plan: Plan) -> str:
         """The first cell of a schedule that has no room for it; empty where all have."""
@@ -303,8 +303,8 @@ class _Story:
         if isinstance(self.run.trace, PriceTrace):
             return self._printed(offer, value, decision, chosen, task)
         cost = task.bid - value
-        room = "" if isinstance(self.run.trace, LinearTrace) and not self.run.trace.rule.tested else " with room"
-        why: Sentence = [f"The cheapest schedule{room} costs ", cost, ", the bid is ", task.bid]
+        condition = "" if isinstance(self.run.trace, LinearTrace) and not self.run.trace.rule.tested else " with room"
+        why: Sentence = [f"The cheapest schedule{condition} costs ", cost, ", the bid is ", task.bid]
         if decision is None:
             return [*why, ": rejected."]
         return [*why, ": admitted; ", *_pays(decision, offer)]

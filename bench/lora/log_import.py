@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ratiobench.bench.family.capabilities import ImportReport, ImportSettings, LogImport
-from ratiobench.bench.family.suite import Listed
+from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.instances.lora.cluster import read_cluster
 from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.imports import Laws, import_log
-from ratiobench.instances.lora.logs import registered
+from ratiobench.instances.lora.logs import list_formats
 from ratiobench.instances.lora.model import Instance
 
 
@@ -30,4 +30,6 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
     return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)
 
 
-LOG_IMPORT = LogImport(lambda: [Listed(form.name, form.title) for form in registered().values()], _read, example)
+LOG_IMPORT = LogImport(
+    lambda: [NamedSummary(form.name, form.title) for form in list_formats().values()], _read, example
+)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.instances.lora.fitting import fewest_slots, servable
+from ratiobench.instances.lora.feasibility import fewest_slots, servable
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, Plot, Printed, SolveSettings, Suite
-from ratiobench.instances.lora.arrivals import days, earlier
+from ratiobench.bench.family.suite import Case, Plot, PrintedGain, SolveSettings, Suite
+from ratiobench.instances.lora.arrivals import days, list_earlier_days
 
 INFORMED = (
     "pdftsp:prior=yesterday,units=paper",
@@ -76,7 +76,7 @@ def prices(j: int) -> dict[str, str]:
 
 def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> dict[str, Any]:
     """The recipe of so many days before a day of a trace: their counts, and tasks of their own."""
-    known = (*earlier(trace), *days(trace))
+    known = (*list_earlier_days(trace), *days(trace))
     chosen = known[: known.index(day)][-number:]
     seed, arrivals = [*recipe.get("seed", []), "history"], recipe["arrivals"]
     parts = [
@@ -180,8 +180,8 @@ def _fig12(scale: Scale) -> Iterator[Case]:
 def _leaderboard(scale: Scale) -> Iterator[Case]:
     for figure in ("fig7", "fig8"):
         for case in _cases(figure, scale):
-            kept = tuple(name for name in case.algorithms if name not in {*AS_PRINTED, *GRID})
-            yield _learnable(replace(case, algorithms=kept))
+            selection = tuple(name for name in case.algorithms if name not in {*AS_PRINTED, *GRID})
+            yield _learnable(replace(case, algorithms=selection))
 
 
 WHICH = (
@@ -221,11 +221,13 @@ _TITAN = (
 )
 
 
-def _printed(group: str, titan: str, eft: str, ntm: str) -> tuple[Printed, ...]:
+def _printed(group: str, titan: str, eft: str, ntm: str) -> tuple[PrintedGain, ...]:
     """By how many percent the paper has pdFTSP above the others: of both searches, over both forms of EFT and NTM."""
     printed = {"titan": titan, "eft": eft, "ntm": ntm}
     return tuple(
-        Printed(group, ours, than, printed[than.partition(":")[0]]) for ours in PDFTSP for than in ("titan", *EARLIEST)
+        PrintedGain(group, ours, than, printed[than.partition(":")[0]])
+        for ours in PDFTSP
+        for than in ("titan", *EARLIEST)
     )
 
 

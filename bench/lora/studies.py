@@ -9,7 +9,7 @@ from ratiobench.bench.family.suite import Study
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
@@ -31,7 +31,7 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
     InputError : an unknown kind, a curve without a task, an algorithm without a payment rule.
     """
     if wanted.kind not in STUDIES:
-        raise InputError("study", "kind", not_one_of(wanted.kind, STUDIES))
+        raise InputError("study", "kind", explain_unknown_name(wanted.kind, STUDIES))
     played = run(instance, wanted.algorithm, prior=prior)
     if wanted.kind == "charges":
         return [

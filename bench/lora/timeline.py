@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.bench.family.capabilities import Refusal, Served, Timeline, TimeSeries
+from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timeline, TimeSeries
 from ratiobench.formulations.kernels import compiled
-from ratiobench.instances.lora.fitting import fewest_slots, first_slots, servable, usable_types
+from ratiobench.instances.lora.feasibility import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
@@ -128,7 +128,7 @@ HOURS = ((1, "up to 1 h"), (4, "up to 4 h"), (12, "up to 12 h"))
 NOWHERE = "fits on no node"
 
 
-def _classes(instance: Instance, taken: NDArray[np.bool_]) -> dict[str, list[Served]]:
+def _classes(instance: Instance, taken: NDArray[np.bool_]) -> dict[str, list[ClassArrivals]]:
     """Tasks by the least share of a node's compute that they take, and by how long they last at their fastest."""
     usable = usable_types(instance)
     fits = usable.any(axis=1)
@@ -142,12 +142,12 @@ def _classes(instance: Instance, taken: NDArray[np.bool_]) -> dict[str, list[Ser
     }
 
 
-def _counted(classes: Sequence[tuple[str, Any]], taken: NDArray[np.bool_]) -> list[Served]:
+def _counted(classes: Sequence[tuple[str, Any]], taken: NDArray[np.bool_]) -> list[ClassArrivals]:
     """Each task in the first class of which its entry in (I,) flags is set."""
     found, left = [], np.ones(len(taken), dtype=np.bool_)
     for label, among in classes:
         chosen = left & among
-        found.append(Served(label, int(chosen.sum()), int((chosen & taken).sum())))
+        found.append(ClassArrivals(label, int(chosen.sum()), int((chosen & taken).sum())))
         left &= ~among
     return found
 

@@ -15,7 +15,7 @@ from ratiobench.bench.tables.backtest import Backtest, Difference, Policy, advis
 from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.tables.headline import share_text
 from ratiobench.bench.tables.rows import Results
-from ratiobench.bench.tables.text import WIDTH, aligned
+from ratiobench.bench.tables.text import WIDTH, align_columns
 from ratiobench.online.outcome import Source
 
 PAIRS = 12
@@ -229,11 +229,11 @@ def backtest_text(found: Backtest, family: Family) -> str:
     if found.differences:
         tables.append((list_differences(found.differences, family), lambda cell: cell.text))
     remarks = f"Remarks on the runs: {_said(found)}.\n" if _said(found) else ""
-    return "\n".join(aligned(_lines(table, shown), width=WIDTH) for table, shown in tables) + remarks
+    return "\n".join(align_columns(_lines(table, shown), width=WIDTH) for table, shown in tables) + remarks
 
 
 def _lines(table: Table, shown: Callable[[Cell], str]) -> list[Mapping[str, str]]:
-    """Headings of words begin with a capital, by which `aligned` puts them to the left."""
+    """Headings of words begin with a capital, by which `align_columns` puts them to the left."""
     heads = [column.name for column in table.columns]
     words = [not any(cells[place].css.startswith("n") for cells in table.rows) for place in range(len(heads))]
     named = [head[:1].upper() + head[1:] if word else head for head, word in zip(heads, words, strict=True)]

@@ -9,8 +9,8 @@ from typing import Any
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.tables.cells import Download, Table, make_download
-from ratiobench.bench.tables.text import number
-from ratiobench.bench.tables.verdicts import Settled, frame
+from ratiobench.bench.tables.text import format_number
+from ratiobench.bench.tables.verdicts import ClaimSummary, frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ClaimRow:
     explained : where the witness is told step by step; empty: by a command, whoever wants it; None: nowhere.
     """
 
-    settled: Settled
+    settled: ClaimSummary
     counts: Sequence[tuple[str, int]]
     violated: int
     is_alarming: bool
@@ -69,7 +69,9 @@ class ClaimSection:
 
 
 def make_claims(
-    settled: Sequence[Settled], notation: Sequence[tuple[str, str]] = (), explained: Mapping[str, str] | None = None
+    settled: Sequence[ClaimSummary],
+    notation: Sequence[tuple[str, str]] = (),
+    explained: Mapping[str, str] | None = None,
 ) -> ClaimSection | None:
     """Claim, standing, verdicts here, smallest witness, what holds instead; None without claims."""
     if not settled:
@@ -97,7 +99,7 @@ def _order(row: ClaimRow) -> int:
     return 2 if row.settled.counts[Verdict.UNDECIDED] else 3
 
 
-def _row(each: Settled, explained: str | None) -> ClaimRow:
+def _row(each: ClaimSummary, explained: str | None) -> ClaimRow:
     violated = each.counts[Verdict.VIOLATED]
     counts = [(verdict.value, each.counts[verdict]) for verdict in Verdict if each.counts[verdict]]
     sides = exact = ""
@@ -116,4 +118,4 @@ def _short(figure: Any) -> str:
     if figure is None:
         return "?"
     value = Fraction(figure)
-    return number(value) if not value or abs(value) >= Fraction(1, 100) else f"{float(value):.3g}"
+    return format_number(value) if not value or abs(value) >= Fraction(1, 100) else f"{float(value):.3g}"

@@ -8,12 +8,12 @@ from typing import Any
 
 from ratiobench.bench.figures.compare import (
     compare_runs,
+    describe_pair,
     draw_profile,
     draw_scatter,
     list_parts,
     list_profiles,
     take_profiles,
-    tell_pair,
 )
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.rows import Results
@@ -21,7 +21,7 @@ from ratiobench.bench.tables.wins import count_wins
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparisonSection:
     """What the section shows.
 
     Parameters
@@ -44,19 +44,19 @@ class Compared:
     wins: Table | None
 
 
-def compare_algorithms(found: Results) -> Compared | None:
+def compare_algorithms(found: Results) -> ComparisonSection | None:
     """The section; None with a single case or algorithm."""
     comparison = compare_runs(found)
     if comparison is None:
         return None
     a, b = comparison.pair
     profiles = take_profiles(comparison)
-    return Compared(
+    return ComparisonSection(
         a,
         b,
         draw_scatter(comparison, a, b),
         draw_profile(profiles),
-        tell_pair(comparison, a, b),
+        describe_pair(comparison, a, b),
         list_parts(comparison),
         list_profiles(profiles, comparison.names),
         _list_wins(found),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables.remarks import is_own
+from ratiobench.bench.tables.remarks import is_user_algorithm
 from ratiobench.bench.tables.rows import Results
 from ratiobench.formulations.report import Proof
 
@@ -60,7 +60,7 @@ def make_glossary(found: Results, family: Family, groups: Mapping[str, str]) -> 
 def _head(algorithm: str) -> str:
     """The name without options: of anyone's own the import path."""
     parts = algorithm.split(":")
-    return ":".join(parts[:2]) if is_own(algorithm) else parts[0]
+    return ":".join(parts[:2]) if is_user_algorithm(algorithm) else parts[0]
 
 
 def _slug(name: str) -> str:
@@ -77,16 +77,16 @@ def _algorithms(found: Results, family: Family) -> Iterator[Entry]:
         summary = re.split(r"; (?=\w+=)", known.get(head, ""))[0]
         meanings = family.option_meanings(head)
         more = [_variant(name, head, meanings) for name in variants if name != head]
-        if any(map(is_own, variants)):
+        if any(map(is_user_algorithm, variants)):
             summary = f"yours: the class {head.partition(':')[2]} of the module {head.partition(':')[0]}"
-        yield Entry(algorithm_place(head), head, summary or "an algorithm", more, any(map(is_own, variants)))
+        yield Entry(algorithm_place(head), head, summary or "an algorithm", more, any(map(is_user_algorithm, variants)))
 
 
 def _variant(name: str, head: str, meanings: Mapping[str, str]) -> str:
     """A name with its options, and what they mean."""
     keys = [part.partition("=")[0] for part in name.removeprefix(f"{head}:").split(",")]
-    told = [f"{key}: {meanings[key]}" for key in keys if key in meanings]
-    return f"{name} ({'; '.join(told)})" if told else name
+    lines = [f"{key}: {meanings[key]}" for key in keys if key in meanings]
+    return f"{name} ({'; '.join(lines)})" if lines else name
 
 
 def _groups(found: Results, words: Mapping[str, str]) -> Iterator[Entry]:

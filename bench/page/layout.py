@@ -14,7 +14,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
 from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.figures import overview
-from ratiobench.bench.figures.drawn import Chart, Drawn
+from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure
 from ratiobench.bench.page.claims import make_claims
 from ratiobench.bench.page.compare import compare_algorithms
 from ratiobench.bench.page.glossary import make_glossary
@@ -24,10 +24,10 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.cells import Table, make_download
 from ratiobench.bench.tables.headline import make_headline
-from ratiobench.bench.tables.remarks import said_below
+from ratiobench.bench.tables.remarks import remarks_below
 from ratiobench.bench.tables.rows import Results, group_means
 from ratiobench.bench.tables.text import opt_text
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.verdicts import ClaimSummary
 
 PARTS = (("only", "cases"), ("rows", "algorithms"))
 """What may be chosen of a suite, as the store names it, and what that is of."""
@@ -40,8 +40,8 @@ DRAWN = 40
 def render_page(
     found: Results,
     family: Family,
-    settled: Sequence[Settled] = (),
-    drawn: Sequence[Drawn] = (),
+    settled: Sequence[ClaimSummary] = (),
+    drawn: Sequence[SuiteFigure] = (),
     explained: Mapping[str, str] | None = None,
 ) -> str:
     """The results as one HTML page that needs nothing from a network; `explained`: the page of a claim's witness."""
@@ -139,7 +139,7 @@ def _overview(found: Results, family: Family, every: Sequence[Row]) -> Overview:
     is_folded = bool(found.plots)
     return Overview(
         make_gallery(_reached(found, every), "groups", False),
-        said_below(group_means(every, found.sense)).strip(),
+        remarks_below(group_means(every, found.sense)).strip(),
         make_gallery(ratios, "cases", is_folded),
         make_gallery(values, "cases", is_folded),
         _times(found),

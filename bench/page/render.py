@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.page.glossary import algorithm_place
 from ratiobench.bench.tables.cells import Table
-from ratiobench.bench.tables.explanations import exact_text, figure_text, tell
+from ratiobench.bench.tables.explanations import exact_text, figure_text, render_parts
 from ratiobench.bench.tables.text import check_title
 
 SHEETS = ("page", "charts")
@@ -64,7 +64,7 @@ def load_templates() -> Environment:
         "packed": pack,
         "signs": lambda words: words.replace("<=", "≤").replace(">=", "≥"),
     }
-    made.filters["tell"] = tell
+    made.filters["tell"] = render_parts
     made.tests["table"] = lambda part: isinstance(part, Table)
     return made
 

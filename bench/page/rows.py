@@ -17,9 +17,16 @@ from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.tables.headline import share_text
-from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.remarks import is_user_algorithm, split_overcharge
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
-from ratiobench.bench.tables.text import admitted_text, check_text, check_title, expected_text, number, ratio_text
+from ratiobench.bench.tables.text import (
+    admitted_text,
+    check_text,
+    check_title,
+    expected_text,
+    format_number,
+    ratio_text,
+)
 
 PACKED = 1000
 """Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
@@ -49,7 +56,7 @@ class CaseRows:
     rows: Sequence[tuple[str, Sequence[Cell]]]
 
     @property
-    def told(self) -> str:
+    def data_json(self) -> str:
         """The facts for the script of the page: text, number to sort by and tool tip of each, as JSON."""
         return json.dumps([[each.text, each.sort, each.title] for each in self.facts], separators=(",", ":"))
 
@@ -82,7 +89,7 @@ class RunTable:
         return self.count > PACKED
 
     @property
-    def told(self) -> str:
+    def data_json(self) -> str:
         """The columns of facts for the script of the page: name, key, place of the explanation, as JSON."""
         return json.dumps([[each.name, each.key, each.term] for each in self.facts], separators=(",", ":"))
 
@@ -247,20 +254,20 @@ def _figure(value: Any) -> Any:
 
 def _algorithm(row: Row) -> Cell:
     name = str(row.algorithm)
-    label, loud = part_charged(row.remarks)
+    label, loud = split_overcharge(row.remarks)
     label += " *" * row.is_oracle
     return Cell(
         label,
-        "own" if is_own(name) else "",
+        "own" if is_user_algorithm(name) else "",
         choice=name,
         href=f"#{algorithm_place(name)}",
-        small="yours" if is_own(name) else "",
+        small="yours" if is_user_algorithm(name) else "",
         loud=loud,
     )
 
 
 def _named(algorithm: str) -> Cell:
-    return Cell(algorithm, "own" if is_own(algorithm) else "", href=f"#{algorithm_place(algorithm)}")
+    return Cell(algorithm, "own" if is_user_algorithm(algorithm) else "", href=f"#{algorithm_place(algorithm)}")
 
 
 def _ratio(row: Row, found: Results) -> Cell:
@@ -342,8 +349,8 @@ def _state(row: Row) -> Cell:
 
 def _decision_seconds(found: Results, family: Family) -> dict[tuple[str, str], float]:
     """Seconds of all decisions of a run over the number of arrivals, by (case, algorithm)."""
-    told = {case.name: case.describe.get(family.size[0]) for case in found.cases} if family.size else {}
-    arrivals = {name: count for name, count in told.items() if isinstance(count, int) and count > 0}
+    sizes = {case.name: case.describe.get(family.size[0]) for case in found.cases} if family.size else {}
+    arrivals = {name: count for name, count in sizes.items() if isinstance(count, int) and count > 0}
     return {
         (case, algorithm): seconds / arrivals[case]
         for (case, algorithm), seconds in online_seconds(found, DECIDING).items()
@@ -372,7 +379,7 @@ def _constants_title(row: Row) -> str:
 
 
 def _rounded(text: str) -> str:
-    return number(Fraction(text)) if re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text) else text
+    return format_number(Fraction(text)) if re.fullmatch(r"-?\d{1,4000}(/\d{1,4000})?", text) else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.figures.timeline import LISTED, draw_timeline, list_refusals, list_times
 from ratiobench.bench.page.render import load_scripts, render
 from ratiobench.bench.tables.cells import Table
-from ratiobench.bench.tables.courses import gather
 from ratiobench.bench.tables.money import exact_text, value_text
+from ratiobench.bench.tables.timelines import coarsen
 from ratiobench.online.outcome import OnlineRun
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RunSection:
     """One run: its charts and tables, and in words what became of the arrivals."""
 
     run: OnlineRun
@@ -47,12 +47,12 @@ def render_timelines(family: Family, instance: Any, name: str, runs: Sequence[On
     )
 
 
-def _show(family: Family, instance: Any, run: OnlineRun) -> Shown:
+def _show(family: Family, instance: Any, run: OnlineRun) -> RunSection:
     assert family.timeline is not None
     timeline = family.timeline(instance, run)
-    line, exact = gather(timeline), exact_text(run.welfare, family)
+    line, exact = coarsen(timeline), exact_text(run.welfare, family)
     found = Counter(each.reason for each in timeline.refused)
-    return Shown(
+    return RunSection(
         run=run,
         value=exact if family.dollars is None else f"{value_text(run.welfare, family)} ({exact})",
         broken="; ".join(map(str, run.violations[:3])),

@@ -13,9 +13,9 @@ from pathlib import Path
 from ratiobench.bench.family.capabilities import Benchmark
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.perf import startup
-from ratiobench.bench.perf.measured import Measured, time_call
+from ratiobench.bench.perf.measurement import Measurement, time_call
 from ratiobench.bench.perf.page import format_csv, format_table, render_page
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.files import write_atomically
 
 
@@ -40,7 +40,7 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
     known = parts()
     for name in names:
         if name not in known:
-            raise InputError("part", "", not_one_of(name, known))
+            raise InputError("part", "", explain_unknown_name(name, known))
     chosen = [known[name] for name in dict.fromkeys(names or known)]
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def run(names: Sequence[str], out: Path, quick: bool) -> int:
     if any(part.warmed for part in chosen):
         warm = sum(time_call(family.warm) for family in families().values())
         print(f"compiling, or loading what was compiled: {warm:.1f} s, in no figure below", file=sys.stderr)
-    done: list[tuple[Benchmark, Measured]] = []
+    done: list[tuple[Benchmark, Measurement]] = []
     for part in chosen:
         measured = part.measure(quick, lambda text, part=part: print(f"{part.name}: {text}", file=sys.stderr))  # type: ignore[misc]
         done.append((part, measured))

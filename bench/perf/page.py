@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ratiobench.bench.family.capabilities import Benchmark
-from ratiobench.bench.perf.measured import Bars, Measured, Value
+from ratiobench.bench.perf.measurement import Bars, Measurement, Value
 from ratiobench.bench.running import provenance
 
 if TYPE_CHECKING:  # pandas and Jinja are loaded where a page is made
-    from ratiobench.bench.figures.drawn import Chart
+    from ratiobench.bench.figures.suite_figure import Chart
     from ratiobench.bench.tables.cells import Cell
 
 
-def format_csv(measured: Measured) -> str:
+def format_csv(measured: Measurement) -> str:
     """The rows as CSV, numbers in full, None as nothing."""
     import io
     from csv import writer
@@ -27,7 +27,7 @@ def format_csv(measured: Measured) -> str:
     return text.getvalue()
 
 
-def format_table(measured: Measured) -> str:
+def format_table(measured: Measurement) -> str:
     """The rows as aligned text."""
     body = [[_shown(row[name]) for name in measured.columns] for row in measured.rows]
     width = [max(map(len, column)) for column in zip(measured.columns, *body, strict=True)]
@@ -51,7 +51,7 @@ def _shown(value: Value) -> str:
     return value
 
 
-def render_page(done: Sequence[tuple[Benchmark, Measured]], quick: bool, warm: float) -> str:
+def render_page(done: Sequence[tuple[Benchmark, Measurement]], quick: bool, warm: float) -> str:
     """One HTML page with the tables and figures; it needs nothing from a network."""
     from ratiobench.bench.page.render import render
 
@@ -64,14 +64,14 @@ class PartOfPage:
     """What was measured, as the page shows it."""
 
     part: Benchmark
-    measured: Measured
+    measured: Measurement
     table: Sequence[Sequence[Cell]]
     charts: Sequence[Chart]
 
 
-def _charts(measured: Measured) -> list[Chart]:
+def _charts(measured: Measurement) -> list[Chart]:
     from ratiobench.bench.figures import overview
-    from ratiobench.bench.figures.drawn import Chart
+    from ratiobench.bench.figures.suite_figure import Chart
 
     charts = []
     for figure in measured.figures:
@@ -83,7 +83,7 @@ def _charts(measured: Measured) -> list[Chart]:
     return charts
 
 
-def _table(measured: Measured) -> list[list[Cell]]:
+def _table(measured: Measurement) -> list[list[Cell]]:
     from ratiobench.bench.tables.cells import Cell
 
     return [

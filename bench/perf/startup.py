@@ -22,7 +22,7 @@ from typing import Any
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.standard import find_certificate
 from ratiobench.bench.family.suite import is_informed
-from ratiobench.bench.perf.measured import Bars, Measured, Part, Value
+from ratiobench.bench.perf.measurement import Bars, Measurement, Part, Value
 from ratiobench.bench.running import work
 
 COLUMNS = ("stage", "what", "seconds", "count", "of")
@@ -43,7 +43,7 @@ if __name__ == "__main__":
 """
 
 
-def startup(quick: bool, say: Callable[[str], None]) -> Measured:
+def startup(quick: bool, say: Callable[[str], None]) -> Measurement:
     """Measure the stages one after the other; with `quick` without the suite's large cases."""
     rows = [*_packages(), *_imports(say), *_compilation(say), *_pieces(quick, say)]
     bars = [(str(row["what"]), float(row["seconds"] or 0)) for row in rows if row["stage"] == "compile"]
@@ -53,7 +53,7 @@ def startup(quick: bool, say: Callable[[str], None]) -> Measured:
         "nothing. Compilation: into an empty cache, each kernel without the kernels that it calls, and the number of "
         "combinations of types. The suite: each piece once, in one process, by the clock."
     )
-    return Measured(COLUMNS, rows, [Bars("Compilation of the slowest kernels", "seconds", slowest)], [note])
+    return Measurement(COLUMNS, rows, [Bars("Compilation of the slowest kernels", "seconds", slowest)], [note])
 
 
 def _packages() -> Iterator[_Row]:

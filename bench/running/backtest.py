@@ -116,12 +116,12 @@ def order_of(source: Path) -> str:
 
 def list_doubts(days: Sequence[Day], order: str) -> list[str]:
     """Why these may be no days of one load, one after another: a sentence for each kind of reason."""
-    said = []
+    lines = []
     late = [(a, b) for a, b in pairwise(days) if a.began and b.began and b.began <= a.began]
     if late:
         a, b = late[0]
         more = f", and so on for {len(late) - 1} more" if len(late) > 1 else ""
-        said.append(
+        lines.append(
             f"in the order {order} {shorten(b.name)} ({b.began[:10]}) does not begin after {shorten(a.name)} "
             f"({a.began[:10]}){more}: what is known of a day is then not from the days before it"
         )
@@ -131,11 +131,11 @@ def list_doubts(days: Sequence[Day], order: str) -> list[str]:
         if other:
             more = f", and {len(other) - 1} more have other ones" if len(other) > 1 else ""
             theirs = other[0].setting.get(heading, "none")
-            said.append(
+            lines.append(
                 f"{shorten(other[0].name)} has other {heading} ({make_printable(theirs, 100)}) than "
                 f"{shorten(first.name)} ({make_printable(words, 100)}){more}: a backtest is about days of one cluster"
             )
-    return said
+    return lines
 
 
 def make_backtest(

@@ -14,7 +14,7 @@ from typing import Any
 
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
-from ratiobench.bench.running.remote import OtherCode
+from ratiobench.bench.running.remote import CodeDiffers
 from ratiobench.instances.errors import InputError, install_command, shorten
 
 POLL = 2.0
@@ -130,9 +130,9 @@ class DaskCluster(Executor):
         `ExecutorLost` if the cluster cannot run it.
         """
         handed: Future[T] = Future()
-        call = remote.packed(partial(fn, *args, **kwargs))
+        call = remote.pack_call(partial(fn, *args, **kwargs))
         try:
-            inner = self._executor.submit(remote.run, call, self.limit, remote.code())
+            inner = self._executor.submit(remote.run, call, self.limit, remote.hash_code())
         except Exception as error:
             raise self._gone() from error
         inner.add_done_callback(lambda done: self._hand_over(done, handed))
@@ -151,7 +151,7 @@ class DaskCluster(Executor):
                 handed.set_exception(ExecutorLost(problem))
             return
         value, error = done.result()
-        if isinstance(error, OtherCode):
+        if isinstance(error, CodeDiffers):
             handed.set_exception(ExecutorLost(f"a dask worker cannot be used, {error}"))
         elif error is not None:
             handed.set_exception(error)

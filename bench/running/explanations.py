@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import read_instance
-from ratiobench.bench.running.heartbeat import now_at
-from ratiobench.bench.running.work import failed
+from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.running.work import make_failed
 from ratiobench.bench.storage.explanations import explanation_document
 from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.bench.tables.explanations import explain
 from ratiobench.bench.tables.rows import read_results
-from ratiobench.bench.tables.verdicts import settle
+from ratiobench.bench.tables.verdicts import summarise_claims
 from ratiobench.bench.tables.witnesses import STAGE, Witness, list_witnesses
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes
@@ -29,9 +29,9 @@ def store_explanations(family: Family, store: Store, folder: Path) -> None:
     """
     if family.explainer is None:
         return
-    for each in list_witnesses(family, settle(read_results(store), family)):
+    for each in list_witnesses(family, summarise_claims(read_results(store), family)):
         if each.key and not store.has(STAGE, each.instance, each.key):
-            now_at(f"explaining {each.algorithm} beside {each.claim}")
+            set_current(f"explaining {each.algorithm} beside {each.claim}")
             store.put(_explanation(family, folder, each))
 
 
@@ -40,8 +40,8 @@ def _explanation(family: Family, folder: Path, witness: Witness) -> StoredResult
     started = time.perf_counter()
     try:
         data, source = read_bytes(folder / f"{witness.instance}.json.gz")
-        told = explain(family, read_instance(load_json(data, source), source)[1], witness.algorithm, witness.claim)
-        payload, seconds = explanation_document(told), time.perf_counter() - started
+        text = explain(family, read_instance(load_json(data, source), source)[1], witness.algorithm, witness.claim)
+        payload, seconds = explanation_document(text), time.perf_counter() - started
         return StoredResult(STAGE, witness.instance, witness.key, True, payload, None, seconds)
     except InputError as error:  # such as constants of another day, which the explanation does not have
-        return failed(STAGE, witness.instance, witness.key, str(error), time.perf_counter() - started)
+        return make_failed(STAGE, witness.instance, witness.key, str(error), time.perf_counter() - started)

@@ -47,7 +47,7 @@ class Heartbeat:
                 print(f"... {what}, {time.monotonic() - self._began:.0f} s so far", file=sys.stderr, flush=True)
 
 
-def now_at(what: str, *, again: bool = False) -> None:
+def set_current(what: str, *, again: bool = False) -> None:
     """From now on the innermost heartbeat says this; an empty text where something else tells what is at work.
 
     Parameters

@@ -19,9 +19,9 @@ from ratiobench.bench.family.capabilities import Step
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import kernel_record
-from ratiobench.bench.running.heartbeat import SILENCE, now_at
+from ratiobench.bench.running.heartbeat import SILENCE, set_current
 from ratiobench.bench.running.machine import usable_cores
-from ratiobench.bench.running.pool import no_main_module
+from ratiobench.bench.running.pool import hide_main_module
 from ratiobench.instances.errors import InputError
 
 _OURS = "ratiobench."
@@ -62,7 +62,7 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
             ready = [each for each in waiting if all((each[0], name) in done for name in each[2].after)]
             for each in ready[: workers - len(running)]:
                 waiting.remove(each)
-                with no_main_module():
+                with hide_main_module():
                     future = pool.submit(_compile_step, each[0], each[1], each[2].name, say is not _silent)
                 running[future] = each[0], each[2].name
             if not running:
@@ -84,14 +84,14 @@ def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = F
     if family.compilation_steps is None or families().get(family.name) is not family:
         return
     shipped = {each.name for each in family.algorithms()}
-    plain = dict.fromkeys(kernel_record.without_prior(name) for name in algorithms)
+    plain = dict.fromkeys(kernel_record.strip_prior(name) for name in algorithms)
     algorithms = [name for name in plain if name.partition(":")[0] in shipped]
     if kernel_record.is_compiled(family.name, algorithms):
         return
-    now_at("")  # it tells by itself
+    set_current("")  # it tells by itself
     with suppress(BrokenProcessPool, InputError):
         compile_all({family.name: algorithms}, _silent if quiet else None)
-        kernel_record.remember(family.name, algorithms)
+        kernel_record.record_compiled(family.name, algorithms)
 
 
 def _silent(text: str) -> None:
@@ -110,13 +110,13 @@ def _steps(family: Family, choice: Choice) -> list[Step]:
 
 def _shared(say: Say) -> list[Kernel]:
     """Compile the one kernel that all steps use, before they start."""
-    from ratiobench.formulations.kernels import ascending
+    from ratiobench.formulations.kernels import sort_stably
 
-    with listening(say) as found:
+    with collect_kernels(say) as found:
         for values in (np.zeros(1), np.zeros(1, np.int64)):
-            ascending(values)
+            sort_stably(values)
             values.flags.writeable = False
-            ascending(values)
+            sort_stably(values)
     return found
 
 
@@ -125,14 +125,14 @@ def _compile_step(family: str, choice: Choice, name: str, telling: bool) -> list
     say = _to_stderr if telling else _silent
     step = next(each for each in _steps(families()[family], choice) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking
-    with listening(say) as found:
+    with collect_kernels(say) as found:
         say(f"  {step.name}, about {step.seconds:.0f} s")
         step.work()
     return found
 
 
 @contextmanager
-def listening(say: Say | None = None) -> Iterator[list[Kernel]]:
+def collect_kernels(say: Say | None = None) -> Iterator[list[Kernel]]:
     """What is compiled inside, each kernel with the functions of numba that it needs but not with its own callees.
 
     say : is told when nothing has been ready for some seconds.
@@ -166,10 +166,10 @@ def listening(say: Say | None = None) -> Iterator[list[Kernel]]:
     listener, over = Listener(), threading.Event()
 
     def remind() -> None:
-        told = time.monotonic()
+        last_report = time.monotonic()
         while not over.wait(0.5):
-            if say is not None and listener.open and time.monotonic() - told > SILENCE:
-                told = time.monotonic()
+            if say is not None and listener.open and time.monotonic() - last_report > SILENCE:
+                last_report = time.monotonic()
                 say(f"    compiling {listener.open[0][0].removeprefix(_OURS).partition('.')[2]} ...")
 
     thread = threading.Thread(target=remind, daemon=True)

@@ -22,7 +22,7 @@ from ratiobench.instances.files import write_atomically
 
 FILE = "compiled.json"
 ALL = "*"
-_FLOORS = ("bench", "formulations", "instances", "online")
+_LAYERS = ("bench", "formulations", "instances", "online")
 _PRIOR = re.compile(r"[:,]prior=[^,]*")
 """Where constants come from changes nothing that is compiled."""
 
@@ -35,13 +35,13 @@ def is_compiled(family: str, algorithms: Collection[str]) -> bool:
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         return True
     known = _read().get("algorithms", {}).get(family)
-    return known is not None and (ALL in known or {without_prior(name) for name in algorithms} <= set(known))
+    return known is not None and (ALL in known or {strip_prior(name) for name in algorithms} <= set(known))
 
 
-def remember(family: str, algorithms: Collection[str] | None) -> None:
+def record_compiled(family: str, algorithms: Collection[str] | None) -> None:
     """Write down that all was compiled for these; None for all there are. Nothing where that cannot be written."""
     known = _read().get("algorithms", {})
-    added = [ALL] if algorithms is None else [without_prior(name) for name in algorithms]
+    added = [ALL] if algorithms is None else [strip_prior(name) for name in algorithms]
     document = {
         "made_with": _made_with(),
         "caches": sorted(str(path) for path in _caches()),
@@ -85,14 +85,14 @@ def _home(floor: str) -> Path:
 
 
 def _caches() -> Iterator[Path]:
-    for folder in [Path(_given())] if _given() else map(_home, _FLOORS):
+    for folder in [Path(_given())] if _given() else map(_home, _LAYERS):
         yield from folder.rglob("*.nbi")
 
 
 def _sources() -> set[Path]:
     """Those whose kernels are in the caches beside them; all where caches lie elsewhere."""
     if _given():
-        return {path for floor in _FLOORS for path in _home(floor).rglob("*.py")}
+        return {path for floor in _LAYERS for path in _home(floor).rglob("*.py")}
     return {path for cache in _caches() if (path := cache.parents[1] / f"{cache.name.partition('.')[0]}.py").exists()}
 
 
@@ -101,7 +101,7 @@ def _stamp(path: Path) -> list[int]:
     return [about.st_mtime_ns, about.st_size]
 
 
-def without_prior(name: str) -> str:
+def strip_prior(name: str) -> str:
     """The algorithm's name without where its constants come from: ``a:prior=x,b=1`` is ``a:b=1``."""
     head, _, options = _PRIOR.sub("", name).partition(",")
     return f"{head}{',' if ':' in head else ':'}{options}" if options else head

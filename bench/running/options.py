@@ -27,10 +27,10 @@ SCALES = ("full", "small")
 ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
 
 
-def one_algorithm(summary: str, default: Any = MISSING, told: str | None = None) -> Any:
+def one_algorithm(summary: str, default: Any = MISSING, text: str | None = None) -> Any:
     """The option for an algorithm; it has the same spellings in every command."""
     flags = ("-a", "--algorithms")
-    return option(summary, Text(), "NAME", default=default, told=told, flags=flags, complete="algorithms")
+    return option(summary, Text(), "NAME", default=default, told=text, flags=flags, complete="algorithms")
 
 
 def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:

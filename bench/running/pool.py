@@ -87,13 +87,13 @@ class SpawnPool(Executor):
                     initializer=_start_worker,
                     initargs=(self._cores_each, self._own.left_out, dict(os.environ)),
                 )
-                with no_main_module():
+                with hide_main_module():
                     started = slot.submit(os.getpid)
                 self._own.pid = started.result()
                 with self._lock:
                     self._alive[self._own.pid] = slot
                 if not self._stopped:
-                    slot.submit(work.ready).result()  # what a new process has to load is not in the limit
+                    slot.submit(work.load_imports).result()  # what a new process has to load is not in the limit
             if self._stopped:
                 _kill_group(self._own.pid)
             return self._awaited(slot.submit(call))
@@ -173,19 +173,19 @@ _MAIN = threading.Lock()
 
 
 @contextlib.contextmanager
-def no_main_module() -> Iterator[None]:
+def hide_main_module() -> Iterator[None]:
     """Processes started inside do not run the parent's main module again.
 
     Our workers need nothing of it, and a script or a notebook need not be written so that it can be run twice.
     """
     main = sys.modules["__main__"]
     with _MAIN:
-        kept: dict[str, Any] = {n: vars(main).pop(n) for n in ("__file__", "__spec__") if n in vars(main)}
+        entries: dict[str, Any] = {n: vars(main).pop(n) for n in ("__file__", "__spec__") if n in vars(main)}
         main.__spec__ = None
         try:
             yield
         finally:
-            vars(main).update(kept)
+            vars(main).update(entries)
 
 
 def _shield_from_interrupts() -> None:

@@ -27,12 +27,12 @@ _EVER = 1e9
 _ALL_MEMORY_MB = 2**30
 
 
-class OtherCode(RuntimeError):
+class CodeDiffers(RuntimeError):
     """A dask worker has other code, or other versions of the packages, than the process that plans the run."""
 
 
 @lru_cache(maxsize=1)
-def code() -> str:
+def hash_code() -> str:
     """Hash of what the numbers depend on: versions of our algorithms, solves and audits, and of the packages."""
     ours = [
         (
@@ -47,23 +47,23 @@ def code() -> str:
     return hashlib.sha256(repr((ours, packages)).encode()).hexdigest()
 
 
-def packed(call: Callable[[], Any]) -> bytes:
+def pack_call(call: Callable[[], Any]) -> bytes:
     """A call as bytes, with the data that it is about."""
     return pickle.dumps(call, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Exception | None]:
     """In a dask worker: what the call returns, or its exception."""
-    if planned_by != code():
-        return None, OtherCode(
+    if planned_by != hash_code():
+        return None, CodeDiffers(
             f"on {platform.node()}: its version of ratiobench, or of a package, is not the one here: install the same, "
             "then restart it"
         )
     child = worker("piece")
     if child.pid is None:
-        child.call("ratiobench.bench.running.work:ready", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
+        child.call("ratiobench.bench.running.work:load_imports", wall_seconds=_EVER, memory_mb=_ALL_MEMORY_MB)
     reply = child.call(
-        "ratiobench.bench.running.remote:answer", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
+        "ratiobench.bench.running.remote:answer_call", call, wall_seconds=limit or _EVER, memory_mb=_ALL_MEMORY_MB
     )
     if reply.termination is None:
         value: tuple[Any, Exception | None] = reply.value
@@ -75,7 +75,7 @@ def run(call: bytes, limit: float | None, planned_by: str) -> tuple[Any, Excepti
     return None, WorkerLost(reasons.get(reply.termination, reply.message))
 
 
-def answer(call: bytes) -> tuple[Any, Exception | None]:
+def answer_call(call: bytes) -> tuple[Any, Exception | None]:
     """In the child process of a dask worker's thread: run the call. Machines are shared by threads, not by kernels."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")

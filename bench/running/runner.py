@@ -27,7 +27,7 @@ from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
 from ratiobench.bench.running.cluster import POLL, DaskCluster, Pool
 from ratiobench.bench.running.explanations import store_explanations
-from ratiobench.bench.running.heartbeat import now_at
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.kernel_compilation import compile_missing
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.options import SCALES, RunOptions
@@ -36,8 +36,8 @@ from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, did_you_mean, make_printable, not_one_of, shorten
-from ratiobench.instances.files import filling, make_folder, read_bytes, write_atomically
+from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
+from ratiobench.instances.files import fill_folder, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -106,14 +106,14 @@ class _Sweep:
             ],
             solvers_key=self.solvers_key,
         )
-        self.left[case.name] = Counter(kinds_of(case, self.repeats, bool(self.solvers_key)))
+        self.left[case.name] = Counter(list_work_kinds(case, self.repeats, bool(self.solvers_key)))
 
-        def call(executor: Executor) -> Future[work.Made]:
+        def call(executor: Executor) -> Future[work.GeneratedInstance]:
             self.started[case.name] = time.monotonic()
             given = work.read_given(case.recipe, case.prior, case.history)
             return executor.submit(work.make, self.family.name, case.recipe, case.prior, given, case.history)
 
-        def made(result: work.Made) -> None:
+        def made(result: work.GeneratedInstance) -> None:
             for each in filter(None, (result, result.prior, result.history)):
                 path = self.path(each.instance)
                 if not path.exists() or path.read_bytes() != each.data:
@@ -132,7 +132,7 @@ class _Sweep:
 
         def lost(error: BaseException) -> None:
             self.store.own.put_case(position, stored)
-            self.store.put(work.failed("generate", "", case.name, error))
+            self.store.put(work.make_failed("generate", "", case.name, error))
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
 
@@ -188,7 +188,7 @@ class _Sweep:
                 self._measure(each, piece, None)
 
         def lost(error: BaseException) -> None:
-            done(work.failed("opt", case.instance, case.solve_key, error))
+            done(work.make_failed("opt", case.instance, case.solve_key, error))
 
         self.queue.append(_Job(call, done, lost, case.name, OPT, self._weight(case)))
 
@@ -209,7 +209,7 @@ class _Sweep:
             self._advance(case, SOLVERS, piece.seconds)
 
         def lost(error: BaseException) -> None:
-            done(work.failed(SOLVERS, case.instance, case.solvers_key, error))
+            done(work.make_failed(SOLVERS, case.instance, case.solvers_key, error))
 
         self.queue.append(_Job(call, done, lost, case.name, SOLVERS, self._weight(case)))
 
@@ -223,8 +223,8 @@ class _Sweep:
             story = stories.get(name, "") if repetition == 1 else ""
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
-            told = not story or self.store.get("study", case.instance, story) is not None
-            if online is not None and audit is not None and told:
+            is_stored = not story or self.store.get("study", case.instance, story) is not None
+            if online is not None and audit is not None and is_stored:
                 self._remember(name, online.seconds + audit.seconds)
                 self._advance(case, name, None)
             elif (case.instance, audit_key) in self.claimed:
@@ -270,9 +270,11 @@ class _Sweep:
             self._advance(case, name, sum(piece.seconds for piece in pieces))
 
         def lost(error: BaseException) -> None:
-            pieces = [work.failed("online", case.instance, key, error)]
+            pieces = [work.make_failed("online", case.instance, key, error)]
             others = [("audit", audit_key), *([("study", story)] if story else [])]
-            done(pieces + [work.failed(stage, case.instance, one, "the online run failed") for stage, one in others])
+            done(
+                pieces + [work.make_failed(stage, case.instance, one, "the online run failed") for stage, one in others]
+            )
 
         return _Job(call, done, lost, case.name, name, self._weight(case), self.family.is_slow(name))
 
@@ -288,7 +290,7 @@ class _Sweep:
             self._advance(case, study.name, piece.seconds)
 
         def lost(error: BaseException) -> None:
-            done(work.failed("study", case.instance, key, error))
+            done(work.make_failed("study", case.instance, key, error))
 
         return _Job(call, done, lost, case.name, study.name, self._weight(case))
 
@@ -356,7 +358,7 @@ class _Sweep:
                     job.lost(error)
 
 
-def kinds_of(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
+def list_work_kinds(case: Case, repeats: Mapping[str, int], crosscheck: bool = False) -> list[str]:
     """Pieces of progress in a case: the instance, OPT, several solvers' answers, every run with its audit, studies."""
     runs = [name for name in case.algorithms for _ in range(repeats.get(name, 1))]
     studies = [study.name for study in case.studies if study.kind != TIMELINE]
@@ -379,7 +381,7 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
     )
 
 
-def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
+def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
     """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none.
 
     Raises
@@ -388,7 +390,7 @@ def named_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()
     """
     for tier in tiers:
         if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
-            raise InputError("--tier", "", not_one_of(tier, known))
+            raise InputError("--tier", "", explain_unknown_name(tier, known))
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in suite.cases):
             some = ", ".join(case.name for case in suite.cases[:5]) + (", ..." if len(suite.cases) > 5 else "")
@@ -417,7 +419,7 @@ def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list
         if not any(fnmatchcase(name, pattern) for name in known):
             some = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
             raise InputError("--rows", "", f"{shorten(pattern)} fits no algorithm of {suite.name}: {some}")
-    kept = [
+    selection = [
         replace(
             case,
             algorithms=tuple(filter(fits, case.algorithms)),
@@ -425,10 +427,10 @@ def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list
         )
         for case in cases
     ]
-    return [case for case in kept if case.algorithms]
+    return [case for case in selection if case.algorithms]
 
 
-def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
+def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     """The cases that are to be run, with what the options add to them.
 
     Raises
@@ -436,7 +438,7 @@ def chosen_cases(suite: Suite, options: RunOptions) -> list[Case]:
     InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where a
         case has none.
     """
-    chosen = _with_rows(suite, named_cases(suite, options.only, options.tier), options.rows)
+    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
     if options.alone and not options.algorithms:
         raise InputError("--alone", "", "which ones? --algorithm NAME names them")
     if not any(case.algorithms or options.algorithms for case in chosen):
@@ -494,12 +496,12 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
             for name in names:
                 if name not in known:
                     problem = (
-                        f"{shorten(name)} is run in no case; run are {', '.join(known)}{did_you_mean(name, known)}"
+                        f"{shorten(name)} is run in no case; run are {', '.join(known)}{suggest_name(name, known)}"
                     )
                     raise InputError(suite.file, f"plot[{j}].{field_}", problem)
 
 
-def at_scale(suite: Suite, scale: str) -> Suite:
+def scale_suite(suite: Suite, scale: str) -> Suite:
     """The suite with its cases at the scale.
 
     Raises
@@ -515,8 +517,8 @@ def at_scale(suite: Suite, scale: str) -> Suite:
     groups = {case.group for case in suite.small}
     if not suite.axes:
         return replace(suite, cases=suite.small)
-    kept = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
-    return replace(suite, cases=suite.small, plots=tuple(kept))
+    selection = [replace(plot, groups=tuple(filter(groups.__contains__, plot.groups))) for plot in suite.plots]
+    return replace(suite, cases=suite.small, plots=tuple(selection))
 
 
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
@@ -533,8 +535,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     ExecutorLost : the dask cluster is gone; what was finished is kept.
     """
     started = time.monotonic()
-    suite = at_scale(suite, options.scale)
-    cases = chosen_cases(suite, options)
+    suite = scale_suite(suite, options.scale)
+    cases = choose_cases(suite, options)
     require_shown(suite, options.algorithms)
     studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
@@ -588,7 +590,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 [case.name for case in cases],
             )
             solvers_key = family.printed_key if suite.crosscheck else ""
-            planned = {case.name: kinds_of(case, repeats, bool(solvers_key)) for case in cases}
+            planned = {case.name: list_work_kinds(case, repeats, bool(solvers_key)) for case in cases}
             progress = Progress(planned, pool.parallel(), options.quiet)
             for place, note in enumerate(suite.notes):
                 (progress.warn if place else progress.line)(f"ratiobench: {make_printable(note, 500)}")
@@ -601,14 +603,14 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             with run_context(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
-            now_at("")  # the progress tells from here on
+            set_current("")  # the progress tells from here on
             try:
                 sweep.drain(pool)
             finally:
                 progress.close()
             if audited:
                 store_explanations(family, own, folder)
-                now_at("")
+                set_current("")
         pool.shutdown()
     except BaseException:
         pool.stop()
@@ -645,7 +647,7 @@ def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Stor
     return own, library
 
 
-def places(
+def find_folders(
     out: Path | None, share: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()
 ) -> tuple[Path, Path | None]:
     """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
@@ -665,8 +667,8 @@ def generate_suite(
 ) -> list[Mapping[str, Any]]:
     """Write the instance files of a suite, or of the cases that fit a pattern, one per case, named after it."""
     written: list[Mapping[str, Any]] = []
-    with filling(out) as beside:
-        for case in named_cases(suite, only, tiers):
+    with fill_folder(out) as beside:
+        for case in filter_cases(suite, only, tiers):
             made = work.make(family.name, case.recipe, case.prior, None, case.history)
             described = [(case.name, f"{case.name}.json.gz", made, made.describe)]
             if made.prior is not None:

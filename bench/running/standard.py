@@ -16,20 +16,20 @@ from typing import Any, NamedTuple
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import Entry, Record, StandardSet, ends_of, read_set
+from ratiobench.bench.family.standard import Entry, Record, StandardSet, interval_of, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.bench.running.provenance import collect
-from ratiobench.bench.storage.payload import json_number, one_line
+from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.formulations import checksums
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
 
 
-class Checked(NamedTuple):
+class EntryCheck(NamedTuple):
     """What came of the check of an entry: the first thing that is wrong, empty where all is as claimed."""
 
     name: str
@@ -44,15 +44,15 @@ def make_entry(entry: Entry) -> tuple[Family, Any]:
     ------
     InputError : an unknown family, a recipe that cannot be used, other content than the set's.
     """
-    house = families().get(entry.family)
-    if house is None:
+    family = families().get(entry.family)
+    if family is None:
         raise InputError(entry.name, "family", f"{shorten(entry.family)} is not one of {', '.join(families())}")
-    instance = house.make(entry.recipe)
-    found = house.identity(instance)
+    instance = family.make(entry.recipe)
+    found = family.identity(instance)
     if entry.instance and found != entry.instance:
         problem = f"the recipe makes another instance here: {found}, not {entry.instance}"
         raise InputError(entry.name, "instance", problem)
-    return house, instance
+    return family, instance
 
 
 def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple[bytes, str]:
@@ -63,12 +63,12 @@ def read_certificate(chosen: StandardSet, entry: Entry, record: Record) -> tuple
     return data, source
 
 
-def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
+def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
     """Make the instance, and check its certificate and everything that the manifest says of it."""
     began = time.perf_counter()
 
-    def done(problem: str) -> Checked:
-        return Checked(entry.name, problem, time.perf_counter() - began)
+    def done(problem: str) -> EntryCheck:
+        return EntryCheck(entry.name, problem, time.perf_counter() - began)
 
     try:
         if entry.best is None:
@@ -76,19 +76,19 @@ def check_entry(chosen: StandardSet, entry: Entry) -> Checked:
         data, source = read_certificate(chosen, entry, entry.best)
         if not entry.instance:
             return done("instance: the manifest has no SHA-256 of its content")
-        house, instance = make_entry(entry)
-        report = house.read_certified(instance, load_json(data, source), source)
-        for end, claimed in zip(("lower", "upper"), ends_of(entry.best), strict=True):
+        family, instance = make_entry(entry)
+        report = family.read_certified(instance, load_json(data, source), source)
+        for end, claimed in zip(("lower", "upper"), interval_of(entry.best), strict=True):
             if getattr(report, end) != claimed:
                 return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
     except InputError as error:
         return done(str(error))
     except Exception as error:  # a failure of ours, told like the others
-        return done(one_line(error))
+        return done(format_error(error))
     return done("")
 
 
-def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[Checked]:
+def check_set(chosen: StandardSet, entries: Sequence[Entry], workers: int | None) -> Iterator[EntryCheck]:
     """Check entries side by side, large ones first; as they get done."""
     order = sorted(entries, key=lambda each: -_file_size(chosen, each))
     with SpawnPool(min(workers or usable_cores(), max(1, len(order)))) as pool:
@@ -101,7 +101,7 @@ def _file_size(chosen: StandardSet, entry: Entry) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-class Improved(NamedTuple):
+class Improvement(NamedTuple):
     """The set afterwards, the interval before (None: there was none) and after, and which ends moved."""
 
     chosen: StandardSet
@@ -114,7 +114,7 @@ class Improved(NamedTuple):
         return self.before != self.after
 
 
-def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improved:
+def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Callable[[str], None]) -> Improvement:
     """Search on from the best known solution; a certificate is replaced by a better one that was verified, only.
 
     The better of both upper ends and of both lower ends make the new one, whoever found them.
@@ -124,7 +124,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     InputError : the instance is another one, the present certificate is not valid; no certificate was found.
     """
     tell(f"{entry.name}: making the instance")
-    house, instance = make_entry(entry)
+    family, instance = make_entry(entry)
     known: SolveReport | None = None
     documents: list[dict[str, Any]] = []
     recorded = False
@@ -132,26 +132,26 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         data, source = read_bytes(chosen.certificate(entry))
         recorded = sha256(data).hexdigest() == entry.best.certificate
         documents.append(load_json(data, source))
-        known = house.read_certified(instance, documents[0], source)
-    certificates = house.certificates
+        known = family.read_certified(instance, documents[0], source)
+    certificates = family.certificates
     if certificates is None:
-        raise InputError(entry.name, "family", f"the family {house.name} has no certificates")
+        raise InputError(entry.name, "family", f"the family {family.name} has no certificates")
     tell(f"{entry.name}: looking for a better interval, effort {settings.effort}")
     report = certificates.solve(instance, settings, None if known is None else known.solution)
     if report.certificate is None and known is None:
         raise InputError(entry.name, "", f"no certificate was found{report.message and ': '}{report.message}")
     if report.certificate is not None:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"found{packed.SUFFIX}"
+            path = Path(folder) / f"found{packing.SUFFIX}"
             certificates.write(report.certificate, path)
             documents.append(load_json(*read_bytes(path)))
     tell(f"{entry.name}: verifying")
-    best = join_certificates(house, instance, documents)
-    verified = house.read_certified(instance, best, entry.name)
+    best = join_certificates(family, instance, documents)
+    verified = family.read_certified(instance, best, entry.name)
     after, before = (verified.lower, verified.upper), None if known is None else (known.lower, known.upper)
     if before == after and entry.first is not None and recorded:
-        return Improved(chosen, before, after)
-    content = packed.pack(best)
+        return Improvement(chosen, before, after)
+    content = packing.pack(best)
     settled = " --effort " + str(settings.effort) if settings.seconds is None else f" --seconds {settings.seconds:g}"
     settled += f" --gap {settings.gap:g}" if settings.gap else ""
     machine = collect()["machine"]
@@ -167,35 +167,35 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     first = entry.first
     if first is None and known is None:
         first = {"lower": record.lower, "upper": record.upper, "seconds": record.seconds}
-    size = _size_of(house, instance)
-    found = replace(entry, instance=house.identity(instance), size=size, first=first, best=record)
+    size = _size_of(family, instance)
+    found = replace(entry, instance=family.identity(instance), size=size, first=first, best=record)
     make_folder(chosen.folder)
     write_atomically(chosen.certificate(entry), content)
-    changed = read_set(chosen.path).updated(found)  # another process may have written it meanwhile
+    changed = read_set(chosen.path).replace_entry(found)  # another process may have written it meanwhile
     changed.write()
-    return Improved(changed, before, after)
+    return Improvement(changed, before, after)
 
 
-def join_certificates(house: Family, instance: Any, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A certificate with the best solution of several valid ones and the best bound: neither depends on the other."""
     if len(documents) == 1:
         return dict(documents[0])
-    reports = [house.read_certified(instance, dict(each), "certificate") for each in documents]
+    reports = [family.read_certified(instance, dict(each), "certificate") for each in documents]
     least, most = (
         min(range(len(reports)), key=lambda k: reports[k].upper),
         max(range(len(reports)), key=lambda k: reports[k].lower),
     )
-    solved, bounded = (most, least) if house.sense is Sense.MOST else (least, most)
-    own = {*house.solution_document(reports[solved].solution), house.sense.verified}
+    solved, bounded = (most, least) if family.sense is Sense.MOST else (least, most)
+    own = {*family.solution_document(reports[solved].solution), family.sense.verified}
     content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
-    return checksums.sealed(content)
+    return checksums.add_checksum(content)
 
 
-def _size_of(house: Family, instance: Any) -> dict[str, Any]:
+def _size_of(family: Family, instance: Any) -> dict[str, Any]:
     """The figures by which the family measures size, and its load where it has one."""
-    described = house.describe(instance)
-    kept = [*house.size, *(["load"] if "load" in described and "load" not in house.size else [])]
-    return {key: described[key] for key in kept if key in described}
+    described = family.describe(instance)
+    selection = [*family.size, *(["load"] if "load" in described and "load" not in family.size else [])]
+    return {key: described[key] for key in selection if key in described}
 
 
 def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Callable[[str], None]) -> list[Path]:
@@ -204,9 +204,9 @@ def fetch(chosen: StandardSet, entries: Sequence[Entry], folder: Path, tell: Cal
     written = []
     for entry in entries:
         tell(f"making {entry.name}")
-        house, instance = make_entry(entry)
+        family, instance = make_entry(entry)
         path = folder / f"{entry.name}.json.gz"
-        write_text(path, house.dumps(instance))
+        write_text(path, family.dumps(instance))
         written.append(path)
         if entry.best is not None:
             data, _ = read_certificate(chosen, entry, entry.best)

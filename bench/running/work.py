@@ -18,10 +18,10 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings, Study
-from ratiobench.bench.storage.payload import one_line, report_payload, restored, run_payload
+from ratiobench.bench.storage.payload import format_error, report_payload, restore_report, run_payload
 from ratiobench.bench.storage.store import StoredResult
-from ratiobench.bench.tables.courses import list_courses
 from ratiobench.bench.tables.ratios import beats_bound
+from ratiobench.bench.tables.timelines import list_timelines
 from ratiobench.formulations.report import SolveReport
 from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
 from ratiobench.instances.disk_cache import code_mark, recall, store
@@ -34,14 +34,14 @@ FREE = RunContext()
 """Neither limit nor sandbox."""
 
 
-def ready() -> None:
+def load_imports() -> None:
     """In a new process: load what every piece needs. What fails here fails again, with its reason, in the piece."""
     with contextlib.suppress(Exception):
         families()
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedInstance:
     """A generated instance: its hash, its gzipped file, the family's figures about it, and the seconds it took.
 
     `prior` and `history` are the other instances that were asked for with it, `notes` what must be known of how it was
@@ -52,8 +52,8 @@ class Made:
     data: bytes
     describe: Mapping[str, Any]
     seconds: float
-    prior: Made | None = None
-    history: Made | None = None
+    prior: GeneratedInstance | None = None
+    history: GeneratedInstance | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -63,16 +63,18 @@ def make(
     prior: Mapping[str, Any] | None = None,
     given: Mapping[str, bytes] | None = None,
     history: Mapping[str, Any] | None = None,
-) -> Made:
+) -> GeneratedInstance:
     """Generate the instance of a recipe, and those of its prior and its history; `given` has what `read_given` read."""
     started = time.perf_counter()
-    house = families()[family]
-    instance = _generate(house, recipe, given or {})
-    data = gzip.compress(house.dumps(instance).encode(), compresslevel=6, mtime=0)
-    described = dict(house.describe(instance))
+    contract = families()[family]
+    instance = _generate(contract, recipe, given or {})
+    data = gzip.compress(contract.dumps(instance).encode(), compresslevel=6, mtime=0)
+    described = dict(contract.describe(instance))
     other, earlier = (None if each is None else make(family, each, None, given) for each in (prior, history))
-    notes = tuple(house.notes(instance))
-    return Made(house.identity(instance), data, described, time.perf_counter() - started, other, earlier, notes)
+    notes = tuple(contract.notes(instance))
+    return GeneratedInstance(
+        contract.identity(instance), data, described, time.perf_counter() - started, other, earlier, notes
+    )
 
 
 def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
@@ -101,13 +103,13 @@ def _paths(recipe: Mapping[str, Any]) -> list[str]:
     return [path for each in recipe["recipes"] for path in _paths(each)] if recipe.get("kind") == "joined" else []
 
 
-def _generate(house: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
+def _generate(family: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
     if recipe.get("kind") == "joined":
-        return house.join([_generate(house, each, given) for each in recipe["recipes"]])
+        return family.join([_generate(family, each, given) for each in recipe["recipes"]])
     path = str(recipe.get("path", ""))
     if recipe.get("kind") != "file" or path not in given:
-        return house.make(recipe)
-    return house.parse(load_json(given[path], path), path)
+        return family.make(recipe)
+    return family.parse(load_json(given[path], path), path)
 
 
 @lru_cache(maxsize=3)
@@ -119,20 +121,20 @@ def solve(family: str, data: bytes, identity: str, settings: SolveSettings, key:
     """OPT or its interval, as a piece of work; an exception becomes a failed piece."""
     watch = Stopwatch()
     try:
-        house = families()[family]
+        contract = families()[family]
         with excluded_from_timing():
-            house.solve_key(settings)  # loads what solves
+            contract.solve_key(settings)  # loads what solves
         # A piece takes what it takes, but for what had to be made ready for it.
         watch = Stopwatch()
-        report = house.solve(_instance(family, data), settings)
-        return StoredResult("opt", identity, key, True, *_stored(house, report), watch.seconds())
+        report = contract.solve(_instance(family, data), settings)
+        return StoredResult("opt", identity, key, True, *_stored(contract, report), watch.seconds())
     except Exception as error:
-        return failed("opt", identity, key, error, watch.seconds())
+        return make_failed("opt", identity, key, error, watch.seconds())
 
 
-def _stored(house: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
+def _stored(family: Family, report: SolveReport) -> tuple[dict[str, Any], bytes]:
     """The report as JSON values, and its solution as a gzipped document."""
-    document = json.dumps(house.solution_document(report.solution)).encode()
+    document = json.dumps(family.solution_document(report.solution)).encode()
     return report_payload(report), gzip.compress(document, compresslevel=6, mtime=0)
 
 
@@ -143,10 +145,10 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
     """
     watch = Stopwatch()
     try:
-        house = families()[family]
+        contract = families()[family]
         checker = ""
-        if house.certificates is not None:
-            home = house.certificates.verify.__module__.split(".")
+        if contract.certificates is not None:
+            home = contract.certificates.verify.__module__.split(".")
             checker = ".".join(home[:2]) if home[0] == "ratiobench" else home[0]
         marks = [hashlib.sha256(each).hexdigest() for each in (data, certificate)]
         asked = [
@@ -156,29 +158,29 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
             *marks,
             code_mark(("ratiobench.instances", "ratiobench.formulations", checker or "ratiobench.formulations")),
         ]
-        if (kept := recall(asked)) is not None:
-            report, _, solution = kept.partition(b"\n")
+        if (result := recall(asked)) is not None:
+            report, _, solution = result.partition(b"\n")
             return StoredResult("opt", identity, key, True, json.loads(report), solution, watch.seconds())
-        found = house.read_certified(_instance(family, data), load_json(certificate, source), source)
-        payload, solution = _stored(house, found)
+        found = contract.read_certified(_instance(family, data), load_json(certificate, source), source)
+        payload, solution = _stored(contract, found)
         store(asked, json.dumps(payload).encode() + b"\n" + solution)
         return StoredResult("opt", identity, key, True, payload, solution, watch.seconds())
     except Exception as error:
-        return failed("opt", identity, key, error, watch.seconds())
+        return make_failed("opt", identity, key, error, watch.seconds())
 
 
 def solve_printed(family: str, data: bytes, identity: str, key: str) -> StoredResult:
     """The program as its paper prints it, by each solver, as a piece of work; an exception becomes a failed piece."""
     watch = Stopwatch()
     try:
-        house = families()[family]
+        contract = families()[family]
         with excluded_from_timing():
-            _ = house.printed_key  # loads what solves
+            _ = contract.printed_key  # loads what solves
         watch = Stopwatch()
-        answers = [row.document() for row in house.solve_printed(_instance(family, data))]
+        answers = [row.document() for row in contract.solve_printed(_instance(family, data))]
         return StoredResult("solvers", identity, key, True, {"answers": answers}, None, watch.seconds())
     except Exception as error:
-        return failed("solvers", identity, key, error, watch.seconds())
+        return make_failed("solvers", identity, key, error, watch.seconds())
 
 
 def measure(
@@ -197,7 +199,7 @@ def measure(
     """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
 
     With `story`, the key of a study, a third one: what happened in the run over time
-    (`ratiobench.bench.tables.courses`).
+    (`ratiobench.bench.tables.timelines`).
     """
     with run_context(terms):
         pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)
@@ -209,11 +211,11 @@ def _tell(family: str, data: bytes, identity: str, run: OnlineRun | None, key: s
     try:
         timeline = families()[family].timeline
         if run is None:
-            return failed("study", identity, key, "there is no valid run")
-        rows = [] if timeline is None else list_courses(timeline(_instance(family, data), run))
+            return make_failed("study", identity, key, "there is no valid run")
+        rows = [] if timeline is None else list_timelines(timeline(_instance(family, data), run))
         return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
     except Exception as error:
-        return failed("study", identity, key, error, watch.seconds())
+        return make_failed("study", identity, key, error, watch.seconds())
 
 
 def _measure(
@@ -228,42 +230,44 @@ def _measure(
     audited: bool,
 ) -> tuple[tuple[StoredResult, ...], OnlineRun | None]:
     watch = Stopwatch()
-    house = families()[family]
+    contract = families()[family]
     try:
-        _same_code(house, algorithm, online_key)
+        _same_code(contract, algorithm, online_key)
         watch = Stopwatch()
-        run = house.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
+        run = contract.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok:
             ends = {end: Fraction(reference.payload[end]) for end in ("lower", "upper")}
-            if beats_bound(ends["lower"], ends["upper"], run.welfare, house.sense):
-                proved = reference.payload[house.sense.bound]
+            if beats_bound(ends["lower"], ends["upper"], run.welfare, contract.sense):
+                proved = reference.payload[contract.sense.bound]
                 raise AssertionError(f"{run.welfare} of a valid run is better than the bound {proved}: one is wrong")
         seconds = watch.seconds()
-        accounts = house.accounts(_instance(family, data), run) if house.accounts is not None and run.valid else None
+        accounts = (
+            contract.accounts(_instance(family, data), run) if contract.accounts is not None and run.valid else None
+        )
     except Exception as error:
-        piece = failed("online", identity, online_key, error, watch.seconds())
-        return (piece, failed("audit", identity, audit_key, "the online run failed")), None
+        piece = make_failed("online", identity, online_key, error, watch.seconds())
+        return (piece, make_failed("audit", identity, audit_key, "the online run failed")), None
     online = StoredResult("online", identity, online_key, True, run_payload(run, accounts), None, seconds)
     if not reference.ok:
-        return (online, failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")), run
+        return (online, make_failed("audit", identity, audit_key, f"no OPT: {reference.payload['reason']}")), run
     if not run.valid:  # the theory says nothing about it
         return (online, StoredResult("audit", identity, audit_key, True, {"checks": []})), None
     with excluded_from_timing():
-        _ = house.claims if audited else None  # loads what audits
+        _ = contract.claims if audited else None  # loads what audits
     watch = Stopwatch()
     try:
         instance = _instance(family, data)
         checks: Sequence[Check] = ()
         if audited:
-            solution = house.parse_solution(instance, _document(reference), "reference")
-            checks = house.audit(instance, run, restored(reference, solution))
+            solution = contract.parse_solution(instance, _document(reference), "reference")
+            checks = contract.audit(instance, run, restore_report(reference, solution))
         found: dict[str, Any] = {"checks": [check.document() for check in checks]}
-        if house.measures is not None:
-            values = house.measures(instance, run, checks)
+        if contract.measures is not None:
+            values = contract.measures(instance, run, checks)
             found["measures"] = {name: None if value is None else str(value) for name, value in values.items()}
         return (online, StoredResult("audit", identity, audit_key, True, found, None, watch.seconds())), run
     except Exception as error:
-        return (online, failed("audit", identity, audit_key, error, watch.seconds())), run
+        return (online, make_failed("audit", identity, audit_key, error, watch.seconds())), run
 
 
 def study(
@@ -278,23 +282,23 @@ def study(
     """A table for a figure, as a piece of work."""
     watch = Stopwatch()
     try:
-        house = families()[family]
-        if house.studies is None:
+        contract = families()[family]
+        if contract.studies is None:
             raise InputError("suite", wanted.name, f"the family {family} makes no studies")
         other = None if prior is None else _instance(family, prior)
         with run_context(terms):
-            _same_code(house, wanted.algorithm, key.partition(" | ")[2])
-            rows = [dict(row) for row in house.studies.make(_instance(family, data), wanted, other)]
+            _same_code(contract, wanted.algorithm, key.partition(" | ")[2])
+            rows = [dict(row) for row in contract.studies.make(_instance(family, data), wanted, other)]
         return StoredResult("study", identity, key, True, {"rows": rows}, None, watch.seconds())
     except Exception as error:
-        return failed("study", identity, key, error, watch.seconds())
+        return make_failed("study", identity, key, error, watch.seconds())
 
 
-def _same_code(house: Family, algorithm: str, key: str) -> None:
+def _same_code(family: Family, algorithm: str, key: str) -> None:
     """The algorithm here is the one that the run was planned with; anyone's own may have been edited since."""
     with excluded_from_timing():  # its module is loaded; anyone's own is built once
-        house.validate_algorithm(algorithm)
-        here = house.algorithm_key(algorithm)
+        family.validate_algorithm(algorithm)
+        here = family.algorithm_key(algorithm)
     if not f"{key} |".startswith(f"{here} |"):
         raise RuntimeError(f"{algorithm} is not the one that the run was planned with: {here} here, {key} there")
 
@@ -303,9 +307,9 @@ def _document(piece: StoredResult) -> Any:
     return json.loads(gzip.decompress(piece.solution or b""))
 
 
-def failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:
+def make_failed(stage: str, identity: str, key: str, error: BaseException | str, seconds: float = 0.0) -> StoredResult:
     """A failed piece with its reason in one line."""
-    payload = {"reason": one_line(error)}
+    payload = {"reason": format_error(error)}
     if isinstance(error, BaseException):
         payload["traceback"] = "".join(traceback.format_exception(error))
     return StoredResult(stage, identity, key, False, payload, None, seconds)

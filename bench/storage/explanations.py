@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.explanation import Ending, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
+from ratiobench.bench.family.explanation import Conclusion, Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.family.source import Source
 
 _FRACTION = "fraction"
@@ -98,9 +98,9 @@ def _moment(moment: Mapping[str, Any]) -> Moment:
     )
 
 
-def _ending(ending: Mapping[str, Any]) -> Ending:
+def _ending(ending: Mapping[str, Any]) -> Conclusion:
     failing = ending["failing"]
-    return Ending(
+    return Conclusion(
         claim=str(ending["claim"]),
         statement=str(ending["statement"]),
         source=str(ending["source"]),

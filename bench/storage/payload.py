@@ -14,7 +14,7 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
 
 
-def one_line(error: BaseException | str, limit: int = 300) -> str:
+def format_error(error: BaseException | str, limit: int = 300) -> str:
     """An error as one line of text that is safe to print."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return make_printable(text, limit)
@@ -43,12 +43,12 @@ def json_number(value: Exact) -> int | str:
     return int(value) if value == int(value) else str(value)
 
 
-def exact(value: int | str) -> Exact:
+def read_exact(value: int | str) -> Exact:
     """The figure that `json_number` wrote."""
     return value if isinstance(value, int) else Fraction(value)
 
 
-def restored(piece: StoredResult, solution: Any) -> SolveReport:
+def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
     """The solve report that was stored as this piece."""
     values = dict(piece.payload)
     return SolveReport(
@@ -57,8 +57,8 @@ def restored(piece: StoredResult, solution: Any) -> SolveReport:
             "status": Status(values["status"]),
             "proof": Proof(values["proof"]),
             "termination": Termination(values["termination"]),
-            "lower": exact(values["lower"]),
-            "upper": exact(values["upper"]),
+            "lower": read_exact(values["lower"]),
+            "upper": read_exact(values["upper"]),
             "solution": solution,
             "solver": SolverAnswer.from_document(values["solver"]) if values.get("solver") else None,
         }
@@ -79,8 +79,8 @@ def stored_remarks(run: Mapping[str, Any]) -> Remarks:
 
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:
     """An online run as JSON values, without decisions and trace; with its accounts, if the family gives any."""
-    told = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
-    return told | {
+    extra = {} if accounts is None else {"accounts": {name: json_number(value) for name, value in accounts.items()}}
+    return extra | {
         "algorithm": run.algorithm,
         "label": run.label,
         "remarks": run.remarks.document(),

@@ -10,8 +10,8 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables.headline import Sentence, make_headline
 from ratiobench.bench.tables.rows import Results
-from ratiobench.bench.tables.text import aligned, check_title
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.text import align_columns, check_title
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.instances.errors import make_printable
 
 CLAIMS = 6
@@ -25,7 +25,11 @@ NAME = 44
 
 
 def answer_text(
-    found: Results, family: Family, settled: Sequence[Settled], folder: Path, groups: Mapping[str, str] | None = None
+    found: Results,
+    family: Family,
+    settled: Sequence[ClaimSummary],
+    folder: Path,
+    groups: Mapping[str, str] | None = None,
 ) -> str:
     """The answer in at most two dozen lines: the headline, claims that fell, the page as a link.
 
@@ -37,10 +41,10 @@ def answer_text(
     groups : words for names of groups.
     """
     headline = make_headline(found, family, settled, groups)
-    table = [] if headline.standings is None else aligned(headline.standings.texts(), width=WIDTH).splitlines()
-    said = [*_wrapped(headline.answers), *table, *_wrapped(headline.troubles)]
+    table = [] if headline.standings is None else align_columns(headline.standings.texts(), width=WIDTH).splitlines()
+    lines = [*_wrapped(headline.answers), *table, *_wrapped(headline.troubles)]
     files = [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
-    return "\n".join([*said[:MOST], *_claim_lines(settled), *files])
+    return "\n".join([*lines[:MOST], *_claim_lines(settled), *files])
 
 
 def _wrapped(sentences: Sequence[Sentence]) -> list[str]:
@@ -49,7 +53,7 @@ def _wrapped(sentences: Sequence[Sentence]) -> list[str]:
     return [line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
 
 
-def _claim_lines(settled: Sequence[Settled]) -> list[str]:
+def _claim_lines(settled: Sequence[ClaimSummary]) -> list[str]:
     """The claims of papers and of this project that a run violates, with the smallest witness; how many hold.
 
     What is asked of whoever runs, and claimed by nobody, is not among them.
@@ -79,7 +83,7 @@ def _claim_lines(settled: Sequence[Settled]) -> list[str]:
     return lines
 
 
-def _witness(each: Settled) -> str:
+def _witness(each: ClaimSummary) -> str:
     if each.witness is None:
         return ""
     case, name = (make_printable(text, NAME) for text in (each.witness.case, each.witness.algorithm))

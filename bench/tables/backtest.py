@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ratiobench.bench.family.capabilities import Served
+from ratiobench.bench.family.capabilities import ClassArrivals
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
@@ -23,11 +23,11 @@ from ratiobench.bench.family.suite import TIMELINE
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import intervals, ratios
-from ratiobench.bench.tables.courses import Line, Told, chain, read_courses
 from ratiobench.bench.tables.money import value_text
 from ratiobench.bench.tables.remarks import remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
+from ratiobench.bench.tables.timelines import Line, RunTimeline, join_timelines, read_timelines
 from ratiobench.online.outcome import Source
 
 ERROR = 0.05
@@ -73,7 +73,7 @@ class Policy:
     seconds: float | None
     standing: Mapping[str, str]
     applied: Sequence[str]
-    classes: Mapping[str, Sequence[Served]] = field(default_factory=dict)
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
     line: Line | None = None
     trouble: str = ""
 
@@ -173,15 +173,15 @@ def evaluate(found: Results, family: Family) -> Backtest:
     opt = dict.fromkeys(days) | {
         str(row.case): (row.opt_lower, row.opt_upper) for row in rows if is_known(row.opt_lower)
     }
-    told = {
-        (each.case, each.study.algorithm): read_courses(each.rows, f"case {each.case}, study {each.study.name}")
+    timelines = {
+        (each.case, each.study.algorithm): read_timelines(each.rows, f"case {each.case}, study {each.study.name}")
         for each in found.studies
         if each.study.kind == TIMELINE
     }
     deciding = online_seconds(found, DECIDING)
     names = dict.fromkeys(str(row.algorithm) for row in rows)
     policies = [
-        _judge(name, [row for row in rows if row.algorithm == name], found, family, opt, told, deciding)
+        _judge(name, [row for row in rows if row.algorithm == name], found, family, opt, timelines, deciding)
         for name in names
     ]
     sign = -1 if found.sense is Sense.MOST else 1
@@ -216,13 +216,13 @@ def _judge(
     found: Results,
     family: Family,
     opt: Mapping[str, tuple[Fraction, Fraction] | None],
-    told: Mapping[tuple[str, str], Told | None],
+    timelines: Mapping[tuple[str, str], RunTimeline | None],
     deciding: Mapping[tuple[str, str], float],
 ) -> Policy:
     tasks = {case.name: int(case.describe.get(family.size[0], 0)) for case in found.cases}
     valid = [row for row in rows if row.state == "ok"]
     days = [str(row.case) for row in valid]
-    seen = {day: each for day in days if (each := told.get((day, name))) is not None}
+    seen = {day: each for day in days if (each := timelines.get((day, name))) is not None}
     arrivals = sum(tasks[day] for day in days)
     known = [(opt[str(row.case)], row.welfare) for row in valid if opt[str(row.case)] is not None]
     ends = [sum((ends[side] for ends, _ in known if ends), Fraction(0)) for side in (0, 1)]
@@ -248,7 +248,7 @@ def _judge(
         standing=family.proof_status(name) if family.proof_status is not None else {},
         applied=_applied(family.bound_checks(name), valid),
         classes=_sum_classes(list(seen.values())),
-        line=chain([(day, each.line) for day, each in seen.items()]) if seen else None,
+        line=join_timelines([(day, each.line) for day, each in seen.items()]) if seen else None,
         trouble=_trouble(rows),
     )
 
@@ -274,16 +274,16 @@ def _applied(checks: Sequence[str], rows: Sequence[Row]) -> list[str]:
     return found or ["not checked"] * bool(checks and rows)
 
 
-def _sum_classes(each: Sequence[Told]) -> dict[str, list[Served]]:
+def _sum_classes(each: Sequence[RunTimeline]) -> dict[str, list[ClassArrivals]]:
     """Classes of all days; those that nothing came of are left out."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for told in each:
-        for title, classes in told.classes.items():
+    for timelines in each:
+        for title, classes in timelines.classes.items():
             for label, arrivals, admitted in classes:
                 before = found.setdefault(title, {}).get(label, (0, 0))
                 found[title][label] = (before[0] + arrivals, before[1] + admitted)
     return {
-        title: [Served(label, *counts) for label, counts in classes.items() if counts[0]]
+        title: [ClassArrivals(label, *counts) for label, counts in classes.items() if counts[0]]
         for title, classes in found.items()
     }
 
@@ -322,19 +322,19 @@ def compare(
 
 def advise(found: Backtest, family: Family) -> list[str]:
     """The answer in a few sentences: the recommendation, what it is by profit, what hindsight would have brought."""
-    said = [_recommend(found, family)]
+    lines = [_recommend(found, family)]
     if too_few := _count_days(found):
-        said.append(too_few)
+        lines.append(too_few)
     if by_profit := _by_profit(found, family):
-        said.append(by_profit)
+        lines.append(by_profit)
     if found.hindsight is not None and len(found.complete) > 1:
-        said.append(_look_back(found, family))
+        lines.append(_look_back(found, family))
     for each in found.policies:
         if Source.ORACLE in each.sources:
-            said.append(f"{each.name} took constants from the very days it is judged on, so it is not recommended.")
+            lines.append(f"{each.name} took constants from the very days it is judged on, so it is not recommended.")
         elif each.trouble:
-            said.append(f"{each.name} is not compared: {each.trouble}.")
-    return said
+            lines.append(f"{each.name} is not compared: {each.trouble}.")
+    return lines
 
 
 def _recommend(found: Backtest, family: Family) -> str:
@@ -384,15 +384,15 @@ def _conclude(name: str, first: str, differences: Sequence[Difference], days: in
             f"by {lead}."
         )
     others = len(differences) - len(alike)
-    said = [f"{_names([name, *(each.other for each in alike)])} cannot be told apart on these {days} days."]
+    lines = [f"{_names([name, *(each.other for each in alike)])} cannot be told apart on these {days} days."]
     if same:
-        said.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
-        said += [f"The lead over {nearest.other} is within chance: {lead}."] if near else []
+        lines.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
+        lines += [f"The lead over {nearest.other} is within chance: {lead}."] if near else []
     else:
-        said.append(f"{name} has {first}, but its lead over {nearest.other} is within chance: {lead}.")
+        lines.append(f"{name} has {first}, but its lead over {nearest.other} is within chance: {lead}.")
     if others:
-        said.append(f"The other {'one is' if others == 1 else f'{others} are'} behind beyond chance.")
-    return " ".join(said)
+        lines.append(f"The other {'one is' if others == 1 else f'{others} are'} behind beyond chance.")
+    return " ".join(lines)
 
 
 def _by_profit(found: Backtest, family: Family) -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.tables.money import exact_text, value_text
 from ratiobench.bench.tables.rows import is_known
-from ratiobench.bench.tables.text import number
+from ratiobench.bench.tables.text import format_number
 
 EMBEDDED = 400_000
 """Bytes of a CSV file up to which the page itself carries it."""
@@ -128,7 +128,7 @@ def exact_cell(value: Any, *, up: bool = False) -> Cell:
     except (ValueError, TypeError):
         return make_cell(value)
     title = "" if figure.denominator == 1 else str(figure)
-    return make_cell(number(figure, up=up), sort=float(figure), title=title, numeric=True)
+    return make_cell(format_number(figure, up=up), sort=float(figure), title=title, numeric=True)
 
 
 def value_cell(value: Any, family: Family, *, up: bool | None = None, small: str = "") -> Cell:
@@ -166,10 +166,10 @@ def csv_cell(value: Any) -> Any:
 
 def csv_of(frame: pd.DataFrame) -> bytes:
     """A table as CSV: names of suites, files and algorithms come from outside, and are no formulas."""
-    told = frame.copy(deep=False)
+    printable = frame.copy(deep=False)
     for name in frame.select_dtypes(["object", "string"]).columns:
-        told[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
-    return told.to_csv(index=False, lineterminator="\n").encode()
+        printable[name] = pd.Series([csv_cell(value) for value in frame[name]], index=frame.index, dtype=object)
+    return printable.to_csv(index=False, lineterminator="\n").encode()
 
 
 def make_download(name: str, frame: pd.DataFrame) -> Download:

@@ -19,7 +19,7 @@ from typing import Any
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables.cells import csv_cell
 from ratiobench.bench.tables.rows import Results, is_known, read_results
-from ratiobench.bench.tables.text import CELL, aligned, number, ratio_text
+from ratiobench.bench.tables.text import CELL, align_columns, format_number, ratio_text
 from ratiobench.instances.errors import InputError, make_printable
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
@@ -287,12 +287,12 @@ def _alone(found: Comparison, side: str, names: bool) -> Iterator[str]:
 
 
 def _aligned(lines: Sequence[Mapping[str, str]]) -> str:
-    return aligned(lines, indent="  ") if lines else ""
+    return align_columns(lines, indent="  ") if lines else ""
 
 
 def _line(row: Row) -> dict[str, str]:
-    def both(name: str, told: Any) -> dict[str, str]:
-        return {f"{name} {side}": told(each.get(name)) for side, each in (("A", row.a), ("B", row.b))}
+    def both(name: str, message: Any) -> dict[str, str]:
+        return {f"{name} {side}": message(each.get(name)) for side, each in (("A", row.a), ("B", row.b))}
 
     def seconds(value: Any) -> str:
         return "-" if value is None else f"{value:.3f}"
@@ -300,7 +300,7 @@ def _line(row: Row) -> dict[str, str]:
     return {
         "Case": row.case,
         "algorithm": row.algorithm,
-        **{f"value {side}": number(each.get("welfare")) for side, each in (("A", row.a), ("B", row.b))},
+        **{f"value {side}": format_number(each.get("welfare")) for side, each in (("A", row.a), ("B", row.b))},
         **both("ratio", lambda value: value or "-"),
         **both("seconds", seconds),
         "Differs": f"! {', '.join(row.differs)}" if row.differs else "",

@@ -31,7 +31,7 @@ def crosscheck_lines(found: CrossCheck) -> list[dict[str, str]]:
                 "Status": answer.status.value,
                 "bound": "-" if answer.bound is None else solver_number(answer.bound),
                 "value": "-" if answer.value is None else solver_number(answer.value),
-                "verified": "-" if answer.verified is None else ratios.truncated(answer.verified),
+                "verified": "-" if answer.verified is None else ratios.format_truncated(answer.verified),
                 "Verdict": "differs" if why else "agrees" if answer.answered else "no answer",
             }
         )
@@ -55,10 +55,10 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
     asked = dict.fromkeys(row.answer.backend for each in solvers.values() for row in each.rows)
     named = " and ".join(NAMES.get(name, name) for name in asked)
     proved = sum(each.optimal() == len(each.rows) for each in solvers.values())
-    told = (
+    text = (
         f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
     )
-    return f"{told}; on {proved} both end as optimal."
+    return f"{text}; on {proved} both end as optimal."
 
 
 def interval_of(found: CrossCheck) -> str:
@@ -66,5 +66,5 @@ def interval_of(found: CrossCheck) -> str:
     if found.lower is None or found.upper is None:
         return "no interval on OPT"
     if found.lower == found.upper:
-        return f"OPT = {ratios.truncated(found.upper)}"
-    return f"OPT in [{ratios.grouped(found.lower)}, {ratios.grouped(found.upper, up=True)}]"
+        return f"OPT = {ratios.format_truncated(found.upper)}"
+    return f"OPT in [{ratios.format_number(found.lower)}, {ratios.format_number(found.upper, up=True)}]"

@@ -10,11 +10,20 @@ from typing import Any, NamedTuple
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square, used_signs
+from ratiobench.bench.family.explanation import (
+    Explanation,
+    Figure,
+    Grid,
+    Listing,
+    Moment,
+    Sentence,
+    Square,
+    find_used_signs,
+)
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.text import assumptions_text, check_title
-from ratiobench.instances.errors import InputError, make_printable, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable
 
 WIDTH = 110
 """Characters of a line up to which two grids stand side by side."""
@@ -28,7 +37,7 @@ def require_explaining(family: Family) -> Explainer:
     return family.explainer
 
 
-def too_large(family: Family, instance: Any) -> str:
+def explain_too_large(family: Family, instance: Any) -> str:
     """Why an instance is too large to be explained; empty where it is not."""
     described = family.describe(instance)
     for name, most in require_explaining(family).limits.items():
@@ -50,7 +59,7 @@ def explain(
     asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)
     family.validate_algorithm(algorithm or part.algorithm)
-    problem = too_large(family, instance)
+    problem = explain_too_large(family, instance)
     if problem:
         raise InputError(getattr(instance, "name", ""), "", problem)
     run = family.run(instance, algorithm or part.algorithm)
@@ -60,18 +69,18 @@ def explain(
     else:
         [check] = family.audit(instance, run, reference, [claim])
     ratio = ratios.ratio(reference.lower, reference.upper, run.welfare, family.sense)
-    told = part.explain(instance, run, reference, check)
-    result = [*told.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
-    ending = told.ending if asked or not check.reason.startswith(ANOTHER) else None
+    explanation = part.explain(instance, run, reference, check)
+    result = [*explanation.result, f", {family.sense.ratio} {ratio}" if run.valid else " (INVALID run)"]
+    ending = explanation.ending if asked or not check.reason.startswith(ANOTHER) else None
     sources = [each for each in family.sources() if ending is not None and each.name in ending.source]
-    whole = replace(told, result=result, ending=ending, sources=sources)
-    return replace(whole, signs=used_signs(text(whole), family.notation()))
+    whole = replace(explanation, result=result, ending=ending, sources=sources)
+    return replace(whole, signs=find_used_signs(text(whole), family.notation()))
 
 
 def _require_claim(family: Family, claim: str) -> None:
     known = [each.name for each in family.statements() if not each.proof]
     if claim not in known:
-        raise InputError("--claim", "", not_one_of(claim, known, "list claims"))
+        raise InputError("--claim", "", explain_unknown_name(claim, known, "list claims"))
 
 
 def figure_text(value: Figure) -> str:
@@ -84,13 +93,13 @@ def figure_text(value: Figure) -> str:
     digits = 3
     while size and size < Fraction(1, 10) and digits < _DIGITS:
         size, digits = size * 10, digits + 1
-    cut = ratios.decimal(abs(Fraction(value)), digits, up=False)
+    cut = ratios.format_decimal(abs(Fraction(value)), digits, up=False)
     whole, point, places = cut.partition(".")
     dots = "" if Fraction(cut) == abs(value) else "..."
     return f"{'-' if value < 0 else ''}{int(whole):,}{point}{places}{dots}"
 
 
-class Told(NamedTuple):
+class TextPart(NamedTuple):
     """A piece of a sentence: its text, the exact value where that is another text, and whether it is words."""
 
     text: str
@@ -98,7 +107,7 @@ class Told(NamedTuple):
     words: bool
 
 
-def tell(sentence: Sentence) -> list[Told]:
+def render_parts(sentence: Sentence) -> list[TextPart]:
     """The pieces as they are read; numbers that differ never read alike: then they are given exactly."""
     read = [each if isinstance(each, str) else figure_text(each) for each in sentence]
     values: dict[str, set[Fraction]] = {}
@@ -106,18 +115,18 @@ def tell(sentence: Sentence) -> list[Told]:
         if not isinstance(each, str):
             values.setdefault(text, set()).add(Fraction(each))
     return [
-        Told(text, "", True)
+        TextPart(text, "", True)
         if isinstance(each, str)
-        else Told(str(each), "", False)
+        else TextPart(str(each), "", False)
         if len(values[text]) > 1
-        else Told(text, exact_text(each), False)
+        else TextPart(text, exact_text(each), False)
         for each, text in zip(sentence, read, strict=True)
     ]
 
 
 def sentence_text(sentence: Sentence) -> str:
     """A sentence, its figures as text shows them."""
-    return "".join(" ".join(each.text.split("\n")) for each in tell(sentence)).replace("....", "...")
+    return "".join(" ".join(each.text.split("\n")) for each in render_parts(sentence)).replace("....", "...")
 
 
 def exact_text(value: Figure) -> str:
@@ -133,9 +142,9 @@ def verdict_text(found: Explanation) -> Sentence:
     title = check_title(ending.claim)
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
-    said = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
+    texts = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
     proof = [] if ending.failing is None else [f"; of its proof: {assumptions_text(ending.failing)}"]
-    return [f"{title} {said[ending.verdict]}: ", *ending.sides, *proof]
+    return [f"{title} {texts[ending.verdict]}: ", *ending.sides, *proof]
 
 
 def text(found: Explanation) -> str:

@@ -48,7 +48,7 @@ _FIGURES = (
 )
 
 
-def types(found: Results) -> dict[str, str]:
+def list_types(found: Results) -> dict[str, str]:
     """The type of every column of `rows`, whatever stands in it.
 
     Figures are float64, empty ones NaN: the double nearest to the exact figure, which may lie on either side of it.
@@ -66,10 +66,10 @@ def types(found: Results) -> dict[str, str]:
     return {name: chosen[name] for name in found.exact.columns}
 
 
-def typed(found: Results) -> pd.DataFrame:
-    """`found.exact` with the types of `types`, columns and rows in the same order."""
+def apply_types(found: Results) -> pd.DataFrame:
+    """`found.exact` with the types of `list_types`, columns and rows in the same order."""
     columns = {}
-    for name, kind in types(found).items():
+    for name, kind in list_types(found).items():
         cells: list[Any] = [value if is_known(value) else None for value in found.exact[name]]
         if kind == "float64":
             cells = [None if value is None else _double(value) for value in cells]
@@ -106,7 +106,7 @@ def make_frame(
     sides = [f"{check}_{side}" for check in found.checks for side in ("left", "right")]
     figures = {*_FIGURES, *found.measures, *found.accounts, *sides, "admitted"}
     spent = online_seconds(found)
-    rows, made = typed(found), {}
+    rows, made = apply_types(found), {}
     for name in chosen:
         if name == "seconds":
             addresses = zip(found.exact["case"], found.exact["algorithm"], strict=True)

@@ -21,15 +21,15 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import agreement_text
-from ratiobench.bench.tables.remarks import is_own
+from ratiobench.bench.tables.remarks import is_user_algorithm
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.text import check_title, number, swept_groups
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.text import check_title, format_number, list_sweep_groups
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.bench.tables.wins import Wins, count_wins
-from ratiobench.formulations.versions import unlike_pinned
+from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.errors import make_printable
 
-SAID = 6
+LONGEST_NAMES = 6
 """Groups up to which each has a row of its own."""
 NAMED = 3
 """Names in a row; of more the number."""
@@ -51,7 +51,7 @@ Sentence = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class RankingTable:
     """Who reaches most and least of the optimum, a row per group of cases.
 
     Parameters
@@ -91,21 +91,21 @@ class Headline:
     verdicts: Sequence[Sentence]
     troubles: Sequence[Sentence]
     about: str
-    standings: Standings | None = None
+    standings: RankingTable | None = None
 
     def lines(self) -> list[str]:
         """The sentences as text, one to a line; the rows of the table in between."""
         rows = [] if self.standings is None else self.standings.texts()
-        told = ["; ".join(f"{name}: {cell}" for name, cell in row.items() if cell != "-") for row in rows]
-        return [*map(_text, self.answers), *told, *map(_text, (*self.verdicts, *self.troubles))]
+        lines = ["; ".join(f"{name}: {cell}" for name, cell in row.items() if cell != "-") for row in rows]
+        return [*map(_text, self.answers), *lines, *map(_text, (*self.verdicts, *self.troubles))]
 
 
 def make_headline(
-    found: Results, family: Family, settled: Sequence[Settled] = (), groups: Mapping[str, str] | None = None
+    found: Results, family: Family, settled: Sequence[ClaimSummary] = (), groups: Mapping[str, str] | None = None
 ) -> Headline:
     """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
     rows = found.records
-    swept = swept_groups(found)
+    swept = list_sweep_groups(found)
     names = dict.fromkeys(str(row.group) for row in rows if row.group not in swept)
     standings = [
         _stand([row for row in rows if row.group == name], _where(name, rows, groups or {}), found.sense)
@@ -117,7 +117,7 @@ def make_headline(
         answers = [(Span("Nothing has run yet."),)]
     elif not standings:
         answers = []
-    elif len(standings) > SAID:
+    elif len(standings) > LONGEST_NAMES:
         answers = list(_over_groups(standings))
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
@@ -131,16 +131,16 @@ def make_headline(
     answers = [*_against(count_wins(rows, found.sense), len({str(row.case) for row in rows})), *answers]
     oracle = {str(row.algorithm) for row in rows if row.is_oracle}
     starred = [_star(each, oracle) for each in answers]
-    starred_table = table and Standings(
+    starred_table = table and RankingTable(
         [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
     )
     troubles = list(_troubles(rows, found.sense))
     if starred != answers or starred_table != table:
         troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
-    unlike = unlike_pinned(found.about.get("provenance", {}).get("packages", {}))
+    unlike = list_unpinned(found.about.get("provenance", {}).get("packages", {}))
     if unlike and rows:
-        told = f"Solvers are not those of the published figures: {', '.join(unlike)}."
-        troubles.append((Span(f"{told} Intervals and runs in which they had a part may differ."),))
+        text = f"Solvers are not those of the published figures: {', '.join(unlike)}."
+        troubles.append((Span(f"{text} Intervals and runs in which they had a part may differ."),))
     if any(case.audits == UNAUDITED for case in found.cases):
         troubles.append((Span("Claims were not checked on these runs; with --audits they are."),))
     claimed = list(_verdicts(rows, family, settled, found.checks))
@@ -247,10 +247,10 @@ def _sum(parts: Sequence[Fraction]) -> Fraction:
     return _sum(parts[:half]) + _sum(parts[half:]) if half else Fraction(parts[0])
 
 
-def _tabulate(groups: Sequence[_Standing], subject: str) -> Standings:
+def _tabulate(groups: Sequence[_Standing], subject: str) -> RankingTable:
     """A row per group: the best, its share of OPT, own algorithms, the one that claims are about, the worst."""
     names = dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial))
-    columns = [name for name in names if is_own(name)][:NAMED] + [subject] * (subject in names)
+    columns = [name for name in names if is_user_algorithm(name)][:NAMED] + [subject] * (subject in names)
     head: list[Sentence] = [(Span("Cases"),), (Span("Best"),), (Span("Share of OPT"),)]
     head += [tuple(_names([name])) for name in columns]
     rows = [
@@ -262,7 +262,7 @@ def _tabulate(groups: Sequence[_Standing], subject: str) -> Standings:
         ]
         for group in groups
     ]
-    return Standings([*head, (Span("Worst"),)], rows)
+    return RankingTable([*head, (Span("Worst"),)], rows)
 
 
 def _describe(group: _Standing) -> str:
@@ -315,21 +315,23 @@ def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
         spans = [Span(f"{words}: ")]
         for place, (name, count) in enumerate(counted.most_common(NAMED)):
             reached = [group.shares[name] for group, names in zip(groups, chosen, strict=True) if name in names]
-            told = range_text(min(low for low, _ in reached), max(high for _, high in reached))
+            text = range_text(min(low for low, _ in reached), max(high for _, high in reached))
             where = f"in {count}" if place else f"in {count} of {len(groups)} groups of cases"
             spans += [Span(", " * bool(place)), *_names([name])]
-            spans += [Span(f" {where} ({told}{'' if place else ' of the optimum'})")]
+            spans += [Span(f" {where} ({text}{'' if place else ' of the optimum'})")]
         rest, open_ = len(counted) - NAMED, sum(not names for names in chosen)
         spans += [Span(f", {_count(rest, 'more algorithm')} elsewhere")] if rest > 0 else []
         spans += [Span(f"{', ' * bool(counted)}left open in {open_} of {len(groups)} groups")] if open_ else []
         yield (*spans, Span("."))
-    for name in dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial) if is_own(name)):
+    for name in dict.fromkeys(
+        name for group in groups for name in (*group.shares, *group.partial) if is_user_algorithm(name)
+    ):
         ends = [group.shares[name] for group in groups if name in group.shares]
         ends += [group.partial[name][1] for group in groups if name in group.partial]
         within = range_text(min(low for low, _ in ends), max(high for _, high in ends))
         best = sum(name in group.best for group in groups)
-        told = f" reaches {within} of the optimum; it is best in {best} of {len(groups)} groups."
-        yield (*_names([name]), Span(told))
+        text = f" reaches {within} of the optimum; it is best in {best} of {len(groups)} groups."
+        yield (*_names([name]), Span(text))
 
 
 def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
@@ -339,7 +341,7 @@ def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
         spans = [*_names([own]), Span(" is better ")]
         for place, each in enumerate(mine[:NAMED]):
             spans += [Span("; " * bool(place) + "than "), *_names([each.other])]
-            spans.append(Span(f" {each.tell()}"))
+            spans.append(Span(f" {each.describe()}"))
         rest = len(mine) - NAMED
         yield (*spans, Span(f"; the table has {rest} more." if rest > 0 else "."))
 
@@ -356,23 +358,23 @@ def _of_sweeps(found: Results, rows: Sequence[Row]) -> Iterator[Sentence]:
         every = dict.fromkeys(name for group in groups for name in group.shares)
         for place, name in enumerate(every):
             ends = [group.shares[name] for group in groups if name in group.shares]
-            told = range_text(min(low for low, _ in ends), max(high for _, high in ends))
-            spans += [Span("; " * bool(place)), *_names([name]), Span(f" {told}")]
+            text = range_text(min(low for low, _ in ends), max(high for _, high in ends))
+            spans += [Span("; " * bool(place)), *_names([name]), Span(f" {text}")]
         if every:
             yield (*spans, Span(f". Picture: {_tame(plot.name)}.svg beside the page."))
 
 
 def _names(names: Sequence[str]) -> list[Span]:
     """One, two and three as they are, of more the first two; one's own first, and said to be."""
-    ordered = sorted(names, key=lambda name: not is_own(name))
+    ordered = sorted(names, key=lambda name: not is_user_algorithm(name))
     shown = ordered if len(ordered) <= NAMED else ordered[: NAMED - 1]
     rest = len(ordered) - len(shown)
     spans: list[Span] = []
     for place, name in enumerate(shown):
         last = place == len(shown) - 1 and not rest
         spans += [Span(" and " if last else ", ")] if place else []
-        spans += [Span(_tame(name), "own" if is_own(name) else "name", name)]
-        spans += [Span(" (yours)")] if is_own(name) else []
+        spans += [Span(_tame(name), "own" if is_user_algorithm(name) else "name", name)]
+        spans += [Span(" (yours)")] if is_user_algorithm(name) else []
     return spans + ([Span(f" and {rest} more")] if rest else [])
 
 
@@ -401,13 +403,15 @@ def range_text(low: Fraction, high: Fraction) -> str:
 
 
 def _verdicts(
-    rows: Sequence[Row], family: Family, settled: Sequence[Settled], checks: Sequence[str]
+    rows: Sequence[Row], family: Family, settled: Sequence[ClaimSummary], checks: Sequence[str]
 ) -> Iterator[Sentence]:
-    said = {each.statement.name: each for each in settled if not (each.statement.proof or each.statement.asked)}
+    summaries = {each.statement.name: each for each in settled if not (each.statement.proof or each.statement.asked)}
     head = family.headline if family.headline in checks else ""
     if head:
         yield from _of_claim(rows, head)
-    others = [each for name, each in said.items() if name != head and each.counts.keys() - {Verdict.NOT_APPLICABLE}]
+    others = [
+        each for name, each in summaries.items() if name != head and each.counts.keys() - {Verdict.NOT_APPLICABLE}
+    ]
     fallen = [each for each in others if each.counts[Verdict.VIOLATED]]
     wrong = [check_title(each.statement.name) for each in fallen if each.statement.standing == "proved"]
     if wrong:
@@ -458,17 +462,17 @@ def _proof_and_slack(rows: Sequence[Row], check: str) -> str:
         return ""
     names = Counter(name for _, failing in asked for name in failing)
     outside = sum(bool(failing) for _, failing in asked)
-    said = f"; in {outside} of the {_count(len(asked), 'run')} that it is about an assumption of its proof fails"
-    said *= bool(outside)
-    said += f" ({_listed([name for name, _ in names.most_common()])})" * bool(outside)
+    summaries = f"; in {outside} of the {_count(len(asked), 'run')} that it is about an assumption of its proof fails"
+    summaries *= bool(outside)
+    summaries += f" ({_listed([name for name, _ in names.most_common()])})" * bool(outside)
     made = [row.checks[check] for row, _ in asked]
     sides = [(each.left, each.right) for each in made if each.verdict == Verdict.HOLDS]
     slack = [Fraction(right) / Fraction(left) for left, right in sides if left and right and _positive(left)]
     if slack:
-        low, high = number(Fraction(math.floor(min(slack)))), number(Fraction(math.ceil(max(slack))))
+        low, high = format_number(Fraction(math.floor(min(slack)))), format_number(Fraction(math.ceil(max(slack))))
         times = low if low == high else f"{low} to {high}"
-        said += f"; where it holds, the bound is {times} times OPT/ALG"
-    return said
+        summaries += f"; where it holds, the bound is {times} times OPT/ALG"
+    return summaries
 
 
 def _positive(value: Any) -> bool:

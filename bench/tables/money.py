@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.tables.ratios import decimal, grouped
+from ratiobench.bench.tables.ratios import format_decimal, format_number
 from ratiobench.formulations.report import Exact
 
 
@@ -35,7 +35,7 @@ def money_text(dollars: Exact, *, up: bool | None = None) -> str:
 def _rounded(size: Fraction, digits: int, up: bool | None) -> str:
     """A figure that is not negative, rounded up, down, or to the nearest, halves up."""
     near = size + Fraction(1, 2 * 10**digits) if up is None else size
-    return decimal(near, digits, up=up is True)
+    return format_decimal(near, digits, up=up is True)
 
 
 def _digits(size: Fraction) -> int:
@@ -51,10 +51,10 @@ def value_text(value: Exact, family: Family, *, up: bool | None = None) -> str:
 
     Such a number is rounded down where `up` does not say otherwise.
     """
-    return grouped(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
+    return format_number(value, up=up is True) if family.dollars is None else money_text(value * family.dollars, up=up)
 
 
 def exact_text(value: Exact, family: Family) -> str:
     """The value as it is, with its unit: for tool tips."""
     whole = Fraction(value).denominator == 1
-    return f"{grouped(value) if whole else Fraction(value)} {family.unit}"
+    return f"{format_number(value) if whole else Fraction(value)} {family.unit}"

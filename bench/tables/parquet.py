@@ -31,7 +31,7 @@ def require() -> None:
         raise InputError("--parquet", "", problem) from None
 
 
-def typed(rows: pd.DataFrame) -> pd.DataFrame:
+def apply_types(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with one type per column: floats where `COLUMNS` says so, else text as in the CSV file, None as null."""
     columns = {}
     for name in rows.columns:
@@ -55,5 +55,5 @@ def write(rows: pd.DataFrame, path: Path) -> None:
     """
     require()
     data = io.BytesIO()
-    typed(rows).to_parquet(data, engine="pyarrow", index=False)
+    apply_types(rows).to_parquet(data, engine="pyarrow", index=False)
     write_atomically(path, data.getvalue())

@@ -13,8 +13,8 @@ from typing import Any
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.display import decimal as decimal
-from ratiobench.instances.display import grouped as grouped
+from ratiobench.instances.display import format_decimal as format_decimal
+from ratiobench.instances.display import format_number as format_number
 
 
 class Kind(StrEnum):
@@ -50,7 +50,7 @@ class Ratio:
 
 def open_text(lower: Exact) -> str:
     """A ratio of which the least value is known only."""
-    return f"at least {decimal(lower, up=False)}"
+    return f"at least {format_decimal(lower, up=False)}"
 
 
 def ratio(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Ratio:
@@ -96,8 +96,8 @@ def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
 
 def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
     """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
-    found, part = ratio(lower, upper, value, sense), reached(lower, upper, value, sense)
-    least, most = behind(lower, upper, value, sense)
+    found, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
+    least, most = shortfall(lower, upper, value, sense)
     return {
         "ratio_kind": found.kind.value,
         "ratio_lower": found.lower,
@@ -116,12 +116,12 @@ def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:
     return value > upper if sense is Sense.MOST else value < lower
 
 
-def better(one: Exact, other: Exact, sense: Sense) -> bool:
+def is_better(one: Exact, other: Exact, sense: Sense) -> bool:
     """Whether one value is strictly better than the other."""
     return one > other if sense is Sense.MOST else one < other
 
 
-def behind(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> tuple[Exact, Exact]:
+def shortfall(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> tuple[Exact, Exact]:
     """How far ALG = value is behind OPT in [lower, upper]: at least, at most."""
     return (lower - value, upper - value) if sense is Sense.MOST else (value - upper, value - lower)
 
@@ -133,7 +133,7 @@ def gap(lower: Exact, upper: Exact) -> float:
     return float(Fraction(upper - lower) / Fraction(max(upper, -upper))) if upper else float("inf")
 
 
-def reached(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
+def certain_share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
     """The part of OPT that was certainly reached: ALG/upper, or lower/ALG where the least is best.
 
     None where the bound is negative, and for upper = 0 > ALG.
@@ -152,7 +152,7 @@ def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
 
     None where OPT may be negative, and where a loss stands against an OPT that may be 0.
     """
-    low = reached(lower, upper, value, sense)
+    low = certain_share(lower, upper, value, sense)
     if low is None:
         return None
     if sense is Sense.LEAST:
@@ -186,7 +186,7 @@ class Mean:
 
     Parameters
     ----------
-    value : the exact mean over the cases where `reached` is defined; None when there are none.
+    value : the exact mean over the cases where `certain_share` is defined; None when there are none.
     cases : how many those are.
     unbounded : cases with an unbounded ratio (they are in the mean with their part <= 0).
     undefined : cases left out because the part is not defined.
@@ -203,7 +203,7 @@ def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOS
     parts: list[Fraction] = []
     unbounded = undefined = 0
     for lower, upper, value in results:
-        part = reached(lower, upper, value, sense)
+        part = certain_share(lower, upper, value, sense)
         unbounded += ratio(lower, upper, value, sense).kind is Kind.UNBOUNDED
         if part is None:
             undefined += 1
@@ -215,23 +215,23 @@ def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOS
 
 def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
     """``[lower, upper]`` rounded outward, or the one number where both ends print exactly alike."""
-    low, high = decimal(lower, digits, up=False), decimal(upper, digits, up=True)
+    low, high = format_decimal(lower, digits, up=False), format_decimal(upper, digits, up=True)
     return low if low == high else f"[{low}, {high}]"
 
 
-def truncated(value: Exact) -> str:
+def format_truncated(value: Exact) -> str:
     """An exact figure for reading; dots follow where decimals were cut off."""
     size = Fraction(max(value, -value))
-    cut = decimal(size, up=False)
+    cut = format_decimal(size, up=False)
     dots = "" if Fraction(cut) == size else "..."
-    return f"{'-' if value < 0 else ''}{grouped(Fraction(cut))}{dots}"
+    return f"{'-' if value < 0 else ''}{format_number(Fraction(cut))}{dots}"
 
 
 def share_percent(share: Exact, *, up: bool = False) -> str:
     """A share as a percentage with one digit, rounded down, or up; ``0 %`` and ``100 %`` are exactly that."""
     if share in (0, 1):
         return f"{int(100 * share)} %"
-    text = decimal(100 * Fraction(share), 1, up=up)
+    text = format_decimal(100 * Fraction(share), 1, up=up)
     return f"{text}{'' if '.' in text else '.0'} %"
 
 

@@ -62,13 +62,13 @@ def _shown_options(algorithm: str, runs: Sequence[Remarks]) -> tuple[str, ...]:
     return next((run.options for run in runs if run.name == head and given and given <= set(run.options)), ())
 
 
-def is_own(algorithm: str) -> bool:
+def is_user_algorithm(algorithm: str) -> bool:
     """Whether the name is an import path, ``package.module:Class[:key=value,...]``: a user's algorithm."""
     attribute = algorithm.partition(":")[2].partition(":")[0]
     return bool(attribute) and "=" not in attribute
 
 
-def part_charged(remarks: Remarks) -> tuple[str, str]:
+def split_overcharge(remarks: Remarks) -> tuple[str, str]:
     """The label without the payments above bids, and these in words, which must not be overlooked; empty without."""
     loud = next((each.text for each in remarks.listed() if each.field == "overcharged"), "")
     return replace(remarks, overcharged=None).label, loud
@@ -79,7 +79,7 @@ def with_remarks(name: str, text: str) -> str:
     return f"{name} ({text})" if text else name
 
 
-def said_below(means: Iterable[Mapping[Any, Any]]) -> str:
+def remarks_below(means: Iterable[Mapping[Any, Any]]) -> str:
     """The remarks on the means of a figure, for the note below it; groups are named where they differ.
 
     `means` have the keys ``group``, ``algorithm`` and ``said``. Empty without any remark.
@@ -91,9 +91,9 @@ def said_below(means: Iterable[Mapping[Any, Any]]) -> str:
         if row["said"]:
             found.setdefault((str(row["algorithm"]), str(row["said"])), []).append(str(row["group"]))
     parts = []
-    for (algorithm, said), mine in found.items():
+    for (algorithm, remark), mine in found.items():
         where = "" if mine == groups[algorithm] else f" in {', '.join(mine)}"
-        parts.append(f"{algorithm}{where}: {said}")
+        parts.append(f"{algorithm}{where}: {remark}")
     return f" Remarks on the runs behind the means: {'; '.join(parts)}." if parts else ""
 
 

@@ -39,7 +39,7 @@ def list_runs(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         yield {name: row.get(name) for name in EACH} | {"repetition": number}
 
 
-def fold(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[str, Any]:
+def mean_row(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[str, Any]:
     """One row for the runs of an algorithm on a case: means; or, where a run is not `ok`, the first of these.
 
     Every exact figure is the mean over the runs. A check has the worst verdict of them, with the figures of the first

@@ -13,9 +13,9 @@ import pandas as pd
 
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.suite import Plot, Printed, PrintedMean, Study
+from ratiobench.bench.family.suite import Plot, PrintedGain, PrintedMean, Study
 from ratiobench.bench.results.row import Row, make_row
-from ratiobench.bench.storage import pieces
+from ratiobench.bench.storage import validation
 from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.bench.tables import ratios, repetitions
@@ -97,7 +97,7 @@ class Results:
     cases : in the order of the suite.
     rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
         `ratiobench.run` and `ratiobench.results` give them with a type per column
-        (`ratiobench.bench.tables.frames.typed`).
+        (`ratiobench.bench.tables.frames.apply_types`).
     seconds : one per piece of work: case, algorithm, stage, seconds.
     checks : names of the checks found, in the order of the audits.
     asking : those of them that say which assumptions of the claim's proof fail.
@@ -154,7 +154,7 @@ class Results:
                 | {
                     "groups": tuple(name for name in each["groups"] if present is None or name in present),
                     "algorithms": tuple(each["algorithms"]),
-                    "printed": tuple(Printed(**figure) for figure in each["printed"]),
+                    "printed": tuple(PrintedGain(**figure) for figure in each["printed"]),
                     "printed_means": tuple(PrintedMean(**figure) for figure in each.get("printed_means", ())),
                 }
             )
@@ -227,7 +227,7 @@ def _case_solvers(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
     piece = store.get("solvers", case.instance, case.solvers_key) if case.solvers_key else None
     if piece is None:
         return None
-    pieces.check_piece(piece, store.path, case)
+    validation.check_result(piece, store.path, case)
     seconds.append({"case": case.name, "algorithm": "", "stage": "solvers", "seconds": piece.seconds})
     answers = [CrossCheckRow.from_document(each) for each in piece.payload.get("answers", ())]
     reference = store.get("opt", case.instance, case.solve_key)
@@ -245,7 +245,7 @@ def _case_studies(store: Store, case: StoredCase, seconds: list[dict[str, Any]])
         if piece is None:
             yield StudyTable(case.name, case.group, study, (), "not made yet")
             continue
-        pieces.check_piece(piece, store.path, case)
+        validation.check_result(piece, store.path, case)
         seconds.append({"case": case.name, "algorithm": algorithm, "stage": "study", "seconds": piece.seconds})
         yield StudyTable(case.name, case.group, study, piece.payload.get("rows", ()), piece.payload.get("reason", ""))
 
@@ -262,7 +262,7 @@ def _case_rows(
 ) -> list[dict[str, Any]]:
     def timed(stage: str, algorithm: str, piece: StoredResult | None) -> StoredResult | None:
         if piece is not None:
-            pieces.check_piece(piece, store.path, case, whole=whole)
+            validation.check_result(piece, store.path, case, whole=whole)
             seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 
@@ -308,7 +308,7 @@ def _case_rows(
         rows[-1].append(row)
     for several in rows:
         runs.extend(repetitions.list_runs(several) if len(several) > 1 else ())
-    return [repetitions.fold(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
+    return [repetitions.mean_row(each, sense, tuple(checks)) if len(each) > 1 else each[0] for each in rows]
 
 
 def _check_bound(
@@ -345,7 +345,7 @@ def _reference(
     for name, run in runs:
         if run is not None and run.ok and run.payload["valid"]:
             value = Fraction(run.payload["welfare"])
-            if ratios.better(value, ends[sense.verified], sense):
+            if ratios.is_better(value, ends[sense.verified], sense):
                 ends[sense.verified], source = value, name
     lower, upper = ends["lower"], ends["upper"]
     return {
@@ -381,7 +381,7 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
         "counts": json.dumps(run["counts"]),
     }
     if "accounts" in run:
-        row |= {name: Fraction(run["accounts"][name]) for name in pieces.ACCOUNTS}
+        row |= {name: Fraction(run["accounts"][name]) for name in validation.ACCOUNTS}
         earned = row["bids"] if row["revenue"] is None else row["revenue"]
         row["profit"] = earned - row["vendors"] - row["energy"]
     if not run["valid"] or lower is None or upper is None:

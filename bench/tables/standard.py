@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import Entry, StandardSet, ends_of
-from ratiobench.bench.storage.payload import exact
+from ratiobench.bench.family.standard import Entry, StandardSet, interval_of
+from ratiobench.bench.storage.payload import read_exact
 from ratiobench.bench.tables import ratios
 from ratiobench.instances.errors import InputError, make_printable
 from ratiobench.instances.files import read_bytes, write_text
@@ -35,10 +35,10 @@ def interval_text(entry: Entry) -> str:
     """What is known of OPT."""
     if entry.best is None:
         return "-"
-    lower, upper = ends_of(entry.best)
+    lower, upper = interval_of(entry.best)
     if lower == upper:
-        return ratios.truncated(upper)
-    return f"[{ratios.grouped(lower)}, {ratios.grouped(upper, up=True)}]"
+        return ratios.format_truncated(upper)
+    return f"[{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}]"
 
 
 def rows_of(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
@@ -47,9 +47,9 @@ def rows_of(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     for entry in entries:
         gap = since = first = "-"
         if entry.best is not None:
-            gap, since = gap_text(ends_of(entry.best)), entry.best.date
+            gap, since = gap_text(interval_of(entry.best)), entry.best.date
         if entry.first is not None:
-            ends = exact(entry.first["lower"]), exact(entry.first["upper"])
+            ends = read_exact(entry.first["lower"]), read_exact(entry.first["upper"])
             first = f"{gap_text(ends)} in {entry.first['seconds']:.0f} s"
         found.append((entry.name, entry.tier, size_text(entry), interval_text(entry), gap, first, since))
     return found
@@ -66,16 +66,18 @@ def terminal_text(entries: Sequence[Entry]) -> str:
 def markdown(chosen: StandardSet, families: Mapping[str, Family]) -> str:
     """A table per family, and a sentence about all of them."""
     known = [each for each in chosen.entries if each.best is not None]
-    proved = sum(ends_of(each.best)[0] == ends_of(each.best)[1] for each in known if each.best is not None)
+    proved = sum(interval_of(each.best)[0] == interval_of(each.best)[1] for each in known if each.best is not None)
     size = sum(chosen.certificate(each).stat().st_size for each in known)
     parts = [
         f"{chosen.name}: {len(chosen.entries)} instances, {proved} proved optimal; certificates {size / 1e6:.1f} MB. "
         f"Released {chosen.released or 'not yet'}; SHA-256 of what never changes: `{chosen.digest}`.\n"
     ]
     for family in dict.fromkeys(each.family for each in chosen.entries):
-        house = families[family]
+        contract = families[family]
         entries = [each for each in chosen.entries if each.family == family]
-        parts += [f"\n### {family} ({house.unit}, {'least' if house.sense.value == 'least' else 'most'} is best)\n\n"]
+        parts += [
+            f"\n### {family} ({contract.unit}, {'least' if contract.sense.value == 'least' else 'most'} is best)\n\n"
+        ]
         rows = [HEAD, ("---",) * len(HEAD), *rows_of(entries)]
         parts += ["".join(f"| {' | '.join(row)} |\n" for row in rows)]
     return "".join(parts)

@@ -33,16 +33,16 @@ CELL, LAST_CELL = 200, 1000
 """Characters of a cell in a text table: the last one of a row makes no other row longer."""
 
 
-def safe_lines(text: str) -> str:
+def escape_lines(text: str) -> str:
     """The text with what cannot be printed (terminal escapes) escaped as in Python, line by line."""
     return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.split("\n"))
 
 
-def number(value: Fraction | int | None, *, up: bool = False) -> str:
+def format_number(value: Fraction | int | None, *, up: bool = False) -> str:
     """An exact figure for reading: thousands apart; a fraction as at most three decimals, rounded down, or up."""
     if not is_known(value):
         return "-"
-    return ratios.grouped(Fraction(value), up=up)  # type: ignore[arg-type]
+    return ratios.format_number(Fraction(value), up=up)  # type: ignore[arg-type]
 
 
 _WHAT_MEANS = {
@@ -79,14 +79,14 @@ def expected_text(row: Row) -> str:
     ends = (Fraction(row.welfare_low), Fraction(row.welfare_high))
     if min(map(abs, ends)) >= 1000:
         ends = (Fraction(math.floor(ends[0])), Fraction(math.ceil(ends[1])))
-    return f"{ratios.grouped(ends[0])} to {ratios.grouped(ends[1], up=True)}"
+    return f"{ratios.format_number(ends[0])} to {ratios.format_number(ends[1], up=True)}"
 
 
 def admitted_text(value: Any) -> str:
     """How many were admitted: a whole number, of a mean of runs at most three decimals."""
     if not is_known(value):
         return "-"
-    return number(value) if Fraction(value).denominator > 1 else str(value)
+    return format_number(value) if Fraction(value).denominator > 1 else str(value)
 
 
 def opt_text(row: Row, unit: str) -> str:
@@ -100,8 +100,8 @@ def opt_text(row: Row, unit: str) -> str:
     proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
     limited = ", time-limited" if row.opt_time_limited else ""
     if row.opt_status == "optimal":
-        return f"OPT = {ratios.truncated(row.opt_upper)} {unit} ({proof}{limited})"
-    interval = f"[{number(row.opt_lower)}, {number(row.opt_upper, up=True)}]"
+        return f"OPT = {ratios.format_truncated(row.opt_upper)} {unit} ({proof}{limited})"
+    interval = f"[{format_number(row.opt_lower)}, {format_number(row.opt_upper, up=True)}]"
     return f"OPT in {interval} {unit}, gap {ratios.percent(row.opt_gap or 0.0)} ({proof}{limited})"
 
 
@@ -122,7 +122,7 @@ def check_text(row: Row, check: str) -> str:
 
 def bound_text(value: Fraction) -> str:
     """An upper bound rounded up: to three decimals, from 1,000 on to a whole number."""
-    return number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
+    return format_number(Fraction(math.ceil(value)) if value >= 1000 else value, up=True)
 
 
 def assumptions_text(failing: Sequence[str]) -> str:
@@ -142,7 +142,7 @@ def check_title(check: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def swept_groups(found: Results) -> set[str]:
+def list_sweep_groups(found: Results) -> set[str]:
     """The groups that are values of a sweep: the sweep's table shows them."""
     return {group for plot in found.plots if plot.kind == SWEEP for group in plot.groups}
 
@@ -153,7 +153,7 @@ def results_text(found: Results, family: Family) -> str:
     head = family.headline if family.headline in found.checks else ""
     spent = online_seconds(found, DECIDING)
     every: dict[str, list[Row]] = {}
-    swept = swept_groups(found)
+    swept = list_sweep_groups(found)
     for row in found.records:
         if row.group not in swept:
             every.setdefault(row.case, []).append(row)
@@ -166,11 +166,11 @@ def results_text(found: Results, family: Family) -> str:
         rows = every[case.name]
         figures = ", ".join(f"{key} {value}" for key, value in case.describe.items() if isinstance(value, int | float))
         head_line = f"{make_printable(case.name, CELL)}: {make_printable(figures, LAST_CELL) or 'no instance'}"
-        said = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
-        parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *said]))
+        text = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
+        parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *text]))
         is_repeated = bool(len(found.repetitions))
         lines = [_line(row, head, spent, family.objective, found.sense, is_repeated) for row in rows]
-        parts.append(aligned(lines, indent="  "))
+        parts.append(align_columns(lines, indent="  "))
     rows_of = by_group(found.records)
     table = group_means([row for row in found.records if row.group not in swept], found.sense)
     if table:
@@ -180,18 +180,20 @@ def results_text(found: Results, family: Family) -> str:
             {
                 "group": row["group"],
                 "algorithm": row["label"],
-                f"mean {found.sense.reached}": number(row["mean_reached"]),
+                f"mean {found.sense.reached}": format_number(row["mean_reached"]),
                 **{name: str(row[name]) for name in shown},
                 **({check_title(head): _verdicts(rows_of[row["group"], row["algorithm"]], head)} if head else {}),
             }
             for row in table
         ]
         parts.append(_WHAT_MEANS[found.sense])
-        parts.append(aligned(lines, indent="  "))
+        parts.append(align_columns(lines, indent="  "))
     wins = count_wins(found.records, found.sense) if len(found.cases) > 1 else []
     if wins:
         parts.append(_WHAT_WINS)
-        parts.append(aligned([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  "))
+        parts.append(
+            align_columns([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  ")
+        )
     parts += _reasons(found.records, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)
@@ -232,7 +234,7 @@ def _line(
     mark = " *" * row.is_oracle
     line = {
         "algorithm": f"{row.label}{mark}",
-        value: number(row.welfare),
+        value: format_number(row.welfare),
         **({"95 % interval": expected_text(row)} if is_repeated else {}),
         sense.ratio: ratio_text(row, sense),
         "admitted": admitted_text(row.admitted),
@@ -244,7 +246,7 @@ def _line(
     return line
 
 
-def aligned(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
+def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: int = 0) -> str:
     """Rows under their headings; figures to the right, words to the left; every cell safe to print.
 
     With a `width` headings and cells of words are wrapped so that no line is longer, as far as words allow.

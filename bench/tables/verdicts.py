@@ -16,13 +16,13 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.rows import Results, is_known
-from ratiobench.bench.tables.text import aligned
+from ratiobench.bench.tables.text import align_columns
 
 BY_PROOF = "by proof"
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ClaimSummary:
     """One claim over all rows of a run.
 
     Parameters
@@ -80,7 +80,7 @@ class Settled:
         return self._command("audit")
 
     @property
-    def story(self) -> str:
+    def explain_command(self) -> str:
         """What tells it step by step, there too."""
         return self._command("explain")
 
@@ -98,7 +98,7 @@ class Settled:
         return ", ".join(counted) + (f" (on {self.failing} an assumption of its proof fails)" if self.failing else "")
 
 
-def settle(found: Results, family: Family) -> list[Settled]:
+def summarise_claims(found: Results, family: Family) -> list[ClaimSummary]:
     """Every claim of the family that a stored check of this run is about, in the family's order.
 
     Those settled by proof stand among them; where no check is about any claim, nothing does.
@@ -107,22 +107,24 @@ def settle(found: Results, family: Family) -> list[Settled]:
         return []
     cases = {case.name: case for case in found.cases}
     rows = found.records
-    said = [each for each in family.statements() if each.proof or each.name in found.checks]
-    if all(each.proof for each in said):
+    statements = [each for each in family.statements() if each.proof or each.name in found.checks]
+    if all(each.proof for each in statements):
         return []
-    return [Settled(each, Counter()) if each.proof else _settle(each, rows, cases, family.size) for each in said]
+    return [
+        ClaimSummary(each, Counter()) if each.proof else _settle(each, rows, cases, family.size) for each in statements
+    ]
 
 
 def _settle(
     statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
-) -> Settled:
+) -> ClaimSummary:
     name = statement.name
     counts = Counter(Verdict(verdict) for row in rows if (verdict := row.verdict(name)) is not None)
     asked = [found for row in rows if (found := row.failing(name)) is not None]
     failing = sum(map(bool, asked)) if asked else None
     violated = [place for place, row in enumerate(rows) if row.verdict(name) == Verdict.VIOLATED]
     if not violated:
-        return Settled(statement, counts, sizes=sizes, failing=failing)
+        return ClaimSummary(statement, counts, sizes=sizes, failing=failing)
 
     def size(place: int) -> tuple[bool, bool, tuple[float, ...], str, str]:
         row = rows[place]
@@ -136,7 +138,7 @@ def _settle(
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
     sound = None if failing is None else sum(rows[place].failing(name) == [] for place in violated)
     case = cases[rows[place].case]
-    return Settled(statement, counts, rows[place], place, case, by, sizes, failing, sound)
+    return ClaimSummary(statement, counts, rows[place], place, case, by, sizes, failing, sound)
 
 
 def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
@@ -144,24 +146,24 @@ def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
     return tuple(float(case.describe.get(name, "inf")) for name in sizes)
 
 
-def frame(settled: Sequence[Settled]) -> pd.DataFrame:
+def frame(settled: Sequence[ClaimSummary]) -> pd.DataFrame:
     """The claims as a table: claims.csv. Sides are exact; the witness's columns are empty where none was found."""
     # Every family has its own of these figures.
     every = dict.fromkeys(name for each in settled for name in each.sizes)
     sizes = [name for name in every if any(each.case and name in each.case.describe for each in settled)]
     lines = []
     for each in settled:
-        said, witness = each.statement, each.witness
+        statements, witness = each.statement, each.witness
         left, right = each.sides
         described = {} if each.case is None else each.case.describe
         lines.append(
             {
-                "claim": said.name,
-                "statement": said.statement,
-                "source": said.source,
-                "standing": said.standing,
-                "assumptions": said.assumptions,
-                "proof_assumes": said.proof_assumes or None,
+                "claim": statements.name,
+                "statement": statements.statement,
+                "source": statements.source,
+                "standing": statements.standing,
+                "assumptions": statements.assumptions,
+                "proof_assumes": statements.proof_assumes or None,
                 **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
                 "assumption_fails": each.failing,
                 "violated_by": each.violated_by or None,
@@ -171,16 +173,16 @@ def frame(settled: Sequence[Settled]) -> pd.DataFrame:
                 "witness_instance": witness and witness.instance,
                 "left": left,
                 "right": right,
-                "sides": witness and witness.checks[said.name].reason,
-                "repaired": said.repaired,
-                "proof": said.proof or None,
+                "sides": witness and witness.checks[statements.name].reason,
+                "repaired": statements.repaired,
+                "proof": statements.proof or None,
                 "command": each.command,
             }
         )
     return pd.DataFrame(lines, dtype=object)
 
 
-def text(settled: Sequence[Settled]) -> str:
+def text(settled: Sequence[ClaimSummary]) -> str:
     """The claims as a short table for a terminal; empty without claims."""
     if not settled:
         return ""
@@ -195,4 +197,4 @@ def text(settled: Sequence[Settled]) -> str:
         }
         for each in settled
     ]
-    return "What the paper claims and what holds in these runs:\n" + aligned(lines, indent="  ")
+    return "What the paper claims and what holds in these runs:\n" + align_columns(lines, indent="  ")

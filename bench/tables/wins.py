@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results.row import Row
-from ratiobench.bench.tables.remarks import is_own, name_of_runs
+from ratiobench.bench.tables.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.tables.rows import is_known
 
 
@@ -44,12 +44,12 @@ class Wins:
         counts = {name: getattr(self, name) for name in ("cases", "better", "worse", "equal", "undecided")}
         return {"algorithm": self.own, "Against": self.other_name, **counts, "left out": self.left_out}
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """``in 24 of 32 cases, worse in 6, equal in 2``; without the others where all are better."""
         cases = f"case{'s' * (self.cases != 1)}"
-        told = f"the {self.cases} {cases} that both have" if self.left_out else f"{self.cases} {cases}"
+        text = f"the {self.cases} {cases} that both have" if self.left_out else f"{self.cases} {cases}"
         counts = ((self.worse, "worse in"), (self.equal, "equal in"), (self.undecided, "undecided in"))
-        return ", ".join([f"in {self.better} of {told}", *(f"{words} {count}" for count, words in counts if count)])
+        return ", ".join([f"in {self.better} of {text}", *(f"{words} {count}" for count, words in counts if count)])
 
 
 def count_wins(rows: Iterable[Row], sense: Sense) -> list[Wins]:
@@ -58,7 +58,7 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> list[Wins]:
     for row in rows:
         runs.setdefault(str(row.algorithm), {})[str(row.case)] = row
     found = []
-    for own in filter(is_own, runs):
+    for own in filter(is_user_algorithm, runs):
         mine = [_count(own, other, runs, sense) for other in runs if other != own]
         found += sorted((each for each in mine if each.cases), key=lambda each: each.better - each.worse)
     return found

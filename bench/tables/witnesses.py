@@ -10,7 +10,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import Explanation
 from ratiobench.bench.storage.explanations import read_explanation
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.modules import OWN
 
@@ -36,7 +36,7 @@ class Witness:
     key: str
 
 
-def list_witnesses(family: Family, settled: Sequence[Settled]) -> Iterator[Witness]:
+def list_witnesses(family: Family, settled: Sequence[ClaimSummary]) -> Iterator[Witness]:
     """The witnesses that are small enough; without those by a class of a notebook."""
     if family.explainer is None:
         return
@@ -73,7 +73,7 @@ class StoredExplanations:
     missing: int
 
 
-def read_explanations(store: Store, family: Family, settled: Sequence[Settled]) -> StoredExplanations:
+def read_explanations(store: Store, family: Family, settled: Sequence[ClaimSummary]) -> StoredExplanations:
     """The stored explanations of these claims' witnesses; those that could not be made are left out.
 
     Raises

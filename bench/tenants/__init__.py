@@ -11,7 +11,7 @@ from ratiobench.bench.family.capabilities import Certificates, Claims, Explainer
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.keys import Form
 
@@ -102,10 +102,10 @@ class TenantsFamily(Family):
 
         return VERSION
 
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         from ratiobench.formulations.tenants.solve import formulations
 
-        return Listed.several(formulations())
+        return NamedSummary.several(formulations())
 
     def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
         from ratiobench.formulations.tenants.solve import solve

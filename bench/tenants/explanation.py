@@ -95,8 +95,8 @@ def _moments(instance: Instance, solution: Solution) -> list[Moment]:
         ended = [f"job {j} ends on GPU {g}" + _late(instance, j, end) for _, end, g, j in spans if end == tick]
         came = [f"job {j} is released" for j, release in enumerate(instance.release.tolist()) if release == tick]
         begun = [f"job {j} starts on GPU {g}" for start, _, g, j in spans if start == tick]
-        said, decision = ("; ".join(each) or "nothing" for each in ([*ended, *came], begun))
-        moments.append(Moment(f"Tick {tick}", [said], [], None, [], [decision]))
+        text, decision = ("; ".join(each) or "nothing" for each in ([*ended, *came], begun))
+        moments.append(Moment(f"Tick {tick}", [text], [], None, [], [decision]))
     return moments
 
 

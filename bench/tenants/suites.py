@@ -16,7 +16,7 @@ OPT, LARGE = SolveSettings(), SolveSettings(gap=0.002)
 SEEDS = range(1, 31)
 
 
-def patent(**options: str) -> str:
+def name_patent(**options: str) -> str:
     """The patent's search with these options, the others at their defaults."""
     defaults = {"search": "beam", "width": "100", "h": "ratio", "load": "yes"}
     chosen = [f"{key}={value}" for key, value in sorted(options.items()) if value != defaults.get(key)]
@@ -24,12 +24,12 @@ def patent(**options: str) -> str:
 
 
 def _searches(width: str) -> tuple[str, ...]:
-    return tuple(patent(load=load, width=width) for load in ("yes", "no"))
+    return tuple(name_patent(load=load, width=width) for load in ("yes", "no"))
 
 
-READINGS = tuple(patent(h=h, load=load) for load in ("yes", "no") for h in HEURISTICS)
+READINGS = tuple(name_patent(h=h, load=load) for load in ("yes", "no") for h in HEURISTICS)
 """A beam of 100 in every reading."""
-NARROW = tuple(patent(h=h, width=width) for h in ("ratio", "slack-late") for width in ("10", "1"))
+NARROW = tuple(name_patent(h=h, width=width) for h in ("ratio", "slack-late") for width in ("10", "1"))
 
 
 def _case(group: str, kind: str, seed: int, algorithms: tuple[str, ...], solve: SolveSettings, **recipe: Any) -> Case:
@@ -119,7 +119,7 @@ WISHES = (0, 50, 100)
 
 def _wishes() -> Suite:
     groups = {f"cs {cs}": cs for cs in WISHES}
-    algorithms = (patent(width="5"), "edf", "wspt", "greedy", "cheapest", "fastest", *BETTER)
+    algorithms = (name_patent(width="5"), "edf", "wspt", "greedy", "cheapest", "fastest", *BETTER)
     cases = tuple(
         _case(
             group,
@@ -139,7 +139,7 @@ def _wishes() -> Suite:
     )
     axis = "sensitivity to cost, percent"
     plots = (
-        Plot("ratio", "ALG / OPT", "ratio", tuple(groups), axis, (patent(width="5"), "edf", "wspt", *BETTER)),
+        Plot("ratio", "ALG / OPT", "ratio", tuple(groups), axis, (name_patent(width="5"), "edf", "wspt", *BETTER)),
         *(
             Plot(name, title, name, tuple(groups), axis)
             for name, title in (
@@ -158,7 +158,7 @@ FACTORS = ("0.1", "1", "10")
 
 def _params() -> Suite:
     groups = {f"theta x {theta}, late x {late}": (theta, late) for theta in FACTORS for late in FACTORS}
-    algorithms = (patent(), patent(load="no"), "edf", "fifo", "wspt", "greedy", "insertion", "replan")
+    algorithms = (name_patent(), name_patent(load="no"), "edf", "fifo", "wspt", "greedy", "insertion", "replan")
     cases = tuple(
         _case(group, "batch", seed, algorithms, LARGE, jobs=100, gpus=[2, 2, 4], theta=theta, late=late)
         for group, (theta, late) in groups.items()
@@ -175,8 +175,10 @@ def _params() -> Suite:
 def _named() -> Suite:
     def algorithms(name: str) -> tuple[str, ...]:
         search = {key: value for key, value in expected(name).get("search", {}).items() if key != "cost"}
-        complete = (patent(search="best-first"), patent(search="best-first", h="least", load="no"))
-        return tuple(dict.fromkeys((*([patent(**search)] if search else []), *complete, "patent", *SIMPLE, *BETTER)))
+        complete = (name_patent(search="best-first"), name_patent(search="best-first", h="least", load="no"))
+        return tuple(
+            dict.fromkeys((*([name_patent(**search)] if search else []), *complete, "patent", *SIMPLE, *BETTER))
+        )
 
     cases = tuple(Case(name, {"kind": "named", "name": name}, algorithms(name), OPT, "named") for name in names())
     summary = "Tiny instances on which the patent's search errs, and the edges of the problem"

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ratiobench.bench.family.capabilities import Claims, Statement
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
-from ratiobench.bench.family.explanation import Ending, Sentence
+from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
 
@@ -115,7 +115,7 @@ class Claim(Generic[CaseType]):
         problem = self.applies(case)
         return self.not_applicable(problem) if problem else self._named(self.check(case))
 
-    def end_explanation(self, check: Check, why: str = "Why") -> Ending:
+    def end_explanation(self, check: Check, why: str = "Why") -> Conclusion:
         """The end of an explained run: the claim with the figures of its check put in.
 
         Parameters
@@ -133,7 +133,7 @@ class Claim(Generic[CaseType]):
         if check.left is not None and check.right is not None:
             sign = " > " if check.status is Verdict.VIOLATED else " <= "
             sides = [check.left, sign, check.right, f" ({check.reason})"]
-        return Ending(self.name, self.statement, self.source, str(self.standing), check.status, sides, steps)
+        return Conclusion(self.name, self.statement, self.source, str(self.standing), check.status, sides, steps)
 
     def _named(self, check: Check) -> Check:
         return check if check.name == self.name else replace(check, name=self.name)

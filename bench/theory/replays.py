@@ -22,14 +22,14 @@ def remember_runs(
     content_hash : of an instance.
     most : how many runs are kept.
     """
-    kept: OrderedDict[tuple[str, str], OnlineRun] = OrderedDict()
+    result: OrderedDict[tuple[str, str], OnlineRun] = OrderedDict()
 
     def run_once(instance: Instance, algorithm: str) -> OnlineRun:
         key = content_hash(instance), algorithm
-        found = kept.pop(key, None) or run(instance, algorithm)
-        kept[key] = found
-        if len(kept) > most:
-            kept.popitem(last=False)
+        found = result.pop(key, None) or run(instance, algorithm)
+        result[key] = found
+        if len(result) > most:
+            result.popitem(last=False)
         return found
 
     return run_once

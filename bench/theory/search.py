@@ -15,8 +15,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.suite import Listed
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.bench.family.suite import NamedSummary
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.seeds import Stream
 
 Document = dict[str, Any]
@@ -320,12 +320,12 @@ def make_search(problem: SearchProblem) -> CounterexampleSearch:
         tell: Callable[[str], None] = lambda _: None,
     ) -> SearchResult:
         if claim not in problem.claims:
-            raise InputError("claim", "", not_one_of(claim, problem.claims))
+            raise InputError("claim", "", explain_unknown_name(claim, problem.claims))
         run = DocumentSearch(problem, claim, settings)
         if state is not None:
             run.load(state, source)
         return run.result(*run.drive(keep, tell))
 
     return CounterexampleSearch(
-        lambda: [Listed(name, statement) for name, (statement, _) in problem.claims.items()], search
+        lambda: [NamedSummary(name, statement) for name, (statement, _) in problem.claims.items()], search
     )

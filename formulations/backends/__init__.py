@@ -93,7 +93,7 @@ class BackendResult:
             raise ValueError("an incumbent value is not finite")
 
 
-def finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """The value as a bound: None for NaN and for what solvers use as infinity."""
     return float(value) if math.isfinite(value) and abs(value) < _INFINITE else None
 
@@ -112,7 +112,7 @@ def call(backend: str, function: str, *arguments: Any, limits: Limits | None = N
     return worker(backend).call(function, *arguments, wall_seconds=wall, memory_mb=limits.memory_mb)
 
 
-def ready(backend: str) -> None:
+def start_worker(backend: str) -> None:
     """Have the backend's worker process started and its solver loaded, where it is installed: before a clock runs."""
     if worker(backend).pid is None:
         version(backend)

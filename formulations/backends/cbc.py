@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pulp
 
-from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite_or_none
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.processes import die_with_parent
 from ratiobench.formulations.report import Termination
@@ -124,11 +124,11 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
     Only a search that ended as optimal, or that reports a bound of its own, gives a bound; values that are not integer
     or break a row are not an incumbent.
     """
-    said = re.findall(r"^Result - (.*)$", log, re.MULTILINE) or ([state] if state.startswith("Infeasible") else [])
-    if not said:
+    results = re.findall(r"^Result - (.*)$", log, re.MULTILINE) or ([state] if state.startswith("Infeasible") else [])
+    if not results:
         last = (log.strip().splitlines() or ["nothing"])[-1]
         return BackendResult(Termination.ERROR, seconds=seconds, message=f"CBC gave no result: {last[:200]}")
-    termination = next((end for words, end in _ENDS if words in said[-1]), Termination.ERROR)
+    termination = next((end for words, end in _ENDS if words in results[-1]), Termination.ERROR)
     if values is not None and model.violation(values) > 1e-5:
         values = None
     if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
@@ -139,8 +139,8 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
         value = _parsed(objective[-1])
         value = None if value is None or "No feasible solution found" in log else 0.0 - value
     stated = re.findall(r"^Lower bound:" + _NUMBER, log, re.MULTILINE)
-    if termination is Termination.OPTIMAL and values is not None and _WITHIN_GAP not in said[-1]:
-        bound = finite(float(model.objective @ values))
+    if termination is Termination.OPTIMAL and values is not None and _WITHIN_GAP not in results[-1]:
+        bound = finite_or_none(float(model.objective @ values))
     elif termination in (Termination.OPTIMAL, Termination.LIMIT) and stated:
         bound = _parsed(stated[-1])
         # A minimisation's; printed with three decimals.
@@ -151,18 +151,18 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
         termination=termination,
         values=values,
         bound=bound,
-        stated_bound=value if termination is Termination.OPTIMAL and _WITHIN_GAP not in said[-1] else bound,
+        stated_bound=value if termination is Termination.OPTIMAL and _WITHIN_GAP not in results[-1] else bound,
         stated_value=value,
         nodes=int(nodes[-1]) if nodes else 0,
         iterations=int(iterations[-1]) if iterations else 0,
         seconds=seconds,
-        message="" if termination is not Termination.ERROR else f"CBC said: {said[-1][:200]}",
+        message="" if termination is not Termination.ERROR else f"CBC said: {results[-1][:200]}",
     )
 
 
 def _parsed(text: str) -> float | None:
     try:
-        return finite(float(text))
+        return finite_or_none(float(text))
     except ValueError:
         return None
 

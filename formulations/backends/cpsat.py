@@ -11,7 +11,7 @@ import numpy as np
 import ortools
 from ortools.sat.python import cp_model
 
-from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite_or_none
 from ratiobench.formulations.report import Termination
 
 SEED = 1
@@ -60,8 +60,8 @@ def solve(model: str, limits: Limits, start: FloatArray | None = None) -> Backen
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         # Only with a solution: the 0.0 that UNKNOWN reports is no bound.
         values = np.array(solver.response_proto.solution, dtype=np.float64)
-        bound = finite(solver.best_objective_bound)
-        stated = finite(solver.objective_value)
+        bound = finite_or_none(solver.best_objective_bound)
+        stated = finite_or_none(solver.objective_value)
     return BackendResult(
         termination=termination,
         values=values,

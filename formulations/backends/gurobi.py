@@ -10,7 +10,7 @@ import time
 import gurobipy
 import numpy as np
 
-from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite_or_none
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Termination
 
@@ -80,10 +80,10 @@ def _solve(
     termination = _ENDS.get(grb.Status, Termination.ERROR)
     values = bound = stated = None
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
-        bound = finite(grb.ObjBound)
+        bound = finite_or_none(grb.ObjBound)
         if grb.SolCount > 0:
             values = np.array([variable.X for variable in variables])
-            stated = finite(grb.ObjVal)
+            stated = finite_or_none(grb.ObjVal)
     return BackendResult(
         termination=termination,
         values=values,

@@ -13,7 +13,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite_or_none
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Termination
 
@@ -110,9 +110,9 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
     bound = None
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
         if model.integer.any():
-            bound = finite(info.mip_dual_bound)
+            bound = finite_or_none(info.mip_dual_bound)
         elif termination is Termination.OPTIMAL:
-            bound = finite(info.objective_function_value)
+            bound = finite_or_none(info.objective_function_value)
         if values is not None and bound is not None and termination is Termination.OPTIMAL:
             # The reported bound of a finished search may lie a rounding error below its own incumbent.
             bound = max(bound, math.fsum(model.objective * values))
@@ -120,7 +120,7 @@ def _result(solver: highspy.Highs, model: LinearModel, seconds: float) -> Backen
         termination=termination,
         values=values,
         bound=bound,
-        stated_value=None if values is None else finite(info.objective_function_value),
+        stated_value=None if values is None else finite_or_none(info.objective_function_value),
         nodes=max(0, int(info.mip_node_count)),
         iterations=max(0, int(info.simplex_iteration_count)),
         seconds=seconds,

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pyscipopt
 
-from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite
+from ratiobench.formulations.backends import BackendResult, FloatArray, Limits, finite_or_none
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Termination
 
@@ -70,9 +70,9 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
     if scip.getNSols() > 0 and termination in (Termination.OPTIMAL, Termination.LIMIT):
         best = scip.getBestSol()
         values = np.array([scip.getSolVal(best, variable) for variable in variables])
-        stated = finite(scip.getObjVal())
+        stated = finite_or_none(scip.getObjVal())
     if termination in (Termination.OPTIMAL, Termination.LIMIT):
-        bound = finite(scip.getDualbound())
+        bound = finite_or_none(scip.getDualbound())
     return BackendResult(
         termination=termination,
         values=values,

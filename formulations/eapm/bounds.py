@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.instances.eapm.model import IntArray
 
 PRICE_LIMIT = 2**62
@@ -55,7 +55,7 @@ class Bound:
     upper: Fraction
 
 
-def priced(problem: Summed, direction: Sequence[int]) -> Bound:
+def price_bound(problem: AggregateProblem, direction: Sequence[int]) -> Bound:
     """The least bound that prices in this direction prove, for a problem with a surplus above 0.
 
     Parameters
@@ -66,7 +66,7 @@ def priced(problem: Summed, direction: Sequence[int]) -> Bound:
     return Bound(scale, prices, Fraction(sum(prices), 1000 * scale))
 
 
-def least_multiple(problem: Summed, direction: Sequence[int]) -> Fraction:
+def least_multiple(problem: AggregateProblem, direction: Sequence[int]) -> Fraction:
     """The least t for which t times the direction's prices prove a bound: D(t w) = P, exactly."""
     tasks, cost = problem.tasks.astype(object), problem.cost.astype(object)
     priced_etc = problem.etc.astype(object) * np.array([int(w) for w in direction], dtype=object)
@@ -104,7 +104,7 @@ def _within_limit(multiple: Fraction, direction: Sequence[int]) -> tuple[int, tu
     return scale, tuple(-(-w * scale // multiple.denominator) for w in exact)
 
 
-def integers(weights: Sequence[float], bits: int = 50) -> list[int]:
+def round_weights(weights: Sequence[float], bits: int = 50) -> list[int]:
     """Positive integers in about the proportion of these weights; all ones where they make no sense."""
     top = max(weights, default=0.0)
     if not (0.0 < top < float("inf")) or any(w != w for w in weights):
@@ -112,9 +112,9 @@ def integers(weights: Sequence[float], bits: int = 50) -> list[int]:
     return [max(1, round(max(0.0, w) / top * 2**bits)) for w in weights]
 
 
-def simple_integers(weights: Sequence[float], most: int = 1000) -> list[int]:
+def round_weights_simply(weights: Sequence[float], most: int = 1000) -> list[int]:
     """Small positive integers near the weights' proportions: what the prices of small data often are exactly."""
-    whole = integers(weights)
+    whole = round_weights(weights)
     top = max(whole)
     parts = [Fraction(w, top).limit_denominator(most) for w in whole]
     common = 1
@@ -125,14 +125,14 @@ def simple_integers(weights: Sequence[float], most: int = 1000) -> list[int]:
     return [max(1, int(part * common)) for part in parts]
 
 
-def trivial(problem: Summed) -> Bound:
+def trivial_bound(problem: AggregateProblem) -> Bound:
     """The bound of equal prices: no solver, no search. Only for a surplus of 0 or more."""
     if problem.surplus == 0:
         return Bound(1, (0,) * problem.etc.shape[1], Fraction(0))
-    return priced(problem, [1] * problem.etc.shape[1])
+    return price_bound(problem, [1] * problem.etc.shape[1])
 
 
-def shortest_makespan(problem: Summed, direction: Sequence[int], rate: Fraction) -> int:
+def shortest_makespan(problem: AggregateProblem, direction: Sequence[int], rate: Fraction) -> int:
     """A lower bound, in ms, on the makespan of every solution whose rate is at least `rate` > 0, micro-units per ms.
 
     For such a solution profit >= rate MS, so for theta >= 0 and v_j >= 0 of sum 1 + theta rate
@@ -153,7 +153,7 @@ def shortest_makespan(problem: Summed, direction: Sequence[int], rate: Fraction)
     return best
 
 
-def best_loss(problem: Summed) -> tuple[IntArray, Bound]:
+def best_loss(problem: AggregateProblem) -> tuple[IntArray, Bound]:
     """The optimum, totals and bound, of a problem whose surplus is negative: see the module's text."""
     tasks, cost, etc = (part.astype(object) for part in (problem.tasks, problem.cost, problem.etc))
     cheapest = problem.cheapest.astype(object)
@@ -170,7 +170,7 @@ def best_loss(problem: Summed) -> tuple[IntArray, Bound]:
         totals = _placed(problem, np.where((longer[:, last] < makespan * cheapest).astype(bool), last, home))
 
 
-def _placed(problem: Summed, machine: IntArray) -> IntArray:
+def _placed(problem: AggregateProblem, machine: IntArray) -> IntArray:
     """(K, m) totals with every type on one machine."""
     totals = np.zeros(problem.etc.shape, dtype=np.int64)
     totals[np.arange(len(machine)), machine] = problem.tasks

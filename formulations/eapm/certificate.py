@@ -50,7 +50,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return checksums.sealed(_content(certificate))
+    return checksums.add_checksum(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -84,17 +84,17 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = checksums.opened(data, source, FORMAT, _KEYS)
+    data = checksums.open_document(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(
-        instance=checksums.digest(source, "instance", data["instance"]),
+        instance=checksums.require_digest(source, "instance", data["instance"]),
         scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
         prices=tuple(integer(source, f"prices[{j}]", w, -PRICE_LIMIT, PRICE_LIMIT) for j, w in enumerate(prices)),
         upper=_rate(source, "upper", data["upper"]),
         lower=_rate(source, "lower", data["lower"]),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, checksums.digest(source, "sha256", data["sha256"])
+    return found, checksums.require_digest(source, "sha256", data["sha256"])
 
 
 def _rate(source: str, field: str, value: Any) -> Fraction:

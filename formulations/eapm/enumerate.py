@@ -11,7 +11,7 @@ from math import comb
 
 import numpy as np
 
-from ratiobench.formulations.eapm.summed import Summed, split, summed
+from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split
 from ratiobench.instances.eapm.model import Instance, IntArray, profit_rate
 from ratiobench.instances.eapm.solution import Solution
 
@@ -23,7 +23,7 @@ DIGITS = 1e-12
 """Of the floating-point rates, those this close (relative) to the best are compared exactly."""
 
 
-def ways(problem: Summed) -> int:
+def ways(problem: AggregateProblem) -> int:
     """The number of solutions that differ in their totals; where it is above WAYS_LIMIT, some number above it."""
     machines, found = problem.etc.shape[1], 1
     for tasks in problem.tasks.tolist():
@@ -52,7 +52,7 @@ def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
     ------
     ValueError : above WAYS_LIMIT solutions, or above NUMBERS_LIMIT loads of machines in them.
     """
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     machines, found = problem.etc.shape[1], ways(problem)
     if found > WAYS_LIMIT:
         raise ValueError(f"more than {WAYS_LIMIT} ways to place the tasks")

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
 from ratiobench.instances.eapm.model import IntArray
 
@@ -21,17 +21,17 @@ COLUMNS_LIMIT = 200_000
 """No model is built with more types times machines."""
 
 
-def _names(problem: Summed, letter: str) -> list[str]:
+def _names(problem: AggregateProblem, letter: str) -> list[str]:
     types, machines = problem.etc.shape
     return [f"{letter}_{problem.kinds[k]}_{j}" for k in range(types) for j in range(machines)]
 
 
-def _above(problem: Summed) -> FloatArray:
+def _above(problem: AggregateProblem) -> FloatArray:
     """(K, m) the cost of one task above its cheapest, micro-units."""
     return np.asarray(problem.cost - problem.cheapest[:, None], dtype=np.float64)
 
 
-def _horizon(problem: Summed) -> float:
+def _horizon(problem: AggregateProblem) -> float:
     """A makespan of the right size, ms: every task where it is fastest, spread evenly."""
     work = float(problem.tasks @ problem.etc.min(axis=1).astype(np.float64))
     machines: int = problem.etc.shape[1]
@@ -64,7 +64,7 @@ def _model(
     )
 
 
-def charnes_cooper(problem: Summed, plain: bool = False) -> LinearModel:
+def charnes_cooper(problem: AggregateProblem, plain: bool = False) -> LinearModel:
     """The LP relaxation of (4)-(7) with y = x/MS and t = 1/MS: columns y_k_j by type and machine, then t.
 
     Plain: y tasks and t makespans per second, the objective the profit rate in units of money per second. Else y is the
@@ -93,13 +93,13 @@ def charnes_cooper(problem: Summed, plain: bool = False) -> LinearModel:
     return _model("charnes_cooper", np.concatenate([-spent.ravel(), [paid]]), [*_names(problem, "y"), "t"], rows)
 
 
-def shares_from(problem: Summed, values: FloatArray) -> FloatArray:
+def shares_from(problem: AggregateProblem, values: FloatArray) -> FloatArray:
     """(K, m) fractional totals of a solution of the scaled Charnes-Cooper LP, times a factor common to a type."""
     types, machines = problem.etc.shape
     return np.asarray(values[: types * machines].reshape(types, machines))
 
 
-def price_model(problem: Summed) -> LinearModel:
+def price_model(problem: AggregateProblem) -> LinearModel:
     """The dual of the scaled Charnes-Cooper LP: columns w_j, the machines' prices, then v_k; for a surplus above 0.
 
     Minimise sum w over v_k <= c_kj + w_j e_kj, sum v >= 1, where c and e are cost above the cheapest and time of all
@@ -147,7 +147,7 @@ class RateModel:
         return max(Fraction(0), Fraction(bound) + Fraction(self.constant) + slack) * Fraction(self.unit)
 
 
-def at_rate(problem: Summed, rate: Fraction) -> RateModel:
+def make_rate_model(problem: AggregateProblem, rate: Fraction) -> RateModel:
     """Dinkelbach's MILP for a positive rate (micro-units per ms): columns x_k_j, tasks, then MS."""
     types, machines = problem.etc.shape
     unit = float(np.median(problem.etc))
@@ -164,7 +164,7 @@ def at_rate(problem: Summed, rate: Fraction) -> RateModel:
     return RateModel(model, unit, limit / unit)
 
 
-def plain_at_rate(problem: Summed, rate: Fraction) -> LinearModel:
+def make_plain_rate_model(problem: AggregateProblem, rate: Fraction) -> LinearModel:
     """Dinkelbach's MILP at any rate (micro-units per ms) in plain units, for other solvers.
 
     Maximises profit - rate * MS in units of money over x_k_j (tasks) and MS (seconds), the prices being the cost of a
@@ -200,7 +200,7 @@ def plain_at_rate(problem: Summed, rate: Fraction) -> LinearModel:
     return model
 
 
-def _placing(problem: Summed, time: FloatArray) -> RowBuilder:
+def _placing(problem: AggregateProblem, time: FloatArray) -> RowBuilder:
     """(5) and (6) over columns x_k_j, then MS, in the unit of `time`."""
     types, machines = problem.etc.shape
     each = np.arange(types * machines)
@@ -219,7 +219,7 @@ def _placing(problem: Summed, time: FloatArray) -> RowBuilder:
     return rows
 
 
-def vector_of(problem: Summed, totals: IntArray, unit: float) -> FloatArray:
-    """The columns of `at_rate`'s model that say these totals."""
+def vector_of(problem: AggregateProblem, totals: IntArray, unit: float) -> FloatArray:
+    """The columns of `make_rate_model`'s model that say these totals."""
     _, makespan = problem.figures(totals)
     return np.concatenate([totals.ravel().astype(np.float64), [makespan / unit]])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.eapm.model import IntArray
 
@@ -17,7 +17,7 @@ PAIRS_LIMIT = 3_000_000
 """Most moves that are compared in one step; beyond it the descent is left out."""
 
 
-def rounded(problem: Summed, fractional: FloatArray) -> IntArray:
+def round_shares(problem: AggregateProblem, fractional: FloatArray) -> IntArray:
     """Whole totals near fractional ones: of each type the shares with the largest remainders are rounded up.
 
     Whatever is negative counts nothing, and a type's shares are scaled to add up to its tasks.
@@ -37,20 +37,20 @@ def rounded(problem: Summed, fractional: FloatArray) -> IntArray:
     return totals
 
 
-def cheapest(problem: Summed) -> IntArray:
+def place_cheapest(problem: AggregateProblem) -> IntArray:
     """Every task where its energy costs least."""
     totals = np.zeros(problem.etc.shape, dtype=np.int64)
     totals[np.arange(len(totals)), problem.cost.argmin(axis=1)] = problem.tasks
     return totals
 
 
-def even(problem: Summed) -> IntArray:
+def balance_loads(problem: AggregateProblem) -> IntArray:
     """Loads made even, fast machines first: each type spread in proportion to its speed."""
     speed = 1.0 / problem.etc
-    return rounded(problem, problem.tasks[:, None] * speed / speed.sum(axis=1, keepdims=True))
+    return round_shares(problem, problem.tasks[:, None] * speed / speed.sum(axis=1, keepdims=True))
 
 
-def descend(problem: Summed, totals: IntArray, chunk: int = 1) -> IntArray:
+def descend(problem: AggregateProblem, totals: IntArray, chunk: int = 1) -> IntArray:
     """Move tasks, and swap tasks of the last machine for others, while the profit rate rises.
 
     Parameters
@@ -81,7 +81,7 @@ def descend(problem: Summed, totals: IntArray, chunk: int = 1) -> IntArray:
     return totals
 
 
-def coarse(problem: Summed) -> int:
+def choose_chunk(problem: AggregateProblem) -> int:
     """A chunk to begin with far from the optimum: a power of 4, at most all tasks of some type."""
     return int(4 ** ((int(problem.tasks.max()).bit_length() - 1) // 2))
 
@@ -89,7 +89,7 @@ def coarse(problem: Summed) -> int:
 Change = list[tuple[int, int, int]]
 
 
-def _proposals(problem: Summed, totals: IntArray, profit: int, chunk: int) -> list[Change]:
+def _proposals(problem: AggregateProblem, totals: IntArray, profit: int, chunk: int) -> list[Change]:
     """The best move and the best swap of so many tasks, where there are any."""
     load = (totals * problem.etc).sum(axis=0)
     etc, cost = chunk * problem.etc, chunk * problem.cost

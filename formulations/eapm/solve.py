@@ -15,11 +15,11 @@ import numpy as np
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.eapm import bounds, models, search
+from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_users, split, totals_of
 from ratiobench.formulations.eapm.bounds import Bound
 from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from ratiobench.formulations.eapm.summed import Summed, split, summed, totals_of
 from ratiobench.formulations.eapm.weights import weights
 from ratiobench.formulations.engine import Clock, Solve, choose
 from ratiobench.formulations.linear import LinearModel
@@ -28,7 +28,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_man
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -79,7 +79,7 @@ def solve(
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     name, solver = _choose(problem, formulation, backend)
     asked = solver != NO_BACKEND or (certified and backend != NO_BACKEND)
     if asked and problem.surplus > 0:
@@ -104,7 +104,7 @@ def solve(
     return run.report(name)
 
 
-def _choose(problem: Summed, formulation: str, backend: str) -> tuple[str, str]:
+def _choose(problem: AggregateProblem, formulation: str, backend: str) -> tuple[str, str]:
     """The formulation and the backend, by size where they are left to choose."""
 
     def automatic(backend: str) -> str | None:
@@ -121,7 +121,7 @@ class _Run(Solve[Fraction]):
     """An interval on the profit rate, and the steps that narrow it."""
 
     def __init__(
-        self, problem: Summed, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
+        self, problem: AggregateProblem, solver: str, clock: Clock, gap: float = 0.0, seconds: float | None = None
     ) -> None:
         def verify(solution: Solution) -> tuple[Fraction | None, str]:
             report = check(problem.instance, solution)
@@ -165,27 +165,27 @@ class _Run(Solve[Fraction]):
 
     def simply(self) -> None:
         """The bound of equal prices, and solutions from simple rules."""
-        self.prove(bounds.trivial(self.problem), Proof.TRIVIAL)
-        self.place(search.cheapest(self.problem), "cheapest")
-        self.place(search.even(self.problem), "even")
+        self.prove(bounds.trivial_bound(self.problem), Proof.TRIVIAL)
+        self.place(search.place_cheapest(self.problem), "cheapest")
+        self.place(search.balance_loads(self.problem), "even")
 
     def weigh(self) -> None:
         """A bound and a solution from prices that are found without a solver."""
         found = weights(self.problem)
-        self.prove(bounds.priced(self.problem, bounds.integers(found.prices.tolist())), Proof.LAGRANGIAN)
-        totals = search.rounded(self.problem, found.shares)
-        self.place(search.descend(self.problem, totals, search.coarse(self.problem)), "weights")
+        self.prove(bounds.price_bound(self.problem, bounds.round_weights(found.prices.tolist())), Proof.LAGRANGIAN)
+        totals = search.round_shares(self.problem, found.shares)
+        self.place(search.descend(self.problem, totals, search.choose_chunk(self.problem)), "weights")
 
     def relax(self) -> None:
         """The LP bound, made exact, and a rounded solution; by HiGHS, CBC's backend is for integer programs."""
         proposed = self._solve("highs", models.price_model(self.problem), None)
         if proposed.values is not None:
             prices = proposed.values[: self.problem.etc.shape[1]].tolist()
-            for direction in (bounds.integers(prices), bounds.simple_integers(prices)):
-                self.prove(bounds.priced(self.problem, direction), Proof.LAGRANGIAN)
+            for direction in (bounds.round_weights(prices), bounds.round_weights_simply(prices)):
+                self.prove(bounds.price_bound(self.problem, direction), Proof.LAGRANGIAN)
         relaxed = self._solve("highs", models.charnes_cooper(self.problem), None)
         if relaxed.values is not None:
-            totals = search.rounded(self.problem, models.shares_from(self.problem, relaxed.values))
+            totals = search.round_shares(self.problem, models.shares_from(self.problem, relaxed.values))
             self.place(search.descend(self.problem, totals), "rounding")
         if proposed.values is None or relaxed.values is None:
             self.weigh()
@@ -226,13 +226,13 @@ class _Run(Solve[Fraction]):
         """max profit - rate * makespan at the attained rate: a better solution, or a proof of how good this one is."""
         assert self.solution is not None
         rate = 1000 * self.lower
-        held = models.at_rate(self.problem, rate)
+        held = models.make_rate_model(self.problem, rate)
         result = self._solve(self.solver, held.model, work, totals_of(self.problem, self.solution), held.unit)
         self.work["rounds"] = self.work.get("rounds", 0) + 1
         if result.values is not None:
             types, machines = self.problem.etc.shape
             nearly = result.values[: types * machines].reshape(types, machines)
-            totals = search.rounded(self.problem, np.rint(nearly))
+            totals = search.round_shares(self.problem, np.rint(nearly))
             self.place(search.descend(self.problem, totals), f"{self.solver}'s incumbent")
         if result.bound is not None:
             excess = held.excess(result.bound, ABSOLUTE_SLACK, RELATIVE_SLACK)
@@ -298,13 +298,13 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     name = DINKELBACH if formulation == "auto" else formulation
     if name not in (DINKELBACH, CHARNES_COOPER):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", DINKELBACH, CHARNES_COOPER)))
-    problem = summed(instance)
+        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", DINKELBACH, CHARNES_COOPER)))
+    problem = aggregate_users(instance)
     if problem.etc.size > models.COLUMNS_LIMIT:
         raise InputError("", "formulation", too_many_columns(name, problem.etc.size, models.COLUMNS_LIMIT))
     if name == CHARNES_COOPER:
         model = models.charnes_cooper(problem, plain=True)
     else:
         lower = solve(instance, DINKELBACH).lower
-        model = models.plain_at_rate(problem, 1000 * Fraction(lower))
+        model = models.make_plain_rate_model(problem, 1000 * Fraction(lower))
     return model.mps() if kind == "mps" else model.lp()

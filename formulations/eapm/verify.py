@@ -24,7 +24,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.formulations.checksums import Verdict, Wrong, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require
 from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance
@@ -52,7 +52,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require_upper(instance, certificate)
         require(lower <= certificate.upper, f"lower {lower} is above upper {certificate.upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except Wrong as wrong:
+    except CertificateError as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.eapm.summed import Summed
+from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import FloatArray
 
 ROUNDS = 600
@@ -36,7 +36,7 @@ class Weights(NamedTuple):
     shares: FloatArray
 
 
-def weights(problem: Summed) -> Weights:
+def weights(problem: AggregateProblem) -> Weights:
     """Prices and shares for a problem with a surplus above 0."""
     types, machines = problem.etc.shape
     rounds = max(20, min(ROUNDS, CELLS // problem.etc.size))
@@ -46,7 +46,7 @@ def weights(problem: Summed) -> Weights:
     surplus = float(problem.surplus)
     p = np.full(machines, 1.0 / machines)
     rate = machines * surplus / float(time.min(axis=1).sum())
-    best, kept = np.inf, p
+    best, result = np.inf, p
     mean, weight = np.zeros((types, machines)), 0.0
     rows = np.arange(types)
     for n in range(1, rounds + 1):
@@ -57,11 +57,11 @@ def weights(problem: Summed) -> Weights:
             np.add.at(load, chosen, time[rows, chosen])
             rate = max(surplus - paid, surplus * 1e-9) / float((p * load).sum())
         if rate < best:
-            best, kept = rate, p.copy()
+            best, result = rate, p.copy()
         mean[rows, chosen] += n
         weight += n
         step = STEP / np.sqrt(n)
         p = p * (1.0 + step * np.clip(load / float((p * load).sum()) - 1.0, -1.0, 4.0))
         p = np.maximum(p, 1e-9)
         p = p / float(p.sum())
-    return Weights(kept, mean / weight * tasks[:, None])
+    return Weights(result, mean / weight * tasks[:, None])

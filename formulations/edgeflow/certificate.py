@@ -53,7 +53,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return checksums.sealed(_content(certificate))
+    return checksums.add_checksum(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -86,14 +86,14 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = checksums.opened(data, source, FORMAT, _KEYS)
+    data = checksums.open_document(data, source, FORMAT, _KEYS)
 
     def row(field: str, least: int, most: int) -> tuple[int, ...]:
         listed = enumerate(items(source, field, data[field], None, ""))
         return tuple(integer(source, f"{field}[{k}]", x, least, most) for k, x in listed)
 
     found = Certificate(
-        instance=checksums.digest(source, "instance", data["instance"]),
+        instance=checksums.require_digest(source, "instance", data["instance"]),
         scale=integer(source, "scale", data["scale"], 1, PRICE_LIMIT),
         points=row("points", -LIMIT, LIMIT),
         gpu_prices=row("gpu_prices", 0, PRICE_LIMIT),
@@ -103,7 +103,7 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         lower=integer(source, "lower", data["lower"], 0, LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, checksums.digest(source, "sha256", data["sha256"])
+    return found, checksums.require_digest(source, "sha256", data["sha256"])
 
 
 FILES = Documents(parse, document, line_of)

@@ -84,7 +84,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
             continue
         pieces = [Piece(*(int(x) for x in piece)) for piece in raw]
         good += pieces
-        runs = joined(pieces)
+        runs = join_pieces(pieces)
         moves += max(0, len(runs) - 1)
         ends[i] = finish(model, job.work, runs)
         end = ends[i]
@@ -102,7 +102,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     )
 
 
-def joined(pieces: Sequence[Piece]) -> list[Piece]:
+def join_pieces(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces with each one that continues the one before (same place, same GPUs, no gap) made one with it.
 
     So a stall that is not over when a piece ends goes on in the piece that continues it.

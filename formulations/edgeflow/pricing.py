@@ -23,13 +23,13 @@ EXACT = 1e-12
 
 
 @inner
-def best_at(value, low, high, first, last, points, room, servers, lam, mu, gpus, speed, stall, came, free, net, done):  # type: ignore[no-untyped-def]
+def best_at(value, low, high, first, last, points, spare, servers, lam, mu, gpus, speed, stall, came, free, net, done):  # type: ignore[no-untyped-def]
     """The best schedule at the value of a milli-iteration: what it is worth, and its progress.
 
     Parameters
     ----------
     low, high : the job's window; first, last : the cells that it meets.
-    room, servers : (K,) GPUs and edge servers that are there for the job.
+    spare, servers : (K,) GPUs and edge servers that are there for the job.
     gpus, speed : of the job's modes; 0 GPUs: the edge.
     came : (cells, modes) out: whether the mode's run goes on from the cell before.
     free : (cells,) out: the mode whose run is best after the cell, -1 where that is a pause.
@@ -48,7 +48,7 @@ def best_at(value, low, high, first, last, points, room, servers, lam, mu, gpus,
         start = top
         start_done = top_done
         for m in range(modes):
-            if gpus[m] > room[k] or (gpus[m] == 0 and servers[k] < 1):
+            if gpus[m] > spare[k] or (gpus[m] == 0 and servers[k] < 1):
                 net[m] = -np.inf
                 continue
             cost = gpus[m] * lam[k] if gpus[m] > 0 else mu[k]
@@ -94,7 +94,7 @@ def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cos
     most = 1
     for i in range(jobs):
         most = max(most, problem.mode_start[i + 1] - problem.mode_start[i])
-    room = np.full(cells, problem.gpus)
+    spare = np.full(cells, problem.gpus)
     came = np.zeros((cells, most), np.bool_)
     free = np.zeros(cells, np.int64)
     net = np.zeros(most)
@@ -129,7 +129,7 @@ def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cos
             # Only the first value is no intersection.
             known = min(left_cost + u * (work - left_done), right_cost + u * (work - right_done))
             worth, did = best_at(
-                u, problem.submit[i], problem.deadline[i], first[i], last[i], points, room, servers, lam, mu, gpus,
+                u, problem.submit[i], problem.deadline[i], first[i], last[i], points, spare, servers, lam, mu, gpus,
                 speed, problem.overhead[i], came, free, net, done,
             )  # fmt: skip
             g = u * work - worth

@@ -128,10 +128,10 @@ def grid_of(problem: Problem, cells: int | None = None) -> Grid:
         events = events[np.linspace(0, len(events) - 1, cells + 1).astype(np.int64)]
     edge = np.concatenate([problem.window_start, problem.window_end])
     points = np.unique(np.concatenate([events, edge[(edge > low) & (edge < high)]]))
-    return cut(problem, points)
+    return make_grid(problem, points)
 
 
-def cut(problem: Problem, points: IntArray) -> Grid:
+def make_grid(problem: Problem, points: IntArray) -> Grid:
     """The grid of these points, which hold every change of the edge between the first and the last of them."""
     servers = np.zeros(len(points) - 1, dtype=np.int64)
     for start, end, count in zip(problem.window_start, problem.window_end, problem.servers, strict=True):
@@ -143,6 +143,6 @@ def cut(problem: Problem, points: IntArray) -> Grid:
     return Grid(points, servers, first.astype(np.int64), last.astype(np.int64))
 
 
-def onto(prices: FloatArray, coarse: Grid, fine: Grid) -> FloatArray:
+def refine_prices(prices: FloatArray, coarse: Grid, fine: Grid) -> FloatArray:
     """Prices on a grid whose points are among those of a finer one, on that one."""
     return prices[np.searchsorted(coarse.points, fine.points[:-1], "right") - 1]

@@ -21,15 +21,22 @@ from ratiobench.formulations.edgeflow.bound import Proof as Proved
 from ratiobench.formulations.edgeflow.certificate import Certificate
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.enumerate import STATES_LIMIT, enumerate_optimum
-from ratiobench.formulations.edgeflow.placing import empty_board, kept_of, nothing_kept, put_back, search, solution_of
-from ratiobench.formulations.edgeflow.problem import Problem, grid_of, onto, problem_of
+from ratiobench.formulations.edgeflow.placement import (
+    best_of_solution,
+    empty_schedule,
+    put_back,
+    search,
+    solution_of,
+    worst_schedule,
+)
+from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
 from ratiobench.formulations.engine import Clock, Solve, choose
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""
@@ -155,7 +162,7 @@ class _Run(Solve[int]):
             for rounds, first, last in DESCENTS:
                 prices = bound.descend(problem, prices, rounds, first, last, self.over)
             if prices.grid.cells < fine.cells:
-                lam, mu = (onto(each, prices.grid, fine) for each in (prices.lam, prices.mu))
+                lam, mu = (refine_prices(each, prices.grid, fine) for each in (prices.lam, prices.mu))
                 begun = Prices(fine, lam, mu, prices.value, prices.cost, math.inf, prices.rounds)
                 prices = bound.descend(problem, begun, *DESCENTS[-1], self.over)
         self.prices = prices
@@ -202,18 +209,18 @@ class _Run(Solve[int]):
         able = np.diff(problem.mode_start) > 0
         self.rank = np.where(able, prices.cost + 0.01, np.inf)
         self.rank[~np.isfinite(self.rank)] = 9.0
-        self.board = empty_board(problem, prices.grid, prices.lam, prices.mu, 1)
-        self.kept = nothing_kept(problem)
+        self.board = empty_schedule(problem, prices.grid, prices.lam, prices.mu, 1)
+        self.best_schedule = worst_schedule(problem)
         if self.solution is not None and self.lower > 0:
-            self.kept = kept_of(problem, self.solution, check(self.instance, self.solution).met)
-            put_back(problem, self.board, self.kept)
+            self.best_schedule = best_of_solution(problem, self.solution, check(self.instance, self.solution).met)
+            put_back(problem, self.board, self.best_schedule)
         self._search(self._by_rank(self.rank), 0, 0, 1)
         if self.lower > 0:
-            other = empty_board(problem, prices.grid, prices.lam, prices.mu, 1)
-            kept, self.board = self.board, other
+            other = empty_schedule(problem, prices.grid, prices.lam, prices.mu, 1)
+            result, self.board = self.board, other
             self._search(self._by_rank(self.rank), 0, 0, 1)
-            if int(self.board.placed.sum()) <= int(kept.placed.sum()):
-                self.board = kept
+            if int(self.board.placed.sum()) <= int(result.placed.sum()):
+                self.board = result
 
     def _by_rank(self, rank: Sequence[float] | np.ndarray) -> np.ndarray:
         order = np.argsort(rank, kind="stable")
@@ -221,18 +228,20 @@ class _Run(Solve[int]):
         return np.asarray(order[able])
 
     def _search(self, order: np.ndarray, low: int, high: int, whole: int) -> None:
-        before = int(self.kept.met[0])
-        search(self.problem, self.board, order, self.rank, low, high, whole, HEAT, SHARE, MOST, TRIED, self.kept)
+        before = int(self.best_schedule.met[0])
+        search(
+            self.problem, self.board, order, self.rank, low, high, whole, HEAT, SHARE, MOST, TRIED, self.best_schedule
+        )
         self.count("rounds", high - low)
-        if int(self.kept.met[0]) > max(before, self.lower if self.solution is not None else -1):
-            self.offer(solution_of(self.problem, self.kept), "search")
+        if int(self.best_schedule.met[0]) > max(before, self.lower if self.solution is not None else -1):
+            self.offer(solution_of(self.problem, self.best_schedule), "search")
 
     def improve(self, block: int) -> None:
         """A block of ruin and recreate, from the best schedule on."""
         jobs = max(1, self.problem.jobs)
         rounds = max(FEWEST, min(STEPS // jobs, FEWEST * jobs))
         nobody = np.zeros(0, dtype=np.int64)
-        put_back(self.problem, self.board, self.kept)
+        put_back(self.problem, self.board, self.best_schedule)
         self.board.seed[0] = 1 + block
         for low in range(0, rounds, CHUNK):
             if self.done():
@@ -270,7 +279,7 @@ class _Run(Solve[int]):
             able = np.flatnonzero(np.diff(self.problem.mode_start) > 0)
             rank = self.rank.copy()
             rank[able] += 10.0 * (result.values[-len(able) :] < 0.5)
-            self.board = empty_board(self.problem, self.prices.grid, self.prices.lam, self.prices.mu, 1)
+            self.board = empty_schedule(self.problem, self.prices.grid, self.prices.lam, self.prices.mu, 1)
             self._search(self._by_rank(rank), 0, 0, 1)
 
     def certificate(self) -> Certificate | None:
@@ -331,7 +340,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     name = MIP if formulation == "auto" else formulation
     if name not in (LP, MIP):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", LP, MIP)))
+        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", LP, MIP)))
     problem = problem_of(instance)
     grid = grid_of(problem)
     size = models.columns(problem, grid)

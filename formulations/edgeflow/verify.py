@@ -21,7 +21,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ratiobench.formulations.checksums import Verdict, Wrong, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.model import Instance, Job, Model
@@ -50,7 +50,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except Wrong as wrong:
+    except CertificateError as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
 

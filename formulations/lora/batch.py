@@ -18,17 +18,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.backends import Limits, ready, solve
-from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.backends import Limits, solve, start_worker
+from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import DualBound, value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, places, pool
 from ratiobench.formulations.lora.bound.residual import Residual, residual_bound
-from ratiobench.formulations.lora.direct import safe_floor
-from ratiobench.formulations.lora.exhaustive import exhausted
+from ratiobench.formulations.lora.direct_solve import safe_floor
+from ratiobench.formulations.lora.exhaustive_search import search_exhaustively
 from ratiobench.formulations.lora.heuristic.blocks import anneal, insert_all
 from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace
 from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, type_of_node
-from ratiobench.formulations.lora.models.pooled import Relaxed, relaxed_model
+from ratiobench.formulations.lora.models.pooled import BatchRelaxation, relaxed_model
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -86,7 +86,7 @@ def solve_batch(
         return Answer((None,) * instance.tasks, 0, 0)
     found = _Batch(instance, p, free, free_mb)
     for start in starts:
-        found.offer(found.booked(start))
+        found.offer(found.make_state(start))
     for _ in found.attempts(effort, gap):
         if found.upper - found.best.welfare <= gap * found.upper:
             break
@@ -163,22 +163,22 @@ class _Batch:
 
     def _search(self) -> None:
         """A unit of annealing from the best state."""
-        s, kept = copy_state(self.best), copy_state(self.best)
+        s, best_state = copy_state(self.best), copy_state(self.best)
         begin(self._pool, self._desk, s)
         heat = HEATS[self._searches % len(HEATS)] * max(0.0, float(np.median(self._pool.bid)))
         self._searches += 1
         with np.errstate(over="ignore"):  # random words wrap around, which plain Python tells of
-            anneal(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, kept)
-        self.offer(kept)
+            anneal(self._pool, s, self._desk, self._rank, 0, BLOCKS, BLOCKS, heat, best_state)
+        self.offer(best_state)
 
     def _see_all(self) -> None:
         """The optimum, where there is little to look at."""
         tasks = self._pool.task.tolist()
-        found = exhausted(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
+        found = search_exhaustively(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
         if found is not None:
             self.upper, solution = found
             if solution is not None:
-                self.offer(self.booked(solution))
+                self.offer(self.make_state(solution))
 
     def _programs(
         self, capacity: Residual, bound: DualBound, order: IntArray, effort: int, gap: Fraction
@@ -204,13 +204,13 @@ class _Batch:
                 return
             chosen = np.flatnonzero(result.values[self._pool.tasks :] > 0.5)
             solution, torn = self._packed(capacity, relaxed, chosen)
-            self.offer(self._inserted(self.booked(solution), order))
+            self.offer(self._inserted(self.make_state(solution), order))
             yield
             if not torn:
                 return
             apart |= torn
 
-    def _vector(self, relaxed: Relaxed) -> NDArray[np.float64]:
+    def _vector(self, relaxed: BatchRelaxation) -> NDArray[np.float64]:
         """The best state as a solution of the relaxation."""
         p, s = self._pool, self.best
         at, kinds = places(p), type_of_node(p)
@@ -221,7 +221,9 @@ class _Batch:
         vector[p.tasks :] = same & (place >= 0)
         return vector
 
-    def _packed(self, capacity: Residual, relaxed: Relaxed, chosen: IntArray) -> tuple[Solution, set[tuple[int, int]]]:
+    def _packed(
+        self, capacity: Residual, relaxed: BatchRelaxation, chosen: IntArray
+    ) -> tuple[Solution, set[tuple[int, int]]]:
         """Decisions of the tasks whose chosen cells all find a node, and the (type, slot) pairs that do not pack."""
         p = self._pool
         task, entry, slot = relaxed.task[chosen], relaxed.entry[chosen], relaxed.slot[chosen]
@@ -246,7 +248,7 @@ class _Batch:
                 decisions[p.task[i]] = Decision(None, cells)
         return tuple(decisions), torn
 
-    def booked(self, solution: Solution) -> State:
+    def make_state(self, solution: Solution) -> State:
         """The state of a solution; decisions of no welfare are left out."""
         p, s = self._pool, copy_state(self._empty)
         at, kinds = places(p), type_of_node(p)
@@ -275,7 +277,7 @@ def warm_bounds(instance: Instance) -> None:
 
 def warm(instance: Instance) -> None:
     """Compile and cache the kernels by using each once, and start the solver."""
-    ready("highs")
+    start_worker("highs")
     warm_bounds(instance)
     p, free, free_mb = _empty_cluster(instance)
     found = _Batch(instance, p, free, free_mb)
@@ -300,10 +302,10 @@ def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-
     count, nodes = len(rate), len(free)
     most = 1
     most_mb = 1
-    room = np.empty(nodes, np.int64)
-    room_mb = np.empty(nodes, np.int64)
+    capacity_left = np.empty(nodes, np.int64)
+    memory_left = np.empty(nodes, np.int64)
     for k in range(nodes):
-        room[k], room_mb[k] = free[k], free_mb[k]
+        capacity_left[k], memory_left[k] = free[k], free_mb[k]
         most, most_mb = max(most, free[k]), max(most_mb, free_mb[k])
     key = np.empty(count, np.float64)
     greedy = np.empty(count, np.int64)
@@ -312,23 +314,27 @@ def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-
         key[j] = -max(rate[j] / most, memory[j] / most_mb)
         greedy[j] = -1
         at[j] = -1
-    order = ascending(key)
+    order = sort_stably(key)
     fits = True
     for j in order:
         best = -1
         for k in range(nodes):
-            if rate[j] <= room[k] and memory[j] <= room_mb[k] and (best < 0 or room[k] < room[best]):
+            if (
+                rate[j] <= capacity_left[k]
+                and memory[j] <= memory_left[k]
+                and (best < 0 or capacity_left[k] < capacity_left[best])
+            ):
                 best = k
         greedy[j] = best
         if best >= 0:
-            room[best] -= rate[j]
-            room_mb[best] -= memory[j]
+            capacity_left[best] -= rate[j]
+            memory_left[best] -= memory[j]
         else:
             fits = False
     if fits:
         return greedy
     for k in range(nodes):
-        room[k], room_mb[k] = free[k], free_mb[k]
+        capacity_left[k], memory_left[k] = free[k], free_mb[k]
     level = 0
     while 0 <= level < count:
         steps -= 1
@@ -337,20 +343,20 @@ def packed_slot(rate, memory, free, free_mb, steps):  # type: ignore[no-untyped-
         j = order[level]
         k = at[level]
         if k >= 0:
-            room[k] += rate[j]
-            room_mb[k] += memory[j]
+            capacity_left[k] += rate[j]
+            memory_left[k] += memory[j]
         elif level > 0 and rate[order[level - 1]] == rate[j] and memory[order[level - 1]] == memory[j]:
             k = at[level - 1] - 1  # like the cell before it: on the same node or a later one
         k += 1
-        while k < nodes and (rate[j] > room[k] or memory[j] > room_mb[k]):
+        while k < nodes and (rate[j] > capacity_left[k] or memory[j] > memory_left[k]):
             k += 1
         if k == nodes:
             at[level] = -1
             level -= 1
             continue
         at[level] = k
-        room[k] -= rate[j]
-        room_mb[k] -= memory[j]
+        capacity_left[k] -= rate[j]
+        memory_left[k] -= memory[j]
         level += 1
     if level < 0:
         return greedy

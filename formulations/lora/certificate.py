@@ -94,7 +94,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return checksums.sealed(_content(certificate))
+    return checksums.add_checksum(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -133,12 +133,12 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     InputError : naming the file, the field and the value.
     """
     branched = isinstance(data, dict) and data.get("format") == TREE_FORMAT
-    data = checksums.opened(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
+    data = checksums.open_document(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
     more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
     if branched and not tree:
         raise InputError(source, "tree", "it has no node")
     found = Certificate(
-        instance=checksums.digest(source, "instance", data["instance"]),
+        instance=checksums.require_digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         **_prices_of(source, "", data)._asdict(),
         more=tuple(_prices_of(source, f"more[{j}]", each) for j, each in enumerate(more)),
@@ -147,7 +147,7 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, checksums.digest(source, "sha256", data["sha256"])
+    return found, checksums.require_digest(source, "sha256", data["sha256"])
 
 
 def _prices_of(source: str, path: str, data: Any) -> Prices:
@@ -156,7 +156,7 @@ def _prices_of(source: str, path: str, data: Any) -> Prices:
     if path:
         if not isinstance(data, dict):
             raise InputError(source, path, f"{shorten(data)} is not an object")
-        checksums.exactly(source, inside, data, _PRICE_KEYS)
+        checksums.require_fields(source, inside, data, _PRICE_KEYS)
     classes = items(source, f"{inside}classes", data["classes"], None, "")
     return Prices(
         _prices(source, f"{inside}lam", data["lam"]),
@@ -176,7 +176,7 @@ def _node(source: str, path: str, data: Any) -> Node:
 def _class(source: str, path: str, data: Any) -> ClassPrice:
     if not isinstance(data, dict):
         raise InputError(source, path, f"{shorten(data)} is not an object")
-    checksums.exactly(source, f"{path}.", data, _CLASS_KEYS)
+    checksums.require_fields(source, f"{path}.", data, _CLASS_KEYS)
     kind, rate, memory = (
         integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
     )

@@ -14,7 +14,7 @@ from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.direct import solve_direct
+from ratiobench.formulations.lora.direct_solve import solve_direct
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
 from ratiobench.formulations.lora.verify import verify

@@ -21,18 +21,18 @@ import numpy as np
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
-from ratiobench.formulations.checksums import Wrong
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import Solve
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
 from ratiobench.formulations.lora.bound.tree import Tree
 from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
-from ratiobench.formulations.lora.direct import build, solve_direct
+from ratiobench.formulations.lora.direct_solve import build, solve_direct
 from ratiobench.formulations.lora.heuristic import improve
 from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
 from ratiobench.formulations.lora.models import one_node
@@ -41,7 +41,7 @@ from ratiobench.formulations.lora.models.formulation import Formulation, number_
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.named import named
@@ -110,9 +110,9 @@ def solve(
     if bounded or certified:
         warm_search(schedules)
     if plan.backend != NO_BACKEND and instance.tasks:
-        backends.ready(plan.backend)
+        backends.start_worker(plan.backend)
     if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
-        backends.ready("highs")
+        backends.start_worker("highs")
     began += time.perf_counter() - before
     interval = _Interval(instance, began, schedules, seconds)
     if start is not None:
@@ -171,7 +171,7 @@ def choose(instance: Instance, formulation: str, backend: str, schedules: Schedu
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
     names = (*(name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)), ENUMERATE)
     if formulation not in ("auto", *names):
-        problem = not_one_of(formulation, ("auto", *names))
+        problem = explain_unknown_name(formulation, ("auto", *names))
         raise InputError("", "formulation", problem + " (without migration)" * (schedules is ScheduleKind.ONE_NODE))
     check_backend(backend)
     if formulation == ENUMERATE:
@@ -347,7 +347,7 @@ def _prices(
 def _clock(began: float, seconds: float | None, share: float) -> Callable[[float], Callable[[], bool]]:
     """A maker of clocks: clock(part) runs out when that part of the share of the seconds is over; never without any."""
     if seconds is None:
-        return lambda part: never
+        return lambda part: never_over
     return lambda part: lambda: time.perf_counter() - began > seconds * share * part
 
 
@@ -411,7 +411,7 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     interval.work["branches"] = found.solved
     try:
         upper = tree_bound(instance, BRANCH_UNIT, tuple(tables), found.nodes)
-    except Wrong as wrong:
+    except CertificateError as wrong:
         interval.notes.append(f"branching: {wrong}")
         return
     interval.tree = upper, tuple(tables), found.nodes
@@ -492,9 +492,9 @@ def _direct(
     """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended."""
     size = formulation.columns(instance)
     if size > BUILD_COLUMNS:
-        told = f"not built, {size} columns are more than {BUILD_COLUMNS}"
-        interval.notes.append(f"{formulation.name}: {told}")
-        interval.answer = SolverAnswer(formulation.name, backend, "", Termination.MEMORY, message=told)
+        text = f"not built, {size} columns are more than {BUILD_COLUMNS}"
+        interval.notes.append(f"{formulation.name}: {text}")
+        interval.answer = SolverAnswer(formulation.name, backend, "", Termination.MEMORY, message=text)
         return Termination.MEMORY
     asked = solve_direct(
         instance,
@@ -567,7 +567,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     name = "tight" if formulation == "auto" else formulation
     linear = [each.name for each in known.values() if "highs" in each.backends]
     if name not in linear:
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", *linear)))
+        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))
     size = known[name].columns(instance)
     if size > BUILD_COLUMNS:
         same = [other for other in linear if other != name and known[other].schedules in (ScheduleKind.ANY, None)]

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.checksums import Verdict, Wrong, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require
 from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
@@ -50,9 +50,9 @@ PROVES = (
 """What a valid certificate proves, and how."""
 
 Table = tuple[tuple[int, ...], ...]
-Said = tuple[tuple[tuple[int, ...], bool], ...]
+TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
 """What is decided of a task: () stands for its admission, (type, slot) for a cell."""
-Decided = dict[int, Said]
+NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
 
 AMOUNTS_LIMIT = 20_000_000
@@ -91,7 +91,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except Wrong as wrong:
+    except CertificateError as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
 
@@ -126,8 +126,10 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     for (node, slot), load in compute.items():
         kind = instance.node_types[bisect_right(ends, node)]
         require(load <= kind.compute, f"(4f) node {node} slot {slot}: compute {load} > {kind.compute}")
-        room = kind.memory_mb - instance.base_memory_mb
-        require(memory[node, slot] <= room, f"(4g) node {node} slot {slot}: memory {memory[node, slot]} > {room}")
+        memory_mb = kind.memory_mb - instance.base_memory_mb
+        require(
+            memory[node, slot] <= memory_mb, f"(4g) node {node} slot {slot}: memory {memory[node, slot]} > {memory_mb}"
+        )
     return total
 
 
@@ -222,10 +224,12 @@ def _require_unit(unit: int) -> None:
     require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
 
 
-def _leaves(instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps) -> Iterator[tuple[int, Decided]]:
+def _leaves(
+    instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps
+) -> Iterator[tuple[int, NodeDecisions]]:
     """Table and decisions of every leaf; Wrong where a branch has none, or a path decides something twice."""
     shape = (instance.tasks, len(instance.node_types), instance.slots + 1)
-    waiting: list[Decided] = [{}]
+    waiting: list[NodeDecisions] = [{}]
     for at, node in enumerate(tree):
         require(bool(waiting), f"tree[{at}]: there is no branch left for it")
         decided = waiting.pop()
@@ -243,20 +247,20 @@ def _leaves(instance: Instance, tables: int, tree: tuple[Node, ...], steps: Step
     require(not waiting, f"tree: {len(waiting)} branches have no leaf")
 
 
-def _present(instance: Instance, decided: Decided, usual: Counts) -> Counts:
+def _present(instance: Instance, decided: NodeDecisions, usual: Counts) -> Counts:
     """(slots,) how many tasks may have a cell of each class; `usual` is that of no decisions, where it is known."""
     present = {key: row.copy() for key, row in usual.items()}
     for i in decided if usual else range(instance.tasks):
         usable, offers = _usable(instance, i)
-        said = dict(decided.get(i, ()))
+        decisions = dict(decided.get(i, ()))
         window = slice(min(offers, default=1) - 1, int(instance.deadline[i]))
         for g in usable:
             key = (g, int(instance.rate[i, g]), int(instance.memory_mb[i]))
             row = present.setdefault(key, np.zeros(instance.slots, dtype=np.int64))
             if not usual:
                 row[window] += 1
-            elif said.get((), True):
-                for _, slot in (cell for cell, side in said.items() if cell and cell[0] == g and not side):
+            elif decisions.get((), True):
+                for _, slot in (cell for cell, side in decisions.items() if cell and cell[0] == g and not side):
                     row[slot - 1] -= window.start < slot <= window.stop
             else:
                 row[window] -= 1
@@ -287,15 +291,15 @@ class _Priced:
         self.linear = 0
         self.patterns: list[tuple[int, list[ClassPrice], Any]] = []
         for g, node in enumerate(instance.node_types):
-            room = node.memory_mb - instance.base_memory_mb
-            self.linear += node.count * (node.compute * sum(prices.lam[g]) + room * sum(prices.phi[g]))
+            memory_mb = node.memory_mb - instance.base_memory_mb
+            self.linear += node.count * (node.compute * sum(prices.lam[g]) + memory_mb * sum(prices.phi[g]))
             listed = [each for each in prices.classes if each.kind == g]
             if listed:
                 sizes = [(each.rate, each.memory_mb) for each in listed]
-                self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, room, steps)))
+                self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, memory_mb, steps)))
         self.known: dict[Any, int | None] = {}
 
-    def bound(self, decided: Decided, present: Counts | None) -> int:
+    def bound(self, decided: NodeDecisions, present: Counts | None) -> int:
         """In 1/unit micro-dollars, of the solutions that the decisions allow; 0 where there are none for sure."""
         total = self.linear
         for nodes, listed, count in self.patterns:
@@ -330,15 +334,15 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
     return sum(int((np.minimum(count, most[:, slot]) @ price[:, slot]).max()) for slot in range(price.shape[1]))
 
 
-def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, room: int, steps: Steps) -> Any:
+def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, memory: int, steps: Steps) -> Any:
     """(patterns, classes) all counts of cells of these samples and megabytes that fit, and with no cell more.
 
     Class by class every count that fits is appended to the patterns so far; of the last class as many as fit.
     """
     # Few cells of these classes fit on a node: that keeps the patterns on the way few.
-    order = sorted(range(len(sizes)), key=lambda c: min(compute // sizes[c][0], room // sizes[c][1]))
+    order = sorted(range(len(sizes)), key=lambda c: min(compute // sizes[c][0], memory // sizes[c][1]))
     count = np.zeros((1, len(sizes)), dtype=np.int64)
-    left = np.array([[compute, room]])
+    left = np.array([[compute, memory]])
     for c in order:
         most = (left // sizes[c]).min(axis=1)
         if c == order[-1]:
@@ -382,16 +386,16 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
 
 
 def _surplus(
-    i: int, said: Said, instance: Instance, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any],
-    steps: Steps,
+    i: int, decisions: TaskDecisions, instance: Instance, unit: int, lam: Any, phi: Any,
+    pi: dict[tuple[int, int, int], Any], steps: Steps,
 ) -> int | None:  # fmt: skip
     """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule."""
-    decided = dict(said)
-    needed = {slot: g for (g, slot), side in ((cell, side) for cell, side in said if cell) if side}
+    decided = dict(decisions)
+    needed = {slot: g for (g, slot), side in ((cell, side) for cell, side in decisions if cell) if side}
     admitted = bool(needed) or decided.get((), False)
     if not decided.get((), True):
         return 0
-    if len(needed) < sum(side for cell, side in said if cell):  # two cells in one slot
+    if len(needed) < sum(side for cell, side in decisions if cell):  # two cells in one slot
         return None
     memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
     usable, cheapest = _usable(instance, i)
@@ -413,18 +417,18 @@ def _surplus(
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
     exact = np.int64 if 8 * limit < 2**63 else object
-    for (g, slot), side in ((cell, side) for cell, side in said if cell):
+    for (g, slot), side in ((cell, side) for cell, side in decisions if cell):
         if not side and g in usable and first <= slot <= deadline:
             cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
     work, what = int(instance.work[i]), f"task {i}"
-    if not said and cost.min() >= 0:
+    if not decisions and cost.min() >= 0:
         least_of_sample = int((cost // rate[:, None]).min())
         if work * least_of_sample >= unit * (bid - min(cheapest.values())):
             return 0
     counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
     few = len(usable) <= 2 and (width + 1) * (max(counts) + 1) <= SPLIT_LIMIT
-    if few and not any(cell for cell, _ in said):
+    if few and not any(cell for cell, _ in decisions):
         better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
         for slot in sorted(cheapest):
             if not better or cheapest[slot] < cheapest[better[-1]]:

@@ -42,7 +42,7 @@ class Certificate:
 
 def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as the JSON document that `parse` reads, sealed."""
-    return checksums.sealed(_content(certificate))
+    return checksums.add_checksum(_content(certificate))
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
@@ -71,16 +71,16 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    data = checksums.opened(data, source, FORMAT, _KEYS)
+    data = checksums.open_document(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(
-        instance=checksums.digest(source, "instance", data["instance"]),
+        instance=checksums.require_digest(source, "instance", data["instance"]),
         prices=tuple(integer(source, f"prices[{j}]", pi, -PRICE_LIMIT, PRICE_LIMIT) for j, pi in enumerate(prices)),
         lower=integer(source, "lower", data["lower"], -PRICE_LIMIT, PRICE_LIMIT),
         upper=integer(source, "upper", data["upper"], -PRICE_LIMIT, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
     )
-    return found, checksums.digest(source, "sha256", data["sha256"])
+    return found, checksums.require_digest(source, "sha256", data["sha256"])
 
 
 FILES = Documents(parse, document, line_of)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled, inner
+from ratiobench.formulations.kernels import compiled, inner, sort_stably
 from ratiobench.formulations.tenants.tables import Tables
 from ratiobench.instances.tenants.model import IntArray
 
@@ -77,7 +77,7 @@ def one_gpu(run, release, deadline, late, weight, money, horizon, pi, copies, us
         if last[j] > release[j]:
             size = max(size, last[j])
         last[j] = -last[j]
-    order = ascending(last)
+    order = sort_stably(last)
     value = np.zeros((2, size + 1), np.int64)
     first = np.full((2, size + 1), -1, np.int64)
     start = np.zeros((2, size + 1), np.int64)

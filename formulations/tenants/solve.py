@@ -21,10 +21,10 @@ from ratiobench.formulations.tenants.certificate import Certificate
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
 from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum
-from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
@@ -141,7 +141,7 @@ class _Run(Solve[int]):
         search, p = Search(self.problem), self.problem
         shortest = p.run.min(axis=1) / np.maximum(1, p.weight)
         for name, keys in (("deadline", p.deadline), ("release", p.release), ("run over weight", shortest)):
-            self.place(search.appended(np.argsort(keys, kind="stable")), name)
+            self.place(search.build_list_schedule(np.argsort(keys, kind="stable")), name)
 
     def cp_sat(self, solver: str, effort: int) -> None:
         """CP-SAT's schedule and bound."""
@@ -198,12 +198,12 @@ class _Run(Solve[int]):
         for seed, warm in enumerate(warms):
             if self.done():
                 return
-            found = search.rebuilt(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
+            found = search.rebuild_schedule(begun, 10 * stage + seed, rounds, MOST_REBUILT, warm, 1e-3, self.half)
             self.place(found, "ruin and recreate")
             self.prove_early(stage)
         if not self.done():
             begun = queues_of(self.problem, self._solution())
-            self.place(search.annealed(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
+            self.place(search.anneal_schedule(begun, stage, moves, 0.1, 2e-4, self.half), "moves")
         self.work["moves"] = self.work.get("moves", 0) + moves
 
     def prove_early(self, stage: int) -> None:
@@ -268,8 +268,8 @@ def warm() -> None:
     run = _Run(instance, Clock())
     run.simply()
     search, begun = Search(run.problem), queues_of(run.problem, run._solution())
-    search.rebuilt(begun, 0, 1, 1, 1.0, 0.1)
-    search.annealed(begun, 0, 1, 1.0, 0.1)
+    search.rebuild_schedule(begun, 0, 1, 1, 1.0, 0.1)
+    search.anneal_schedule(begun, 0, 1, 1.0, 0.1)
     run.prices.ascend(10**6, 2, 0.3, 1.0)
     subsets_optimum(run.problem)
     priced_optimum(run.problem, run.prices.pi, 10**6)
@@ -285,7 +285,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     if formulation not in ("auto", TIME_INDEXED):
-        raise InputError("", "formulation", not_one_of(formulation, ("auto", TIME_INDEXED)))
+        raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", TIME_INDEXED)))
     problem = tables(instance)
     if not problem.jobs:
         raise InputError("", "format", "the instance has no job, so that there is nothing to write")

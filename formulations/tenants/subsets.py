@@ -61,7 +61,7 @@ def fronts(run, release, deadline, late, weight, money, most):  # type: ignore[n
             cost = np.empty(2 * count, np.int64)
             last = np.empty(2 * count, np.int64)
             before = np.empty(2 * count, np.int64)
-        kept = 0
+        number = 0
         for j in range(n):
             if not chosen >> j & 1:
                 continue
@@ -70,7 +70,7 @@ def fronts(run, release, deadline, late, weight, money, most):  # type: ignore[n
                 t = max(ends[i], release[j]) + run[j]
                 c = costs[i] + late * max(0, t - deadline[j]) + weight[j] * (t - release[j]) + money[j]
                 # insert into what is sorted by end, if nothing that ends no later costs no more
-                at = kept
+                at = number
                 while at > 0 and end[at - 1] > t:
                     at -= 1
                 if at > 0 and cost[at - 1] <= c:
@@ -78,36 +78,36 @@ def fronts(run, release, deadline, late, weight, money, most):  # type: ignore[n
                 if at > 0 and end[at - 1] == t:
                     at -= 1
                 upto = at
-                while upto < kept and cost[upto] >= c:
+                while upto < number and cost[upto] >= c:
                     upto += 1
                 if upto == at:
-                    for y in range(kept, at, -1):
+                    for y in range(number, at, -1):
                         end[y] = end[y - 1]
                         cost[y] = cost[y - 1]
                         last[y] = last[y - 1]
                         before[y] = before[y - 1]
-                    kept += 1
+                    number += 1
                 else:
-                    for y in range(upto, kept):
+                    for y in range(upto, number):
                         end[at + 1 + y - upto] = end[y]
                         cost[at + 1 + y - upto] = cost[y]
                         last[at + 1 + y - upto] = last[y]
                         before[at + 1 + y - upto] = before[y]
-                    kept -= upto - at - 1
+                    number -= upto - at - 1
                 end[at] = t
                 cost[at] = c
                 last[at] = j
                 before[at] = i
-        if filled + kept > most:
+        if filled + number > most:
             break
-        while filled + kept > size:
+        while filled + number > size:
             more = np.zeros((4, size), np.int64)
             ends = np.concatenate((ends, more[0]))
             costs = np.concatenate((costs, more[1]))
             lasts = np.concatenate((lasts, more[2]))
             befores = np.concatenate((befores, more[3]))
             size *= 2
-        for y in range(kept):
+        for y in range(number):
             ends[filled] = end[y]
             costs[filled] = cost[y]
             lasts[filled] = last[y]
@@ -233,9 +233,9 @@ def _joined(over: list[IntArray], kinds: list[int], spare: int) -> list[Joined]:
 
 
 def _sorted(over: IntArray, spare: int) -> tuple[IntArray, IntArray]:
-    kept = np.flatnonzero(over <= spare)
-    kept = kept[np.argsort(over[kept], kind="stable")]
-    return kept, over[kept]
+    selection = np.flatnonzero(over <= spare)
+    selection = selection[np.argsort(over[selection], kind="stable")]
+    return selection, over[selection]
 
 
 def _parted(steps: list[Joined], chosen: int) -> list[int]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.checksums import Verdict, Wrong, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require
 from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
 from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
@@ -55,7 +55,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the prices prove {lower}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
-    except Wrong as wrong:
+    except CertificateError as wrong:
         return Verdict(False, str(wrong), certificate)
     return Verdict(True, "", certificate)
 

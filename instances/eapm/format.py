@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.instances.documents import Documents, require_format
-from ratiobench.instances.eapm.model import Instance, frozen
+from ratiobench.instances.eapm.model import Instance, freeze
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import Fields, origin_of
 from ratiobench.instances.files import sha256_of
@@ -73,11 +73,11 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         energy_price=energy_price,
         machines=tuple(machines),
         task_types=tuple(names),
-        etc_ms=frozen(etc),
-        apc_mw=frozen(apc),
-        kind=frozen(columns["type"]),
-        tasks=frozen(columns["tasks"]),
-        price=frozen(columns["price"]),
+        etc_ms=freeze(etc),
+        apc_mw=freeze(apc),
+        kind=freeze(columns["type"]),
+        tasks=freeze(columns["tasks"]),
+        price=freeze(columns["price"]),
     )
 
 

@@ -10,7 +10,7 @@ from ratiobench.instances.eapm.format import read
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.named import named, names
 from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import existing, generated, shipped
+from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -23,17 +23,17 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    return generated(recipe, _KINDS)
+    return make_instance(recipe, _KINDS)
 
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    return (*workload.forms(), shipped(names()))
+    return (*workload.forms(), make_named_form(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     "table1": workload.generate,
     "users": workload.generate,
     "orders": workload.generate,
-    **existing(named, read),
+    **make_existing_kinds(named, read),
 }

@@ -18,7 +18,7 @@ from ratiobench.instances.eapm.paper import ENERGY, RATE, SPAN
 from ratiobench.instances.eapm.quantities import Anchors, Rows, anchors_of
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
-from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.recipe import SOURCE
 from ratiobench.instances.seeds import Stream
 
@@ -112,7 +112,7 @@ class Table1:
                 continue
             # Were `power` in milliwatts, known.rate would be the mean power in watts.
             scale = RATE / known.rate
-            apc = tuple(tuple(half_up(scale * w) for w in row) for row in power)
+            apc = tuple(tuple(round_half_up(scale * w) for w in row) for row in power)
             if _calibrated(anchors_of(etc, _energies(etc, apc), [1] * TYPES)):  # after rounding too
                 return Matrices(etc, apc, attempt)
         raise AssertionError("itertools.count ends")
@@ -215,7 +215,9 @@ class Cvb:
         for i, task in enumerate(tasks):
             # A stream per row: one type more changes no other's figures, one machine more adds a column.
             drawn = gamma(_stream("cvb", self.seed, column, "machine", i), part.machine_cv, self.machines).tolist()
-            rows.append(tuple(max(1, half_up(Fraction(part.mean * task * machine, 2000**2))) for machine in drawn))
+            rows.append(
+                tuple(max(1, round_half_up(Fraction(part.mean * task * machine, 2000**2))) for machine in drawn)
+            )
         return tuple(rows)
 
 
@@ -270,7 +272,7 @@ class Range:
         rows = []
         for i, task in enumerate(tasks):
             drawn = _stream("range", self.seed, column, "machine", i).integers(*part.machine, self.machines).tolist()
-            rows.append(tuple(max(1, half_up(Fraction(task * factor, 1000))) for factor in drawn))
+            rows.append(tuple(max(1, round_half_up(Fraction(task * factor, 1000))) for factor in drawn))
         return tuple(rows)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
-from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.errors import make_printable
 
 
@@ -89,12 +89,12 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from ratiobench.instances.display import grouped, make_html
+        from ratiobench.instances.display import format_number, make_html
 
         facts = {
             "users": self.users,
-            "tasks": grouped(sum(map(int, self.tasks))),
-            "sum of prices, micro-units": grouped(sum(map(int, self.price))),
+            "tasks": format_number(sum(map(int, self.tasks))),
+            "sum of prices, micro-units": format_number(sum(map(int, self.price))),
             "energy price, micro-units per microjoule": self.energy_price,
         }
         bags = np.bincount(self.kind, minlength=len(self.task_types))
@@ -112,7 +112,7 @@ class Instance:
     @property
     def cost(self) -> IntArray:
         """(K, m) c * ETC * APC: micro-units that one task of the type costs on the machine."""
-        return frozen(self.energy_price * self.etc_ms * self.apc_mw)
+        return freeze(self.energy_price * self.etc_ms * self.apc_mw)
 
     def public(self) -> Public:
         """The part that everybody knows."""
@@ -123,7 +123,7 @@ class Instance:
         etc, apc = self.etc_ms[self.kind[i]], self.apc_mw[self.kind[i]]
         energy = etc * apc
         bag = int(self.tasks[i]), int(self.price[i])
-        return User(i, *bag, frozen(etc), frozen(self.energy_price * energy), frozen(energy))
+        return User(i, *bag, freeze(etc), freeze(self.energy_price * energy), freeze(energy))
 
 
 def profit_rate(profit: int, makespan_ms: int) -> Fraction:

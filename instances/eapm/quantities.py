@@ -63,7 +63,7 @@ def anchors_of(etc_ms: Rows, cost: Rows, tasks: Sequence[int]) -> Anchors:
     return Anchors(least, Fraction(average, machines), max(greedy), Fraction(max(even), machines))
 
 
-def anchors(instance: Instance) -> Anchors:
+def find_anchors(instance: Instance) -> Anchors:
     """The figures of an instance, users of one type taken together."""
     count = [0] * len(instance.task_types)
     for kind, tasks in zip(instance.kind.tolist(), instance.tasks.tolist(), strict=True):
@@ -76,7 +76,7 @@ def describe(instance: Instance) -> Mapping[str, Any]:
 
     ``price`` is the sum of prices over E_min, the mean gamma of the users weighted by cost (None where E_min is 0).
     """
-    known = anchors(instance)
+    known = find_anchors(instance)
     paid = int(instance.price.sum())
     return {
         "users": instance.users,

@@ -19,7 +19,7 @@ from ratiobench.instances.eapm.matrices import SOURCE_KEYS, Source, make_source,
 from ratiobench.instances.eapm.matrices import VERSION as MATRICES_VERSION
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
-from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.recipe import SOURCE
 from ratiobench.instances.seeds import Stream
 
@@ -33,7 +33,7 @@ _LARGEST_BAG = 10**6
 _BAGS = Key("tasks", Span(1, _LARGEST_BAG), "tasks of a user", (200, 1000), "tasks")
 _USERS = Key("users", Integer(1, 100_000), "users, of types drawn uniformly", 30, "users")
 _COMMON = (
-    Key("name", Text(), "label of the instance", told="made of the rest"),
+    Key("name", Text(), "label of the instance", default_text="made of the rest"),
     Key("seed", Seed(), "names the random streams of the workload", 0),
     Key("gamma", Ratio(Fraction(0), Fraction(1000)), "price over least cost", "1.2"),
     Key("price", Choice(PRICES), "price of a bag: gamma a_i times the least cost of a task, or without a_i", "bag"),
@@ -45,7 +45,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     "orders": (
         *_COMMON,
         _USERS,
-        Key("order", Choice(ORDERS), "big bags first, small ones first, drawn, all equal", told="to be given"),
+        Key("order", Choice(ORDERS), "big bags first, small ones first, drawn, all equal", default_text="to be given"),
         Key("big", Span(1, _LARGEST_BAG), "tasks of a big bag", (501, 1000), "tasks"),
         Key("small", Span(1, _LARGEST_BAG), "tasks of a small bag", (1, 199), "tasks"),
         Key("equal", Integer(1, _LARGEST_BAG), "tasks of a bag of order Equal", 400, "tasks"),
@@ -182,7 +182,7 @@ def generate(data: Mapping[str, Any]) -> Instance:
             {"name": f"t{k}", "etc_ms": list(etc), "apc_mw": list(apc)} for k, (etc, apc) in enumerate(types, 1)
         ],
         "users": [
-            {"type": kind, "tasks": tasks, "price": half_up(recipe.gamma * least[kind] * _paid(recipe, tasks))}
+            {"type": kind, "tasks": tasks, "price": round_half_up(recipe.gamma * least[kind] * _paid(recipe, tasks))}
             for kind, tasks in zip(kinds, bags, strict=True)
         ],
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.arrays import frozen
+from ratiobench.instances.arrays import freeze
 from ratiobench.instances.documents import Documents, hash_once, require_format
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
 from ratiobench.instances.errors import InputError, shorten
@@ -51,7 +51,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     for i, raw in enumerate(top.items("jobs")):
         job = Fields(source, f"jobs[{i}]", raw, _JOB, set())
         rows.append(_job(job, known, models, rows[-1][0] if rows else 0))
-    submit, deadline, kind, work, share = (frozen([row[j] for row in rows]) for j in range(len(_COLUMNS)))
+    submit, deadline, kind, work, share = (freeze([row[j] for row in rows]) for j in range(len(_COLUMNS)))
     return Instance(name, origin, gpus, node_gpus, edge, models, submit, deadline, kind, work, share)
 
 

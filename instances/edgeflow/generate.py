@@ -10,7 +10,7 @@ from ratiobench.instances.edgeflow.format import read
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.named import named, names
 from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import existing, generated, shipped
+from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -23,15 +23,15 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    return generated(recipe, _KINDS)
+    return make_instance(recipe, _KINDS)
 
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    return (*workload.forms(), shipped(names()))
+    return (*workload.forms(), make_named_form(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     **dict.fromkeys(workload.KEYS, workload.generate),
-    **existing(named, read),
+    **make_existing_kinds(named, read),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ratiobench.instances.edgeflow.format import read
-from ratiobench.instances.shipped import Shipped
+from ratiobench.instances.shipped_instances import ShippedInstances
 
-SHIPPED = Shipped(Path(__file__).with_name("named"), read)
+SHIPPED = ShippedInstances(Path(__file__).with_name("named"), read)
 names, path, named, expected = SHIPPED.names, SHIPPED.path, SHIPPED.named, SHIPPED.expected

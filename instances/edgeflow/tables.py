@@ -34,7 +34,7 @@ CLUSTERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedTrace:
     """A prepared trace of the ElasticFlow paper: where it comes from, on which GPUs it was run."""
 
     file: str
@@ -43,18 +43,22 @@ class Published:
     gpus: int
 
 
-PUBLISHED: Mapping[str, Published] = {
-    "testbed": Published("itp_195job", "the 128-GPU testbed trace, 195 jobs of ITP (Figure 6b)", "A100", 128),
-    "t4": Published("t4_elasticVpollux", "the trace for the comparison with Pollux, 195 jobs (Figure 8a)", "T4", 64),
-    "philly_103959": Published("philly_103959", "Philly's virtual cluster 103959, 876 jobs (Figure 8b)", "A100", 256),
-    "cluster01": Published("itp_cluster01", "ITP cluster 1, 1,595 jobs (Figure 8b)", "A100", 512),
-    "cluster06": Published("itp_cluster06", "ITP cluster 6, 2,396 jobs (Figure 8b)", "A100", 512),
-    "cluster10": Published("itp_cluster10", "ITP cluster 10, 260 jobs (Figure 8b)", "A100", 256),
+PUBLISHED: Mapping[str, PublishedTrace] = {
+    "testbed": PublishedTrace("itp_195job", "the 128-GPU testbed trace, 195 jobs of ITP (Figure 6b)", "A100", 128),
+    "t4": PublishedTrace(
+        "t4_elasticVpollux", "the trace for the comparison with Pollux, 195 jobs (Figure 8a)", "T4", 64
+    ),
+    "philly_103959": PublishedTrace(
+        "philly_103959", "Philly's virtual cluster 103959, 876 jobs (Figure 8b)", "A100", 256
+    ),
+    "cluster01": PublishedTrace("itp_cluster01", "ITP cluster 1, 1,595 jobs (Figure 8b)", "A100", 512),
+    "cluster06": PublishedTrace("itp_cluster06", "ITP cluster 6, 2,396 jobs (Figure 8b)", "A100", 512),
+    "cluster10": PublishedTrace("itp_cluster10", "ITP cluster 10, 260 jobs (Figure 8b)", "A100", 256),
 }
 """The prepared traces by name."""
 
 
-class Prepared(NamedTuple):
+class PreparedJob(NamedTuple):
     """A job of a prepared trace: times from the first submission, work in milli-iterations."""
 
     submit: int
@@ -131,11 +135,11 @@ def durations(cluster: str, shortest: int = SHORTEST, day: int | None = None) ->
 
 
 @lru_cache(maxsize=len(PUBLISHED))
-def prepared(name: str) -> tuple[Prepared, ...]:
+def read_prepared(name: str) -> tuple[PreparedJob, ...]:
     """The jobs of a prepared trace, in order of submission."""
     text = gzip.decompress((DATA / f"{name}.csv.gz").read_bytes()).decode("ascii")
     return tuple(
-        Prepared(int(submit), int(deadline), model, int(batch), int(work), int(gpus))
+        PreparedJob(int(submit), int(deadline), model, int(batch), int(work), int(gpus))
         for submit, deadline, model, batch, work, gpus in list(csv.reader(text.splitlines()))[1:]
     )
 

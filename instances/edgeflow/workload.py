@@ -52,11 +52,22 @@ _PLACE = (
     Key("node_gpus", Integer(1, GPU_LIMIT), "of one of its nodes", 8, "GPUs"),
     Key("servers", Integer(0, GPU_LIMIT), "edge servers where all are idle", 8, "servers"),
     Key("windows", Text(), "FROM-TO[/PART]+...: when they are idle", WINDOWS),
-    Key("factor", Ratio(Fraction(0), Fraction(4)), "speed of an edge server over a GPU's", told="by model, .5 to .65"),
-    Key("overhead", Integer(0, STALL_LIMIT), "a start or a change of share takes", unit="s", told="by model, 2 to 4"),
+    Key(
+        "factor",
+        Ratio(Fraction(0), Fraction(4)),
+        "speed of an edge server over a GPU's",
+        default_text="by model, .5 to .65",
+    ),
+    Key(
+        "overhead",
+        Integer(0, STALL_LIMIT),
+        "a start or a change of share takes",
+        unit="s",
+        default_text="by model, 2 to 4",
+    ),
 )
-_NAME = Key("name", Text(), "label of the instance", told="made of the rest")
-_JOBS = Key("jobs", Integer(1, 100_000), "a sample of so many", told="all", unit="jobs")
+_NAME = Key("name", Text(), "label of the instance", default_text="made of the rest")
+_JOBS = Key("jobs", Integer(1, 100_000), "a sample of so many", default_text="all", unit="jobs")
 _DRAWN = (
     Key("seed", Seed(), "names the random streams", 0),
     Key("tightness", Span(1, 100_000), "time to the deadline, of the duration", (50, 150), "%"),
@@ -74,18 +85,18 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     ),
     "elasticflow": (
         _NAME,
-        Key("trace", Choice(tuple(PUBLISHED)), "prepared by the paper's authors", told="to be given"),
-        Key("jobs", Integer(1, 100_000), "the first of them", told="all", unit="jobs"),
+        Key("trace", Choice(tuple(PUBLISHED)), "prepared by the paper's authors", default_text="to be given"),
+        Key("jobs", Integer(1, 100_000), "the first of them", default_text="all", unit="jobs"),
         Key("begins", Integer(0, DAY - 1), "time of day of the first job", 0, "s"),
-        Key("gpus", Integer(1, GPU_LIMIT), "of the cloud", told="the paper's", unit="GPUs"),
+        Key("gpus", Integer(1, GPU_LIMIT), "of the cloud", default_text="the paper's", unit="GPUs"),
         _PLACE[1],
         Key("servers", Integer(0, GPU_LIMIT), "edge servers where all are idle", 0, "servers"),
         *_PLACE[3:],
     ),
     "gpu-log": (
         _NAME,
-        Key("path", Text(path=True), "CSV file of jobs, or PAI's task table", told="to be given"),
-        Key("day", Integer(0, 10_000), "of the log, from 0", told="all days"),
+        Key("path", Text(path=True), "CSV file of jobs, or PAI's task table", default_text="to be given"),
+        Key("day", Integer(0, 10_000), "of the log, from 0", default_text="all days"),
         Key("zone", Integer(-12, 14), "local time less the log's; 8 for PAI", 0, "h"),
         _JOBS,
         Key("shortest", Integer(0, DAY), "tasks of less are left out", SHORTEST, "s"),
@@ -102,7 +113,7 @@ _SUMMARIES = {
 }
 
 
-class Drawn(NamedTuple):
+class DrawnJob(NamedTuple):
     """A job before its work is known: submission, seconds on the GPUs it asks for, model with batch, deadline."""
 
     submit: int
@@ -160,8 +171,8 @@ def _day(found: Values) -> Instance:
     if not laws:
         raise InputError(SOURCE, "shortest", f"no task of {found['cluster']} takes {found['shortest']} s or more")
     every = tables.durations(found["cluster"], day=day)
-    kept = sum(cell.weight for cell in laws)
-    jobs = found["jobs"] or max(1, sum(counts) * kept // sum(cell.weight for cell in every))
+    result = sum(cell.weight for cell in laws)
+    jobs = found["jobs"] or max(1, sum(counts) * result // sum(cell.weight for cell in every))
     streams = Streams(found["seed"], f"{found['cluster']} day {found['day']}")
     tasks = _tasks(counts, laws, jobs, streams, _within if day is None else _within_wide)
     name = found["name"] or "-".join(
@@ -228,7 +239,7 @@ def _first_above(ends: Sequence[int], value: int) -> int:
     return low
 
 
-def draw(tasks: Sequence[Task], tightness: tuple[int, int], streams: Streams, gpu_type: str = "A100") -> list[Drawn]:
+def draw(tasks: Sequence[Task], tightness: tuple[int, int], streams: Streams, gpu_type: str = "A100") -> list[DrawnJob]:
     """The tasks with models, uniform among those that were measured on as many GPUs, and deadlines."""
     speeds = tables.throughput()[gpu_type]
     options: dict[int, list[tuple[str, int]]] = {}
@@ -245,7 +256,7 @@ def draw(tasks: Sequence[Task], tightness: tuple[int, int], streams: Streams, gp
         model, batch = options[task.gpus][next(picks[task.gpus])]
         window = max(1, task.seconds * (low * _STEPS + (high - low) * part) // (100 * _STEPS))
         work = task.seconds * _speed(gpu_type, speeds[model, batch][task.gpus])
-        drawn.append(Drawn(task.submit, task.gpus, model, batch, work, task.submit + window))
+        drawn.append(DrawnJob(task.submit, task.gpus, model, batch, work, task.submit + window))
     return drawn
 
 
@@ -287,29 +298,29 @@ def _log(found: Values) -> Instance:
     return make(name, jobs, kind, found, 0, about, notes=notes)
 
 
-def _known(row: Row, begin: int, gpu_type: str, path: str) -> Drawn:
+def _known(row: Row, begin: int, gpu_type: str, path: str) -> DrawnJob:
     """A job whose log says its model, iterations and deadline."""
     table = tables.throughput()[gpu_type].get((row.model, row.batch), {})
     if row.gpus not in table:
         problem = f"{shorten(row.model)} with batch {row.batch} was not measured on {row.gpus} {gpu_type} GPUs"
         raise InputError(path, "model", problem)
     submit, work = row.submit - begin, 1000 * row.iterations * _unit(gpu_type)
-    return Drawn(submit, row.gpus, row.model, row.batch, work, row.deadline - begin)
+    return DrawnJob(submit, row.gpus, row.model, row.batch, work, row.deadline - begin)
 
 
 def _published(found: Values) -> Instance:
     about = PUBLISHED[found["trace"]]
     unit = _unit(about.gpu_type)
     jobs = [
-        Drawn(job.submit, job.gpus, job.model, job.batch, job.work * unit, job.deadline)
-        for job in tables.prepared(found["trace"])[: found["jobs"]]
+        DrawnJob(job.submit, job.gpus, job.model, job.batch, job.work * unit, job.deadline)
+        for job in tables.read_prepared(found["trace"])[: found["jobs"]]
     ]
     name = found["name"] or f"elasticflow-{found['trace']}-n{len(jobs)}-g{found['gpus'] or about.gpus}"
     return make(name, jobs, about.gpu_type, found, found["begins"], _PREPARED.format(about.about), about.gpus)
 
 
 def make(
-    name: str, jobs: Sequence[Drawn], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0,
+    name: str, jobs: Sequence[DrawnJob], gpu_type: str, found: Values, clock: int, about: str, gpus: int = 0,
     notes: Sequence[str] = (),
 ) -> Instance:  # fmt: skip
     """The instance with these jobs in the place that the values describe, which begins at second `clock` of a day."""

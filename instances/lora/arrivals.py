@@ -9,17 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 
 from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, read_arrivals, registered
+from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, list_traces, read_arrivals
 
 DATA = Path(__file__).with_name("data")
 
-__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scaled", "span_counts", "traces"]
+__all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "scale_counts", "span_counts", "traces"]
 
 
 def traces() -> list[tuple[str, str]]:
     """The traces by name, each with one sentence: what it is, which days are shipped, and its licence."""
     listed = []
-    for name, trace in registered().items():
+    for name, trace in list_traces().items():
         shipped = days(name)
         listed.append(
             (name, f"{trace.title}; days {shipped[0]} to {shipped[-1]} shipped as counts per slot; {trace.licence}")
@@ -32,7 +32,7 @@ def days(trace: str) -> tuple[str, ...]:
     return tuple(_shipped(trace))
 
 
-def earlier(trace: str) -> tuple[str, ...]:
+def list_earlier_days(trace: str) -> tuple[str, ...]:
     """The days before the shipped ones, in order, whose counts are shipped as history."""
     return tuple(_table(trace, "earlier"))
 
@@ -85,7 +85,7 @@ def span_counts(
     return tuple(count for each in chosen for count in table[each]), first + number > len(known)
 
 
-def scaled(counts: Sequence[int], total: int) -> tuple[int, ...]:
+def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
     """The counts rescaled to an exact total by cumulative rounding.
 
     With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
@@ -114,8 +114,8 @@ def _shipped(trace: str) -> dict[str, tuple[int, ...]]:
 
 @lru_cache(maxsize=16)
 def _table(trace: str, kind: str) -> dict[str, tuple[int, ...]]:
-    if trace not in registered():
-        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(registered())}")
+    if trace not in list_traces():
+        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(list_traces())}")
     with (DATA / f"{kind}_{trace}.csv").open(newline="", encoding="ascii") as file:
         header, *rows = csv.reader(file)
     return {day: tuple(int(row[column]) for row in rows) for column, day in enumerate(header) if column > 0}

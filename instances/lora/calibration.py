@@ -20,7 +20,7 @@ from typing import Any
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import Fields
 from ratiobench.instances.files import load_json, read_bytes, sha256_of
-from ratiobench.instances.keys import Text, joined
+from ratiobench.instances.keys import Text, join_path
 
 FORMAT = "ratiobench/lora/calibration/1"
 SLOT_SECONDS = 600
@@ -102,7 +102,7 @@ class Calibration:
     notes: tuple[str, ...] = ()
 
     @property
-    def way_told(self) -> str:
+    def method_text(self) -> str:
         """How it was measured, in words."""
         model, tokens, rank = self.way
         return f"{model}, {tokens} tokens, rank {rank}"
@@ -117,7 +117,7 @@ class Calibration:
         """The batches, ascending."""
         return tuple(sorted({p.batch for p in self.profiles}))
 
-    def chosen(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
+    def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
         """The profiles with a co-location degree and a batch of the lists.
 
         Raises
@@ -135,7 +135,7 @@ class Calibration:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Calibration:
+def read_shipped() -> Calibration:
     """The table of the main paper's model on H200, A100 and A40."""
     table: dict[str, Any] = json.loads(_TABLE.read_text(encoding="utf-8"))
     nodes, base, idle = table["node_types"], table["base_memory_mb"], table["idle_deciwatts"]
@@ -202,9 +202,9 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     InputError : naming the source, the field and the value.
     """
     if isinstance(data, Mapping) and data.get("format") != FORMAT:
-        raise InputError(source, joined(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
+        raise InputError(source, join_path(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
     top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
-    name = checked_name(top.text("name"), source, top.at("name"))
+    name = check_name(top.text("name"), source, top.at("name"))
     about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
     texts = {key: about.text(key) for key in _TEXTS}
     sizes = {key: about.integer(key, 1) for key in _SIZES}
@@ -233,11 +233,11 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
         for row in rows
     )
     way = (texts["model"], sizes["tokens"], sizes["rank"])
-    told = (
+    text = (
         f"Measured by `calibrate` on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
         f"{texts['dtype']}, rank {way[2]}), PyTorch {texts['torch']}; power {texts['power']}."
     )
-    return Calibration(told, way, base, {name: gpu}, profiles, data, tuple(_notes(gpu, texts)))
+    return Calibration(text, way, base, {name: gpu}, profiles, data, tuple(_notes(gpu, texts)))
 
 
 def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
@@ -250,7 +250,7 @@ def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
     return notes
 
 
-def checked_name(name: str, source: str, field: str) -> str:
+def check_name(name: str, source: str, field: str) -> str:
     """The name of a GPU, if it can be one; InputError otherwise."""
     if not _NAME.fullmatch(name):
         raise InputError(source, field, f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
@@ -260,14 +260,14 @@ def checked_name(name: str, source: str, field: str) -> str:
 def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
     fields = Fields(source, path, raw, _ROW, {"deciwatts_above_idle"})
     row = {key: fields.integer(key, 1, MOST) for key in ("tasks", "batch")}
-    row["millisamples_per_s"] = fields.integer("millisamples_per_s", slowest(row["tasks"]), _FASTEST)
+    row["millisamples_per_s"] = fields.integer("millisamples_per_s", find_slowest_rate(row["tasks"]), _FASTEST)
     row["peak_mb"] = fields.integer("peak_mb", base + 1, memory)
     if "deciwatts_above_idle" in fields.data:
         row["deciwatts_above_idle"] = fields.integer("deciwatts_above_idle", 0, 10**6)
     return row
 
 
-def slowest(tasks: int) -> int:
+def find_slowest_rate(tasks: int) -> int:
     """Samples per 1,000 s of all tasks together with which each of them does one in a slot."""
     return -(-1000 * tasks // SLOT_SECONDS)
 
@@ -309,7 +309,7 @@ class CalibrationFile(Text):
 
 def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
     """The shipped GPUs and one's own by name: where the figures come from, and how fast they are beside the H200."""
-    first = shipped()
+    first = read_shipped()
     reference = next(gpu for gpu in first.gpus.values() if gpu.basis == "measured")
     lines = []
     for table in (first, *own):
@@ -318,9 +318,9 @@ def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
             figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
             beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
             if table.way != first.way:
-                beside = f"not comparable with {reference.name} ({first.way_told})"
+                beside = f"not comparable with {reference.name} ({first.method_text})"
             about = "" if table.document is None else f". {table.source}"
-            lines.append((gpu.name, f"{gpu.basis}, {table.way_told}: {figures}; {beside}{about}"))
+            lines.append((gpu.name, f"{gpu.basis}, {table.method_text}: {figures}; {beside}{about}"))
     return lines
 
 

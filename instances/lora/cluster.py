@@ -11,9 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.files import load_toml, read_bytes
-from ratiobench.instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, shipped
+from ratiobench.instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, read_shipped
 from ratiobench.instances.lora.logs.base import moment
 from ratiobench.instances.lora.prices import DAY as DAY
 from ratiobench.instances.lora.prices import Tariff, tariff_from
@@ -77,7 +77,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     for j, node in enumerate(found):
         if node.name in [each.name for each in found[:j]]:
             raise InputError(source, f"node[{j}].name", f"{shorten(node.name)} stands twice; names differ")
-    return Cluster(found, _tariff(source, table, Path(path).parent), calibrations.told())
+    return Cluster(found, _tariff(source, table, Path(path).parent), calibrations.list_notes())
 
 
 def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
@@ -110,37 +110,37 @@ class _Calibrations:
             raise InputError(self.source, f"{path}.calibration", problem)
         measured = read_calibration(self.folder / file)
         [gpu] = measured.gpus.values()
-        said = []
+        lines = []
         found = dict(table)
         if "speed" not in table:
             speed, beside = self._speed(path, measured, gpu)
             found["speed"] = Decimal(speed) / 1000
-            said.append(f"speed {found['speed']:f} of {beside}")
+            lines.append(f"speed {found['speed']:f} of {beside}")
         if "watts" not in table and gpu.watts is not None:
             found["watts"] = Decimal(int(gpu.watts * 10)) / 10
-            said.append(f"{found['watts']:f} W above idle at its fastest")
+            lines.append(f"{found['watts']:f} W above idle at its fastest")
         if "watts" not in table and gpu.watts is None:
-            said.append("power not known, so no energy")
+            lines.append("power not known, so no energy")
         about = f"{Path(file).name}, sha256 {fingerprint(measured)[:12]}"
-        self.sentences.append(f"Node {table.get('name')}: {', '.join(said)} ({about}). {measured.source}")
+        self.sentences.append(f"Node {table.get('name')}: {', '.join(lines)} ({about}). {measured.source}")
         return found
 
     def _speed(self, path: str, measured: Calibration, gpu: Gpu) -> tuple[int, str]:
         """Thousandths of the speed of the log's GPU, and which one that is."""
         self.compared = True
         named = _REFERENCE if self.reference is None else str(self.reference)
-        if named in shipped().gpus:
-            table, other = shipped(), shipped().gpus[named]
+        if named in read_shipped().gpus:
+            table, other = read_shipped(), read_shipped().gpus[named]
         elif named.endswith(".json"):
             table = read_calibration(self.folder / named)
             [other] = table.gpus.values()
         else:
-            problem = f"{not_one_of(named, shipped().gpus)}, and no file .json of `calibrate`"
+            problem = f"{explain_unknown_name(named, read_shipped().gpus)}, and no file .json of `calibrate`"
             raise InputError(self.source, "reference", problem)
         if measured.way != table.way:
             problem = (
-                f"cannot be compared with {named} ({table.way_told}), for it was measured otherwise "
-                f"({measured.way_told}); give `speed`, or as `reference` a file that was measured alike"
+                f"cannot be compared with {named} ({table.method_text}), for it was measured otherwise "
+                f"({measured.method_text}); give `speed`, or as `reference` a file that was measured alike"
             )
             raise InputError(self.source, f"{path}.calibration", problem)
         thousandths = round(1000 * gpu.samples_per_s / other.samples_per_s)
@@ -150,7 +150,7 @@ class _Calibrations:
         derived = " (derived, not measured)" * (other.basis == "derived")
         return thousandths, f"{named}{derived}, the GPU that the log's durations are read as"
 
-    def told(self) -> tuple[str, ...]:
+    def list_notes(self) -> tuple[str, ...]:
         """The sentences on all nodes; InputError for a reference that nothing was compared with."""
         if self.reference is not None and not self.compared:
             raise InputError(self.source, "reference", "no node takes its speed from a calibration")

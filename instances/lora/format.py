@@ -14,7 +14,7 @@ from ratiobench.instances.documents import Documents, require_format
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
 from ratiobench.instances.files import sha256_of
-from ratiobench.instances.lora.model import Instance, IntArray, NodeType, frozen
+from ratiobench.instances.lora.model import Instance, IntArray, NodeType, freeze
 
 FORMAT = "ratiobench/lora/1"
 BID_SUM_LIMIT = 2**52
@@ -90,18 +90,18 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         slot_seconds=slot_seconds,
         base_memory_mb=base,
         node_types=node_types,
-        arrival=frozen(columns["arrival"]),
-        deadline=frozen(columns["deadline"]),
-        memory_mb=frozen(columns["memory_mb"]),
-        work=frozen(columns["work"]),
-        bid=frozen(columns["bid"]),
-        valuation=frozen(columns["valuation"]),
-        rate=frozen(np.array(columns["rate"], dtype=np.int64).reshape(shape)),
-        energy_wh=frozen(np.array(columns["energy_wh"], dtype=np.int64).reshape(shape)),
+        arrival=freeze(columns["arrival"]),
+        deadline=freeze(columns["deadline"]),
+        memory_mb=freeze(columns["memory_mb"]),
+        work=freeze(columns["work"]),
+        bid=freeze(columns["bid"]),
+        valuation=freeze(columns["valuation"]),
+        rate=freeze(np.array(columns["rate"], dtype=np.int64).reshape(shape)),
+        energy_wh=freeze(np.array(columns["energy_wh"], dtype=np.int64).reshape(shape)),
         explicit_cost=explicit,
-        vendor_start=frozen(starts),
-        vendor_price=frozen(columns["price"]),
-        vendor_delay=frozen(columns["delay"]),
+        vendor_start=freeze(starts),
+        vendor_price=freeze(columns["price"]),
+        vendor_delay=freeze(columns["delay"]),
     )
 
 
@@ -117,7 +117,7 @@ def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeT
         count=node.integer("count", 1),
         compute=node.integer("compute", 1),
         memory_mb=memory,
-        tariff=frozen(node.integers("tariff", -LIMIT, slots, "one per slot")),
+        tariff=freeze(node.integers("tariff", -LIMIT, slots, "one per slot")),
     )
 
 
@@ -145,7 +145,7 @@ def _energy(
         table.append(
             [integer(task.source, f"{path}[{g}][{t}]", value, -LIMIT, LIMIT) for t, value in enumerate(values)]
         )
-    explicit[i] = frozen(table)
+    explicit[i] = freeze(table)
     return [0] * len(types)
 
 

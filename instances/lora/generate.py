@@ -10,7 +10,7 @@ from ratiobench.instances.lora import constructions, paper
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, names
-from ratiobench.instances.recipe import existing, generated, shipped
+from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
@@ -24,16 +24,16 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    return generated(recipe, _KINDS)
+    return make_instance(recipe, _KINDS)
 
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    return (*paper.forms(), shipped(names()), *constructions.forms())
+    return (*paper.forms(), make_named_form(names()), *constructions.forms())
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     "family": constructions.generate,
     "paper": paper.generate,
-    **existing(named, read),
+    **make_existing_kinds(named, read),
 }

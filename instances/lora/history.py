@@ -30,14 +30,14 @@ def join(days: Sequence[Instance]) -> Instance:
     for day in days:
         if _cluster(day) != _cluster(first):
             raise InputError("--history", day.name, f"its nodes or slots are not those of {first.name}; 1 is possible")
-        told = document(day)
-        for task in told["tasks"]:
+        content = document(day)
+        for task in content["tasks"]:
             task["arrival"], task["deadline"] = task["arrival"] + before, task["deadline"] + before
             if "cost" in task:
                 after = slots - before - day.slots
                 task["cost"] = [[0] * before + row + [0] * after for row in task["cost"]]
-        tasks += told["tasks"]
-        for tariff, node in zip(tariffs, told["node_types"], strict=True):
+        tasks += content["tasks"]
+        for tariff, node in zip(tariffs, content["node_types"], strict=True):
             tariff += node["tariff"]
         before += day.slots
     nodes = [
@@ -128,9 +128,9 @@ def require_cluster(history: Instance, like: Instance | Public) -> None:
             raise InputError(history.name, field, f"{shorten(own)}, and the instance under test has {shorten(other)}")
 
 
-def _day(history: Instance, kept: IntArray, before: int, slots: int) -> Instance:
+def _day(history: Instance, result: IntArray, before: int, slots: int) -> Instance:
     span = slice(before, before + slots)
-    chosen = choose(history, kept)
+    chosen = choose(history, result)
     return replace(
         chosen,
         slots=slots,
@@ -141,17 +141,17 @@ def _day(history: Instance, kept: IntArray, before: int, slots: int) -> Instance
     )
 
 
-def choose(instance: Instance, kept: IntArray) -> Instance:
+def choose(instance: Instance, result: IntArray) -> Instance:
     """The instance with these of its tasks only, in their order."""
-    count = np.diff(instance.vendor_start)[kept]
-    spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in kept.tolist()]
+    count = np.diff(instance.vendor_start)[result]
+    spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in result.tolist()]
     vendors = np.concatenate([np.zeros(0, np.int64), *spans])
     columns = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
     given = instance.explicit_cost
     return replace(
         instance,
-        **{name: getattr(instance, name)[kept] for name in columns},
-        explicit_cost={row: given[i] for row, i in enumerate(kept.tolist()) if i in given},
+        **{name: getattr(instance, name)[result] for name in columns},
+        explicit_cost={row: given[i] for row, i in enumerate(result.tolist()) if i in given},
         vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
         vendor_price=instance.vendor_price[vendors],
         vendor_delay=instance.vendor_delay[vendors],

@@ -18,12 +18,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, not_one_of, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.cluster import DAY, Cluster, Node
-from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
-from ratiobench.instances.lora.logs import Job, LogFormat, registered
+from ratiobench.instances.lora.logs import Job, LogFormat, list_formats
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.seeds import Stream
 from ratiobench.instances.text_files import open_text
@@ -124,12 +124,12 @@ class Report:
         lines = [f"imported {self.imported:,} of {self.jobs:,} jobs" + (f": {out}" if out else "") + days]
         if self.bad:
             more = self.bad - len(self.bad_named)
-            said = (
+            text = (
                 "1 line that could not be read is"
                 if self.bad == 1
                 else f"{self.bad:,} lines that could not be read are"
             )
-            lines += [f"{said} left out:", *(f"  {each}" for each in self.bad_named)]
+            lines += [f"{text} left out:", *(f"  {each}" for each in self.bad_named)]
             lines += [f"  and {more:,} more"] * (more > 0)
         lines += [f"- {note}" for note in self.notes]
         return "\n".join(lines)
@@ -199,17 +199,17 @@ def read_jobs(
     report: Report,
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
-    told: Callable[[int], None] = lambda lines: None,
+    report_progress: Callable[[int], None] = lambda lines: None,
     wanted: Callable[[int], bool] = lambda submit: True,
 ) -> Iterator[Job]:
     """The jobs of a log in its order; what is left out is counted in the report.
 
     Parameters
     ----------
-    form : a name of `ratiobench.instances.lora.logs.registered`.
+    form : a name of `ratiobench.instances.lora.logs.list_formats`.
     columns : which column is what, for formats that have no names of their own.
     skip_bad : count lines that cannot be read, and go on.
-    told : is told every 4 seconds how many lines were read.
+    report_progress : is told every 4 seconds how many lines were read.
     wanted : whether a moment of submission counts; others are of days that were not asked for.
 
     Raises
@@ -218,12 +218,12 @@ def read_jobs(
     """
     reader = _format(form, columns or {})
     source = str(path)
-    heard = time.monotonic()
+    last_report = time.monotonic()
     with open_text(path, reader.title) as file:
         for count, (line, row) in enumerate(reader.rows(file, source, columns or {})):
-            if count % 4096 == 0 and time.monotonic() - heard > 4:
-                told(line)
-                heard = time.monotonic()
+            if count % 4096 == 0 and time.monotonic() - last_report > 4:
+                report_progress(line)
+                last_report = time.monotonic()
             try:
                 found = reader.job(row, f"line {line}", source)
             except InputError as error:
@@ -244,9 +244,9 @@ def read_jobs(
 
 
 def _format(form: str, columns: Mapping[str, str]) -> LogFormat:
-    known = registered()
+    known = list_formats()
     if form not in known:
-        raise InputError("", "format", not_one_of(form, known))
+        raise InputError("", "format", explain_unknown_name(form, known))
     for name in columns:
         if name not in known[form].mapped:
             mapped = ", ".join(known[form].mapped)
@@ -262,7 +262,7 @@ def import_log(
     laws: Laws = Laws(),
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
-    told: Callable[[int], None] = lambda lines: None,
+    report_progress: Callable[[int], None] = lambda lines: None,
 ) -> tuple[Report, Iterator[Instance]]:
     """What becomes of a log: the report, complete when all instances were made, and the instances in order of time.
 
@@ -281,7 +281,7 @@ def import_log(
     def wanted(submit: int) -> bool:
         return (begin is None or submit >= begin) and (end is None or submit < end)
 
-    for job in read_jobs(path, form, report, columns, skip_bad, told, wanted):
+    for job in read_jobs(path, form, report, columns, skip_bad, report_progress, wanted):
         periods.setdefault(job.submit // DAY, []).append(job)
     if not periods:
         other = report.counts[OTHER_DAYS]
@@ -421,33 +421,33 @@ def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]
 def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bool) -> list[str]:
     """What is assumed, in sentences; only what bears on this log."""
     laws, counts = converter.laws, report.counts
-    said = [f"{sentence}." for sentence in form.reading]
+    lines = [f"{sentence}." for sentence in form.reading]
     low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
     windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
     cut = counts["windows cut at the end of the instance"]
     law = f" (law: {laws.slack} times the fewest slots)" if counts["windows by law"] else ""
     if windows:
-        said.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
+        lines.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
     if counts["bids by law"]:
         price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}, drawn evenly"
-        said.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
+        lines.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
     if counts["memory by law"]:
-        said.append(f"{counts['memory by law']:,} jobs without GPU memory in the log hold the same share as of GPUs.")
+        lines.append(f"{counts['memory by law']:,} jobs without GPU memory in the log hold the same share as of GPUs.")
     if kinds := counts["of a GPU type that the cluster does not name"]:
-        said.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
+        lines.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
     if hopeless := counts["that no schedule can finish in the instance"]:
-        said.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.")
+        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.")
     if report.imported:
         short = counts["shorter than a slot"]
         more = 100 * counts["work in whole slots, units"] / max(1, counts["work, units"]) - 100
-        said.append(
+        lines.append(
             "P lets a task pause, move to another node and go on, at no cost, between slots. That is a strong "
             f"assumption for short jobs: {short:,} ({100 * short / report.imported:.0f} %) are shorter than a slot of "
             f"{laws.slot_seconds} s. Tasks take whole slots, {more:.1f} % more than their work."
         )
     if any(node.watts for node in converter.cluster.nodes):
-        said.append("Energy is rounded to whole Wh per slot.")
-    said += converter.cluster.measured
+        lines.append("Energy is rounded to whole Wh per slot.")
+    lines += converter.cluster.measured
     tariff = converter.cluster.tariff
-    said.append(f"Electricity: {tariff.source}{'; where the table ends its days begin again' * recurring}.")
-    return said
+    lines.append(f"Electricity: {tariff.source}{'; where the table ends its days begin again' * recurring}.")
+    return lines

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
-from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.errors import make_printable
 
 
@@ -108,33 +108,33 @@ class Public:
     @property
     def type_of_node(self) -> IntArray:
         """(K,) the type of each node."""
-        return frozen(np.repeat(np.arange(len(self.node_types)), [node.count for node in self.node_types]))
+        return freeze(np.repeat(np.arange(len(self.node_types)), [node.count for node in self.node_types]))
 
     @property
     def first_node(self) -> IntArray:
         """(G+1,) number of the first node of each type; the last entry is K."""
-        return frozen(np.concatenate([[0], np.cumsum([node.count for node in self.node_types])]))
+        return freeze(np.concatenate([[0], np.cumsum([node.count for node in self.node_types])]))
 
     @property
     def compute(self) -> IntArray:
         """(G,) C_kp per node type."""
-        return frozen([node.compute for node in self.node_types])
+        return freeze([node.compute for node in self.node_types])
 
     @property
     def memory_mb(self) -> IntArray:
         """(G,) C_km - r_b per node type: what tasks can use."""
-        return frozen([node.memory_mb - self.base_memory_mb for node in self.node_types])
+        return freeze([node.memory_mb - self.base_memory_mb for node in self.node_types])
 
     @property
     def tariff(self) -> IntArray:
         """(G, T) micro-dollars per Wh."""
-        return frozen([node.tariff for node in self.node_types])
+        return freeze([node.tariff for node in self.node_types])
 
 
 @lru_cache(maxsize=16)
 def _tariffs(node_types: tuple[NodeType, ...]) -> IntArray:
     """(G, T) micro-dollars per Wh, kept: it is asked for at every task."""
-    return frozen([node.tariff for node in node_types])
+    return freeze([node.tariff for node in node_types])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +180,7 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from ratiobench.instances.display import grouped, make_html
+        from ratiobench.instances.display import format_number, make_html
 
         kinds = [(each.name, each.count, each.compute, each.memory_mb) for each in self.node_types[:50]]
         facts = {
@@ -188,8 +188,8 @@ class Instance:
             "with vendors": int(np.count_nonzero(np.diff(self.vendor_start))),
             "slots": f"{self.slots} of {self.slot_seconds} s",
             "nodes": self.nodes,
-            "sum of bids, micro-dollars": grouped(sum(map(int, self.bid))),
-            "work, samples": grouped(sum(map(int, self.work))),
+            "sum of bids, micro-dollars": format_number(sum(map(int, self.bid))),
+            "work, samples": format_number(sum(map(int, self.work))),
         }
         return make_html(self.name, facts, ("node type", "nodes", "samples per slot", "memory, MB"), kinds)
 

@@ -20,9 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.keys import Choice, Day, Either, Form, Integer, Key, Seed, Several, Span, Text, Values, under
-from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, earlier, scaled, span_counts, traces
-from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, shipped
+from ratiobench.instances.keys import (
+    Choice,
+    Day,
+    Either,
+    Form,
+    Integer,
+    Key,
+    Seed,
+    Several,
+    Span,
+    Text,
+    Values,
+    rename_key,
+)
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, list_earlier_days, scale_counts, span_counts, traces
+from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -50,13 +63,13 @@ _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 @lru_cache(maxsize=1)
 def keys() -> tuple[Key, ...]:
     """The keys of a recipe of kind `paper`; `Recipe` says more of what they mean."""
-    known = shipped()
+    known = read_shipped()
     types = [Key(f"nodes.{name}", Integer(1, 10_000), f"nodes of type {name}") for name in known.gpus]
     degrees, batches = (f"all that were: {', '.join(map(str, each))}" for each in (known.tasks, known.batch))
     prices = tuple(day for shipped in regions().values() for day in shipped)
     first = ", ".join(f"{region} {day}" for region, day in _DEFAULT_DAY.items())
     return (
-        Key("name", Text(), "label of the instance", told="made of the rest"),
+        Key("name", Text(), "label of the instance", default_text="made of the rest"),
         Key("seed", Seed(), "names the random streams", 0),
         Key("slot_minutes", Integer(1, 60), "length of a slot", _TEN, "minutes"),
         Key("days", Integer(1, LONGEST * 60 // MINUTES), "days, the first from `start` on", 1, "days"),
@@ -74,8 +87,13 @@ def keys() -> tuple[Key, ...]:
         Key("tasks", Integer(0, 1_000_000), "exact number of tasks", None, "tasks", "as arrivals have it"),
         Key("data", Span(1, 10**7), "training samples", (5_000, 20_000), "samples"),
         Key("epochs", Span(1, 1_000), "epochs; work is samples times epochs", (1, 5)),
-        Key("calibration", CalibrationFile(), "file of `calibrate`: the nodes have its GPU", told="the shipped table"),
-        Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", told=degrees),
+        Key(
+            "calibration",
+            CalibrationFile(),
+            "file of `calibrate`: the nodes have its GPU",
+            default_text="the shipped table",
+        ),
+        Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", default_text=degrees),
         Key("batch", Several(1, MOST), "measured batches, drawn from", None, "samples", batches),
         Key(
             "sizes",
@@ -123,8 +141,10 @@ _SHORT = {
 def forms() -> tuple[Form, ...]:
     """Recipes of this generator: `day` with short names for its keys, `paper` with all of them."""
     known = {key.name: key for key in keys()}
-    short = {key.name: under(key, key.name.removeprefix("nodes.")) for key in keys() if key.name.startswith("nodes.")}
-    short |= {place: under(known[place], name) for place, name in _SHORT.items()}
+    short = {
+        key.name: rename_key(key, key.name.removeprefix("nodes.")) for key in keys() if key.name.startswith("nodes.")
+    }
+    short |= {place: rename_key(known[place], name) for place, name in _SHORT.items()}
     short["arrivals.trace"] = replace(short["arrivals.trace"], default="philly")
     left = ("name", "arrivals.poisson", "vendors.count")
     named = tuple(short.get(key.name, key) for key in keys() if key.name not in left)
@@ -286,7 +306,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     """
     found = Values(SOURCE, keys(), data)
     own = found["calibration"]
-    measured = shipped() if own is None else parse_calibration(own, SOURCE, "calibration")
+    measured = read_shipped() if own is None else parse_calibration(own, SOURCE, "calibration")
     nodes, arrivals = _nodes(found, data, measured), _arrivals(found, data)
     if found["tasks"] is not None and "mean" in arrivals:
         raise InputError(SOURCE, "tasks", "both tasks and arrivals.mean are given; at most one is allowed")
@@ -294,7 +314,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
     if found["quiet"] >= slots:
         raise InputError(SOURCE, "quiet", f"{found['quiet']} is not in 0..{slots - 1}")
     colocation, batch = found["colocation"] or measured.tasks, found["batch"] or measured.batch
-    measured.chosen(colocation, batch)
+    measured.choose_profiles(colocation, batch)
     region = found["prices.region"]
     day = found["prices.day"] or _DEFAULT_DAY[region]
     if day not in regions()[region]:
@@ -346,7 +366,7 @@ def _slots(found: Values) -> int:
 
 
 def _nodes(found: Values, data: Mapping[str, Any], measured: Calibration) -> dict[str, int]:
-    by_type = {name: found[f"nodes.{name}"] for name in shipped().gpus if f"nodes.{name}" in found.given}
+    by_type = {name: found[f"nodes.{name}"] for name in read_shipped().gpus if f"nodes.{name}" in found.given}
     if measured.document is not None:
         for key in (*(f"nodes.{name}" for name in by_type), *({"mix"} & found.given.keys())):
             raise InputError(SOURCE, key, f"all nodes are of the GPU that was calibrated, {', '.join(measured.gpus)}")
@@ -379,7 +399,7 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
         if "file" in given:
             raise InputError(SOURCE, "arrivals.day", "the key is missing; arrivals.file needs it")
         given["day"] = days(given["trace"])[0]
-    if "file" not in given and given["day"] not in (*earlier(given["trace"]), *days(given["trace"])):
+    if "file" not in given and given["day"] not in (*list_earlier_days(given["trace"]), *days(given["trace"])):
         span_counts(given["trace"], given["day"], 1)  # says what there is
     return {name: given[name] for name in ("trace", "file", "day", "mean") if name in given}
 
@@ -471,7 +491,7 @@ def _arrival_slots(recipe: Recipe) -> tuple[IntArray, bool]:
             if wanted and not any(counts):
                 span = f"slots {recipe.start}..{recipe.start + recipe.busy - 1} of {recipe.arrivals['day']}"
                 raise InputError(SOURCE, "arrivals.day", f"no submissions in {span}")
-            counts = list(scaled(counts, wanted))
+            counts = list(scale_counts(counts, wanted))
         return np.repeat(slots, counts), recurs
     if recipe.tasks is not None:
         return np.sort(recipe.stream("arrival").integers(1, recipe.busy, recipe.tasks)), False
@@ -495,7 +515,7 @@ def _submissions(recipe: Recipe) -> tuple[list[int], bool]:
 def _tasks(recipe: Recipe, arrival: IntArray) -> list[dict[str, Any]]:
     size = len(arrival)
     types = list(recipe.nodes)
-    profiles = recipe.calibration.chosen(recipe.colocation, recipe.batch)
+    profiles = recipe.calibration.choose_profiles(recipe.colocation, recipe.batch)
     drawn = recipe.stream("profile").integers(0, len(profiles) - 1, size)
     rate = np.array([[_per_slot(recipe, p.rate[name]) for name in types] for p in profiles], dtype=np.int64)[drawn]
     watts = np.array([[p.energy_wh[name] for name in types] for p in profiles], dtype=np.int64)[drawn]
@@ -546,8 +566,8 @@ def _own_sizes(
     """Rates, energy and memory of tasks that each have their own share of a node."""
     gpus = [recipe.calibration.gpus[name] for name in recipe.nodes]
     speed = recipe.stream("size").integers(*recipe.sizes, len(rate))[:, None]
-    room = min(gpu.memory_mb for gpu in gpus) - recipe.calibration.base_memory_mb
-    memory = np.clip(memory * recipe.stream("memory").integers(*recipe.sizes, len(rate)) // 100, 1, max(1, room))
+    memory_mb = min(gpu.memory_mb for gpu in gpus) - recipe.calibration.base_memory_mb
+    memory = np.clip(memory * recipe.stream("memory").integers(*recipe.sizes, len(rate)) // 100, 1, max(1, memory_mb))
     most = np.array([_per_slot(recipe, gpu.compute) for gpu in gpus])
     return np.clip(rate * speed // 100, 1, most), watts * speed // 100, memory
 

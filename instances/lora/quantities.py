@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.model import Instance
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ratiobench.instances.documents import Documents, hash_once, require_format
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, Fields, origin_of
-from ratiobench.instances.tenants.model import GpuType, Instance, frozen
+from ratiobench.instances.tenants.model import GpuType, Instance, freeze
 
 FORMAT = "ratiobench/tenants/1"
 SUM_LIMIT = 2**62
@@ -61,7 +61,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         for key in ("tenant", "kind"):
             columns[key].append(job.text(key) if key in job.data else "")
         columns["iterations"].append(job.integer("iterations", 0) if "iterations" in job.data else 0)
-    numbers: dict[str, Any] = {key: frozen(columns[key]) for key in (*_NUMBERS, "iterations")}
+    numbers: dict[str, Any] = {key: freeze(columns[key]) for key in (*_NUMBERS, "iterations")}
     return Instance(
         name=name,
         origin=origin,
@@ -69,7 +69,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         gpu_types=gpu_types,
         theta=theta,
         late_penalty=late,
-        run=frozen(columns["run"]).reshape(-1, len(gpu_types)),
+        run=freeze(columns["run"]).reshape(-1, len(gpu_types)),
         tenants=tuple(columns["tenant"]),
         kinds=tuple(columns["kind"]),
         **numbers,

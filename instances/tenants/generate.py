@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import existing, generated, shipped
+from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
 from ratiobench.instances.tenants import workload
 from ratiobench.instances.tenants.format import read
 from ratiobench.instances.tenants.model import Instance
@@ -23,7 +23,7 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    return generated(recipe, _KINDS)
+    return make_instance(recipe, _KINDS)
 
 
 def recipes() -> tuple[Form, ...]:
@@ -32,10 +32,10 @@ def recipes() -> tuple[Form, ...]:
     forms = [
         Form(kind, each, workload.KEYS[kind][1:], {"kind": kind}, workload.read_recipe, "name") for kind, each in kinds
     ]
-    return (*forms, shipped(names()))
+    return (*forms, make_named_form(names()))
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     **dict.fromkeys(workload.KEYS, workload.generate),
-    **existing(named, read),
+    **make_existing_kinds(named, read),
 }

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
-from ratiobench.instances.arrays import frozen as frozen
+from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.errors import make_printable
 
 
@@ -130,7 +130,7 @@ class Instance:
     @property
     def gpu_type(self) -> IntArray:
         """(m,) the type of every GPU."""
-        return frozen(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
+        return freeze(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
 
     def public(self, seed: str = "") -> Public:
         """The part that everybody knows, with the name of a random stream."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
-from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.recipe import SOURCE
 from ratiobench.instances.seeds import Stream
 from ratiobench.instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
@@ -42,7 +42,7 @@ COLD, COLD_TIMES = 20, 3
 _JOBS = 10_000
 _TIMES = Ratio(Fraction(0), Fraction(1000))
 _COMMON = (
-    Key("name", Text(), "label of the instance", told="made of the rest"),
+    Key("name", Text(), "label of the instance", default_text="made of the rest"),
     Key("seed", Seed(), "names the random streams", 0),
     Key("jobs", Integer(0, _JOBS), "jobs", 40, "jobs"),
     Key("gpus", Several(0, COUNT_LIMIT), "GPUs of types v100, p100 and k80", (2, 2, 4), "GPUs"),
@@ -64,7 +64,7 @@ _WAIT = Key(
     "wait", Choice(WAITS), "deadlines leave half of the backlog to wait, or two mean runs of the job", "backlog"
 )
 _LOG = (
-    Key("log", Text(path=True), "CSV of jobs with columns submit and seconds", told="to be given"),
+    Key("log", Text(path=True), "CSV of jobs with columns submit and seconds", default_text="to be given"),
     Key("first", Integer(0), "the first of its jobs that is taken", 0, "job"),
 )
 KEYS: Mapping[str, tuple[Key, ...]] = {
@@ -150,7 +150,7 @@ def generate(data: Mapping[str, Any]) -> Instance:
     release = [0] * n
     if recipe.kind != "batch":
         moments = _moments(recipe) if rows is None else [submit for submit, _ in rows]
-        release = scaled(moments, floor(n / (pace.rate * values["load"])) if n else 0)
+        release = scale_moments(moments, floor(n / (pace.rate * values["load"])) if n else 0)
     theta, late = _penalties(recipe, counts, prices, n)
     tenants, sensitivities = _tenants(recipe, n)
     columns = zip(release, _deadlines(recipe, release, every, pace), sensitivities, every, tenants, strict=True)
@@ -228,7 +228,7 @@ def _moments(recipe: Recipe) -> list[int]:
     return found[: recipe.values["jobs"]]
 
 
-def scaled(moments: Sequence[int], span: int) -> list[int]:
+def scale_moments(moments: Sequence[int], span: int) -> list[int]:
     """Moments in order as ticks from 0 to at most `span`, in proportion, rounded down."""
     whole = moments[-1] - moments[0] if moments else 0
     return [(moment - moments[0]) * span // max(1, whole) for moment in moments]
@@ -240,7 +240,7 @@ def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: 
     mean = Fraction(sum(c * p for c, p in zip(counts, prices, strict=True)), gpus)
     ratio = Fraction(gpus, max(1, n))
     theta, late = (mean * ratio, mean / ratio) if recipe.kind == "batch" else (mean, 2 * mean)
-    return half_up(recipe.values["theta"] * theta), half_up(recipe.values["late"] * late)
+    return round_half_up(recipe.values["theta"] * theta), round_half_up(recipe.values["late"] * late)
 
 
 def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:

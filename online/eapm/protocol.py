@@ -20,7 +20,7 @@ import numpy as np
 
 from ratiobench.instances.eapm.model import IntArray, Public, User
 from ratiobench.instances.eapm.solution import Decision
-from ratiobench.online.answers import part
+from ratiobench.online.answers import read_part
 
 __all__ = ["Algorithm", "Decision", "Public", "User", "View", "excess", "plain"]
 
@@ -69,7 +69,7 @@ def plain(answer: Any) -> Decision:
             raise TypeError(answer)
     elif not isinstance(answer, tuple | list):
         raise TypeError(answer)
-    return tuple(part(f"machine {j}'s share", x, NUMBER_LIMIT) for j, x in enumerate(answer))
+    return tuple(read_part(f"machine {j}'s share", x, NUMBER_LIMIT) for j, x in enumerate(answer))
 
 
 def excess(answer: Any, public: Public) -> str | None:

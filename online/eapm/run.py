@@ -13,7 +13,7 @@ from ratiobench.online.eapm.registry import REGISTRY
 from ratiobench.online.eapm.simulator import Simulator
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log, decisions_of
-from ratiobench.online.run import Environment, Judged
+from ratiobench.online.run import Environment, Judgement
 
 
 class EapmEnvironment(Environment[Instance]):
@@ -35,7 +35,7 @@ class EapmEnvironment(Environment[Instance]):
         data["users"] = data["users"][: (instance.users + 1) // 2]
         return parse(data, "the first half")
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Profit rate, by `ratiobench.formulations.eapm.check`."""
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
@@ -44,7 +44,7 @@ class EapmEnvironment(Environment[Instance]):
             Violation(b.equation, b.user, b.detail, Simulator.noun) for b in verdict.violations
         ]
         value = Fraction(0) if verdict.value is None else verdict.value
-        return Judged(solution, found, value, verdict.placed)
+        return Judgement(solution, found, value, verdict.placed)
 
     def small(self) -> Instance:
         """Two machines, two types of task, four users."""

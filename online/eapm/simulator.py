@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ratiobench.instances.eapm.model import Instance, User, frozen
+from ratiobench.instances.eapm.model import Instance, User, freeze
 from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.answers import refusal
 from ratiobench.online.eapm.protocol import View, plain
@@ -28,7 +28,7 @@ class Simulator:
         # Plain integers to decide by, arrays of their own to show: three per type of task, for they are read-only.
         self._etc, self._cost = instance.etc_ms.tolist(), instance.cost.tolist()
         tables = zip(self._etc, self._cost, (instance.etc_ms * instance.apc_mw).tolist(), strict=True)
-        self._shown = [(frozen(etc), frozen(cost), frozen(energy)) for etc, cost, energy in tables]
+        self._shown = [(freeze(etc), freeze(cost), freeze(energy)) for etc, cost, energy in tables]
         self._users = list(zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True))
         self._load = [0] * len(instance.machines)
         self._profit = 0
@@ -37,7 +37,7 @@ class Simulator:
         """User by user; there are no batches, for nothing arrives together."""
         for i, (kind, tasks, price) in enumerate(self._users):
             user = User(i, tasks, price, *self._shown[kind])
-            yield Question([i], [user], View(frozen(self._load), self._profit))
+            yield Question([i], [user], View(freeze(self._load), self._profit))
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision:
         """Copy an answer, check it and book it; Foul names the equation that it breaks."""

@@ -12,7 +12,7 @@ from ratiobench.online.edgeflow.planner import Planner
 from ratiobench.online.edgeflow.protocol import View
 
 
-def by_deadline(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
+def choose_by_deadline(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
     """Jobs on a server stay; free ones take any job that fits the memory there, by deadline (ElasticFlow+Edge)."""
     index = _fitting(planner, jobs)
     on = planner.place[index] == EDGE
@@ -21,30 +21,30 @@ def by_deadline(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
     return chosen
 
 
-def in_time(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
+def choose_in_time(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
     """Of the jobs that end on a server in time, those that are on one, then those with the most remaining GPU time."""
-    index = ending(planner, view, jobs)
+    index = find_ending(planner, view, jobs)
     on = planner.place[index] == EDGE
     staying: list[int] = index[on][: view.servers].tolist()
-    return [*staying, *largest(planner, index[~on], view.servers - len(staying))]
+    return [*staying, *find_largest(planner, index[~on], view.servers - len(staying))]
 
 
-def stays(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
+def find_staying(planner: Planner, view: View, jobs: Iterable[int]) -> list[int]:
     """Jobs on a server that end there in time, before it is gone (EdgeFlow's first rule)."""
-    index = ending(planner, view, jobs)
+    index = find_ending(planner, view, jobs)
     chosen: list[int] = index[planner.place[index] == EDGE][: view.servers].tolist()
     return chosen
 
 
-def largest(planner: Planner, index: IntArray, count: int) -> list[int]:
+def find_largest(planner: Planner, index: IntArray, count: int) -> list[int]:
     """The jobs with the most remaining GPU time at their smallest level (EdgeFlow's second rule)."""
-    work = remaining(planner, index)
+    work = find_remaining_work(planner, index)
     order = np.lexsort((index, planner.deadline[index], -work))
     chosen: list[int] = index[order][: max(0, count)].tolist()
     return chosen
 
 
-def ending(planner: Planner, view: View, jobs: Iterable[int]) -> IntArray:
+def find_ending(planner: Planner, view: View, jobs: Iterable[int]) -> IntArray:
     """Those that fit on a server and end there in time, and before it is gone where that is known."""
     index = _fitting(planner, jobs)
     last = planner.deadline[index]
@@ -54,7 +54,7 @@ def ending(planner: Planner, view: View, jobs: Iterable[int]) -> IntArray:
     return found
 
 
-def remaining(planner: Planner, index: IntArray) -> IntArray:
+def find_remaining_work(planner: Planner, index: IntArray) -> IntArray:
     """GPU seconds of the work that is left, at the smallest level, rounded up."""
     model = planner.model[index]
     slow = np.maximum(planner.speeds[model, 0], 1)
@@ -68,11 +68,11 @@ def _fitting(planner: Planner, jobs: Iterable[int]) -> IntArray:
     return found
 
 
-def without(jobs: Sequence[int], others: Iterable[int]) -> list[int]:
+def exclude_jobs(jobs: Sequence[int], others: Iterable[int]) -> list[int]:
     """The jobs that are not among the others, in their order."""
     gone = set(others)
     return [i for i in jobs if i not in gone]
 
 
-RULES = {"any": by_deadline, "ending": in_time}
+RULES = {"any": choose_by_deadline, "ending": choose_in_time}
 """By the value of ElasticFlow's option `edge`."""

@@ -21,7 +21,7 @@ KEEP_ALL, DROP_FAILED, DROP_LARGEST = range(3)
 
 
 @inner
-def cut(times, free, count, second):  # type: ignore[no-untyped-def]
+def cut_profile(times, free, count, second):  # type: ignore[no-untyped-def]
     """A point of the profile at this second, which is not before the first; the number of points, and its position."""
     low = 0
     high = count
@@ -42,7 +42,7 @@ def cut(times, free, count, second):  # type: ignore[no-untyped-def]
 
 
 @inner
-def at_most(levels, top, free):  # type: ignore[no-untyped-def]
+def find_level(levels, top, free):  # type: ignore[no-untyped-def]
     """Position of the largest level, not above `top`, that is free; -1 for none."""
     while top >= 0 and levels[top] > free:
         top -= 1
@@ -50,7 +50,7 @@ def at_most(levels, top, free):  # type: ignore[no-untyped-def]
 
 
 @inner
-def go_on(times, free, count, deadline, work, ready, levels, speeds, level, out):  # type: ignore[no-untyped-def]
+def continue_job(times, free, count, deadline, work, ready, levels, speeds, level, out):  # type: ignore[no-untyped-def]
     """The job at its present level to its end, if that is in time and free throughout; the number of points, or 0."""
     end = max(times[0], ready) - (-work // speeds[level])
     if end > deadline:
@@ -60,7 +60,7 @@ def go_on(times, free, count, deadline, work, ready, levels, speeds, level, out)
         if free[k] < levels[level]:
             return 0
         k += 1
-    count, last = cut(times, free, count, end)
+    count, last = cut_profile(times, free, count, end)
     for k in range(last):
         free[k] -= levels[level]
     out[OK] = 1
@@ -86,7 +86,7 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
     out[END] = NEVER
     if deadline <= times[0] or top < 0 or work + stall * speeds[top] > speeds[top] * (deadline - times[0]):
         return count
-    count, last = cut(times, free, count, deadline)
+    count, last = cut_profile(times, free, count, deadline)
     # Not by halving: a larger share that is not free everywhere may not suffice, as its stall is charged at its speed.
     low = -1
     begin = -1
@@ -97,7 +97,7 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
         begin = last
         while begin > 0 and need > 0:
             begin -= 1
-            level = at_most(levels, low, free[begin])
+            level = find_level(levels, low, free[begin])
             if level >= 0:
                 need -= speeds[level] * (times[begin + 1] - times[begin])
     if need > 0:
@@ -105,7 +105,7 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
     left = work + stall * speeds[low]
     now = -1
     for k in range(last):
-        level = at_most(levels, low if k >= begin else low - 1, free[k])
+        level = find_level(levels, low if k >= begin else low - 1, free[k])
         if k == 0:
             now = level
         elif level != now and out[CHANGE] == NEVER:
@@ -115,7 +115,7 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
             if speeds[level] * span >= left:
                 end = times[k] - (-left // speeds[level])
                 if end < times[k + 1]:
-                    count, _ = cut(times, free, count, end)
+                    count, _ = cut_profile(times, free, count, end)
                 free[k] -= levels[level]
                 out[USED] += levels[level] * (end - times[k])
                 out[END] = end
@@ -169,7 +169,7 @@ def plan(now, gpus, deadline, work, stall, ready, model, keep, weight, levels, s
             f = free[j + 1]
             went = 0
             if keep[j] >= 0 and deadline[j] > now:
-                went = go_on(t, f, count, deadline[j], work[j], ready[j], levels[m], speeds[m], keep[j], out)
+                went = continue_job(t, f, count, deadline[j], work[j], ready[j], levels[m], speeds[m], keep[j], out)
             if went > 0:
                 count = went
             else:

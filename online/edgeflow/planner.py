@@ -21,7 +21,7 @@ to come."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class PlanResult:
     """A plan: the jobs in order of deadlines, who is planned, and the kernel's columns."""
 
     index: IntArray
@@ -47,7 +47,7 @@ class Planned:
 
 
 class Planner:
-    """Tables of the models and columns of the jobs; `see` takes the state, `plan` makes plans for it.
+    """Tables of the models and columns of the jobs; `update_state` takes the state, `plan` makes plans for it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Planner:
         """Plan these jobs up to their true deadlines from now on."""
         self.due[jobs] = self.deadline[jobs]
 
-    def see(self, view: View) -> None:
+    def update_state(self, view: View) -> None:
         """The state of the jobs that are here."""
         here = view.index
         self.second = view.second
@@ -96,7 +96,7 @@ class Planner:
         found: IntArray = np.where(same.any(axis=1), same.argmax(axis=1), -1)
         return found
 
-    def ordered(self, jobs: Sequence[int] | IntArray) -> IntArray:
+    def order_jobs(self, jobs: Sequence[int] | IntArray) -> IntArray:
         """By deadline, ties by index."""
         index = np.asarray(jobs, dtype=np.int64)
         order: IntArray = index[np.lexsort((index, self.deadline[index]))]
@@ -110,7 +110,7 @@ class Planner:
         hold: bool = False,
         stalls: bool = False,
         weight: FloatArray | None = None,
-    ) -> Planned:
+    ) -> PlanResult:
         """A plan for these jobs from now on, on all GPUs.
 
         Parameters
@@ -119,7 +119,7 @@ class Planner:
         stalls : the plan charges stalls: what is left of the present one, or a new one for who does not run.
         weight : by job, with `DROP_LARGEST`.
         """
-        index = self.ordered(jobs)
+        index = self.order_jobs(jobs)
         n = len(index)
         model = self.model[index]
         level = self.level[index]
@@ -132,7 +132,7 @@ class Planner:
             level if hold else np.full(n, -1, np.int64), weight[index] if weight is not None else np.zeros(n),
             self.levels, self.speeds, self.top, rule, inside, found,
         )  # fmt: skip
-        return Planned(index, inside, found, int(count))
+        return PlanResult(index, inside, found, int(count))
 
     def stall(self, index: IntArray, place: int) -> IntArray:
         """Seconds that a start at this place takes now."""

@@ -21,7 +21,7 @@ COMMON: Mapping[str, Option] = {
 """The options of every policy; the game reads them."""
 
 
-def with_common(**own: Option) -> Mapping[str, Option]:
+def common_options(**own: Option) -> Mapping[str, Option]:
     """The options of a policy: its own, and those of all."""
     return {**own, **COMMON}
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Model, Public, Window
-from ratiobench.online.answers import Unfit, part
+from ratiobench.online.answers import InvalidAnswer, read_part
 
 __all__ = [
     "CHANGE", "CLOUD", "COMPLETION", "DEADLINE", "EDGE", "PAUSED", "WAKE", "WINDOW",
@@ -121,7 +121,7 @@ class Policy(Protocol):
         ...
 
 
-class Booked(tuple[tuple[tuple[int, int, int], ...], int | None]):
+class BookedAnswer(tuple[tuple[tuple[int, int, int], ...], int | None]):
     """An answer in builtin types: the (job, place, GPUs) in order of jobs, and the wake; with the second it is from."""
 
     second: int
@@ -148,18 +148,22 @@ def plain(answer: Any) -> tuple[tuple[tuple[int, int, int], ...], int | None] | 
     else:
         raise TypeError(answer)
     booked = [
-        (part("job", job, NUMBER_LIMIT), part("the place", place, NUMBER_LIMIT), part("the GPUs", gpus, NUMBER_LIMIT))
+        (
+            read_part("job", job, NUMBER_LIMIT),
+            read_part("the place", place, NUMBER_LIMIT),
+            read_part("the GPUs", gpus, NUMBER_LIMIT),
+        )
         for job, place, gpus in named
     ]
     booked.sort()
     if any(one[0] == other[0] for one, other in pairwise(booked)):
-        raise Unfit("a job is named twice")
-    return tuple(booked), None if wake is None else part("the wake", wake, NUMBER_LIMIT)
+        raise InvalidAnswer("a job is named twice")
+    return tuple(booked), None if wake is None else read_part("the wake", wake, NUMBER_LIMIT)
 
 
 def _pair(job: Any, given: Any) -> tuple[Any, Any]:
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise Unfit(f"job {job} is given no (place, GPUs)")
+        raise InvalidAnswer(f"job {job} is given no (place, GPUs)")
     return given[0], given[1]
 
 

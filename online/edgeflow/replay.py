@@ -19,7 +19,7 @@ def replay(instance: Instance, log: Log, *, keep_late: bool = False) -> Solution
     """
     edges = {t for window in instance.edge for t in (window.start, window.end)}
     answers = {entry.answer.second: entry.answer[0] for entry in log if entry.answer is not None}  # a second's last
-    said: list[list[tuple[int, int, int]]] = [[] for _ in range(instance.jobs)]
+    lines: list[list[tuple[int, int, int]]] = [[] for _ in range(instance.jobs)]
     running: dict[int, tuple[int, int]] = {}
     for second in sorted(edges | answers.keys()):
         was = running
@@ -30,16 +30,16 @@ def replay(instance: Instance, log: Log, *, keep_late: bool = False) -> Solution
         for i in was.keys() | running.keys():
             place, gpus = running.get(i, (EDGE, 0))
             if was.get(i) != running.get(i) or (second in edges and place == EDGE):
-                said[i].append((second, place, gpus))
-    return tuple(tuple(_pieces(instance, i, said[i], keep_late)) for i in range(instance.jobs))
+                lines[i].append((second, place, gpus))
+    return tuple(tuple(_pieces(instance, i, lines[i], keep_late)) for i in range(instance.jobs))
 
 
-def _pieces(instance: Instance, i: int, said: list[tuple[int, int, int]], keep_late: bool) -> Iterator[Piece]:
-    """The pieces of one job; `said`: (second, place, GPUs) in the order of time, 0 GPUs for a pause."""
+def _pieces(instance: Instance, i: int, answers: list[tuple[int, int, int]], keep_late: bool) -> Iterator[Piece]:
+    """The pieces of one job; `answers`: (second, place, GPUs) in the order of time, 0 GPUs for a pause."""
     model = instance.models[instance.model[i]]
     left, last = int(instance.work[i]), _NEVER if keep_late else int(instance.deadline[i])
     before, ready = Piece(0, 0, 0, 0), 0
-    for k, (start, place, gpus) in enumerate(said):
+    for k, (start, place, gpus) in enumerate(answers):
         if gpus == 0:
             continue
         if (before.end, before.place, before.gpus) != (start, place, gpus):
@@ -47,7 +47,7 @@ def _pieces(instance: Instance, i: int, said: list[tuple[int, int, int]], keep_l
             ready += model.edge_overhead_s if before.gpus and before.place != place else 0
         speed = model.edge_speed if place == EDGE else model.speed[model.gpus.index(gpus)]
         done = max(start, ready) - -left // speed
-        end = min(done, last, said[k + 1][0] if k + 1 < len(said) else _NEVER)
+        end = min(done, last, answers[k + 1][0] if k + 1 < len(answers) else _NEVER)
         if start < end:
             before = Piece(start, end, place, gpus)
             yield before

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ratiobench.formulations.edgeflow.check import check
-from ratiobench.instances.arrays import frozen
+from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
-from ratiobench.instances.errors import InputError, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.online import run as runs
 from ratiobench.online.edgeflow.registry import REGISTRY
 from ratiobench.online.edgeflow.replay import replay
 from ratiobench.online.edgeflow.simulator import Simulator
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
-from ratiobench.online.run import Environment, Judged
+from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec
 
 LATE = {"drop": False, "keep": True}
@@ -42,7 +42,7 @@ class EdgeflowEnvironment(Environment[Instance]):
         for name, allowed in (("late", LATE), ("windows", WINDOWS)):
             value = spec.options.get(name, next(iter(allowed)))
             if value not in allowed:
-                raise InputError("algorithm", f"{spec.head}:{name}", not_one_of(value, allowed))
+                raise InputError("algorithm", f"{spec.head}:{name}", explain_unknown_name(value, allowed))
             chosen.append(allowed[value])
         return _ENVIRONMENTS[chosen[0], chosen[1]], spec
 
@@ -60,22 +60,22 @@ class EdgeflowEnvironment(Environment[Instance]):
         while 0 < half < instance.jobs and instance.submit[half] == instance.submit[half - 1]:
             half += 1
         each = (instance.submit, instance.deadline, instance.model, instance.work, instance.share)
-        submit, deadline, model, work, share = (frozen(column[:half]) for column in each)
+        submit, deadline, model, work, share = (freeze(column[:half]) for column in each)
         return replace(instance, submit=submit, deadline=deadline, model=model, work=work, share=share, cache={})
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """The number of jobs met, by `ratiobench.formulations.edgeflow.check`."""
         solution = replay(instance, log, keep_late=self._keep_late)
         report = check(instance, solution)
         found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Simulator.noun) for b in report.violations]
         met = int(report.value or 0)
-        return Judged(solution, found, met, met, counts={"moves": report.moves})
+        return Judgement(solution, found, met, met, counts={"moves": report.moves})
 
     def small(self) -> Instance:
         """Two models, four jobs, four GPUs, an edge window."""
         models = (Model("a", (1, 2, 4), (10, 18, 30), 6, 1, 2), Model("b", (1, 2), (7, 13), 0, 2, 0))
-        submit, deadline, model = frozen([0, 0, 5, 20]), frozen([40, 30, 60, 90]), frozen([0, 1, 0, 1])
-        work, share = frozen([300, 90, 200, 100]), frozen([2, 1, 4, 1])
+        submit, deadline, model = freeze([0, 0, 5, 20]), freeze([40, 30, 60, 90]), freeze([0, 1, 0, 1])
+        work, share = freeze([300, 90, 200, 100]), freeze([2, 1, 4, 1])
         return Instance("warm", {}, 4, 8, (Window(2, 50, 1),), models, submit, deadline, model, work, share)
 
 

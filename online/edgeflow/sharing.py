@@ -92,7 +92,7 @@ def restore(gpus, model, at, present, levels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def put_right(order, left, model, rank, speeds):  # type: ignore[no-untyped-def]
+def repair_levels(order, left, model, rank, speeds):  # type: ignore[no-untyped-def]
     """An order by remaining time at the first level that is right but for the rounding of doubles; ties by rank."""
     for j in range(1, len(order)):
         one = order[j]

@@ -28,7 +28,7 @@ from ratiobench.online.edgeflow.protocol import (
     PAUSED,
     WAKE,
     WINDOW,
-    Booked,
+    BookedAnswer,
     Event,
     View,
     plain,
@@ -106,8 +106,8 @@ class Simulator:
                     events.append(Event(ARRIVES, i))
                     yield Question([i], [self._instance.job(i)], self._view([*events, *woken]))
             elif self._here and (events or woken):
-                told = (*events, *woken)
-                yield Question([None], [told], self._view(told), CHANGE)
+                state = (*events, *woken)
+                yield Question([None], [state], self._view(state), CHANGE)
             self._commit()
             if not self._here or (self._wake is not None and self._wake <= second):
                 self._wake = None
@@ -172,8 +172,8 @@ class Simulator:
         if self._servers and not self._hidden:
             until = next(w.end for w in self._instance.edge if w.start <= self._second < w.end)
         place, share, last, ready = (_sealed(x[here]) for x in (self._place, self._share, self._last, self._ready))
-        told = (self._second, self._instance.gpus, self._servers, until)
-        return View(*told, _sealed(here), _sealed(left), place, share, last, ready, tuple(events))
+        state = (self._second, self._instance.gpus, self._servers, until)
+        return View(*state, _sealed(here), _sealed(left), place, share, last, ready, tuple(events))
 
     # The answers.
 
@@ -184,7 +184,7 @@ class Simulator:
         except (TypeError, ValueError) as error:
             raise RuleViolation("protocol", index, refusal(answer, "allocation", error)) from None
 
-    def take(self, event: str, index: int | None, answer: Any) -> Booked | None:
+    def take(self, event: str, index: int | None, answer: Any) -> BookedAnswer | None:
         """Who runs from this second on, if no other answer of this second says otherwise.
 
         Rules: `active` (the job is here), `levels` (rule 2 of section 3), `capacity` (rule 3), `wake`.
@@ -220,7 +220,7 @@ class Simulator:
                 raise RuleViolation("wake", index, f"more than {WAKES_LIMIT} wakes")
         self._wake = wake
         self._asked = {i: (place, share) for i, place, share in shares}
-        booked = Booked(copy)
+        booked = BookedAnswer(copy)
         booked.second = self._second
         return booked
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.formulations.lora.bound.minimal import list_minimal_covers
-from ratiobench.instances.lora.fitting import fewest_slots, usable_types
+from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
+from ratiobench.instances.lora.feasibility import fewest_slots, usable_types
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora import public_constants

@@ -28,11 +28,11 @@ import numpy as np
 
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance, Public, Task
-from ratiobench.online.answers import Unfit, shorten
-from ratiobench.online.lora.posting import ProposedPrices, find_room
-from ratiobench.online.lora.protocol import NUMBER_LIMIT, View, first_with_room
+from ratiobench.online.answers import InvalidAnswer, shorten
+from ratiobench.online.lora.posted_prices import ProposedPrices, find_free_cells
+from ratiobench.online.lora.protocol import NUMBER_LIMIT, View, first_free_node
 from ratiobench.online.lora.traces import Cell
-from ratiobench.online.referee.simulator import ARRIVAL, Question, Refused, RuleViolation
+from ratiobench.online.referee.simulator import ARRIVAL, Question, RefusedAnswer, RuleViolation
 from ratiobench.online.spec import Spec
 
 PROTOCOL = __name__
@@ -50,7 +50,7 @@ def plain(answer: Any) -> list[list[Price]] | None:
     if answer is None:
         return None
     if not isinstance(answer, list | tuple | np.ndarray):
-        raise Unfit("not a row of prices per node type")
+        raise InvalidAnswer("not a row of prices per node type")
     return [[_price(g, j, value) for j, value in enumerate(row)] for g, row in enumerate(answer)]
 
 
@@ -59,7 +59,7 @@ def _price(g: int, j: int, value: Any) -> Price:
         value = value.item()
     good = isinstance(value, int | float | Fraction) and not isinstance(value, bool)
     if not good or not (math.isfinite(value) and 0 <= value <= NUMBER_LIMIT):
-        raise Unfit(f"price [{g}][{j}] = {shorten(value)[:40]} is no number in 0..2^53")
+        raise InvalidAnswer(f"price [{g}][{j}] = {shorten(value)[:40]} is no number in 0..2^53")
     return str(value) if isinstance(value, Fraction) else value
 
 
@@ -88,7 +88,7 @@ class ExternalPrices:
         self.spec = Spec(None, path, {key: value for key, _, value in pairs})
         self._betrays: Callable[[str], bool] = lambda path: False
 
-    def beware(self, tested: Instance) -> None:
+    def hide_instance(self, tested: Instance) -> None:
         """The instance under test, which its process may not read."""
         from ratiobench.online.lora.registry import REGISTRY
         from ratiobench.online.referee.bounds import shows_the_future
@@ -106,21 +106,21 @@ class ExternalPrices:
         from ratiobench.online.referee.isolation import Runner
 
         self._public = public
-        self._player = player = Runner(self.spec, PROTOCOL, self._betrays)
-        weakref.finalize(self, player.close)
-        if player.constants:
+        self._player = runner = Runner(self.spec, PROTOCOL, self._betrays)
+        weakref.finalize(self, runner.close)
+        if runner.constants:
             problem = (
-                f"{self.spec.path} declares constants ({shorten(player.constants[0])}): prices in a guard have none"
+                f"{self.spec.path} declares constants ({shorten(runner.constants[0])}): prices in a guard have none"
             )
             raise InputError("algorithm", "guarded:inner", problem)
-        player.start(public, {})
+        runner.start(public, {})
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
         """Its prices on the first node with room; not asked where no schedule can do the work."""
-        found = find_room(task, view, self._public)
+        found = find_free_cells(task, view, self._public)
         if found is None:
             return None
-        types, first, room = found
+        types, first, free = found
         rows = self._ask(ARRIVAL, task.index, replace(task, bid=0), view)
         width = task.deadline - task.arrival + 1
         if not isinstance(rows, list) or [len(row) for row in rows] != [width] * len(self._public.node_types):
@@ -130,7 +130,7 @@ class ExternalPrices:
             [Fraction(x) if isinstance(x, str) else x for x in rows[g][first + 1 - task.arrival :]] for g in types
         ]
         whole = all(isinstance(x, int | float) for row in numbers for x in row)
-        usable, node = first_with_room(room, self._public.first_node)
+        usable, node = first_free_node(free, self._public.first_node)
         return ProposedPrices(
             types, first, np.where(usable, node, -1)[types], np.array(numbers, float if whole else object)
         )
@@ -145,6 +145,6 @@ class ExternalPrices:
 
     def _ask(self, event: str, index: int, shown_to_it: Any, view: View | None) -> Any:
         (answer,) = self._player.ask(Question([index], [shown_to_it], view, event))
-        if isinstance(answer, Refused):
+        if isinstance(answer, RefusedAnswer):
             raise RuleViolation("protocol", index, answer)
         return answer

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.bound.patterns import maximal_patterns
 from ratiobench.instances.lora.model import Instance, IntArray, Public
-from ratiobench.online.lora.public_constants import served
+from ratiobench.online.lora.public_constants import list_served
 
 CLASSES, MORE_CLASSES = 24, 128
 """Most classes of a node type, by count and by weight; where tasks have more shapes, classes are cells of a grid."""
@@ -98,7 +98,7 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class Announcement:
     """What the guard must know in advance, and its parameters.
 
     Parameters
@@ -132,7 +132,7 @@ def announce(
     margin: Fraction,
     classes: int = CLASSES,
     by_weight: bool = False,
-) -> Announced:
+) -> Announcement:
     """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days.
 
     Parameters
@@ -141,7 +141,7 @@ def announce(
     by_weight : with weights, too, that leave most room to be sold by what these tasks need.
     """
     public = instance.public("")
-    tasks = served(instance)
+    tasks = list_served(instance)
     shapes: list[dict[tuple[int, int], int]] = []
     need = [Fraction(0), Fraction(0)]
     sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
@@ -161,7 +161,7 @@ def announce(
             for a, b in (_MIXES if by_weight else _MIXES[-1:])
         ]
         kinds.append(max(reversed(mixes), key=lambda kind: _most_filled(kind, need, *size, beta)))
-    return Announced(tuple(kinds), beta, rho, margin, by_weight)
+    return Announcement(tuple(kinds), beta, rho, margin, by_weight)
 
 
 def _most_filled(kind: Kind, need: Sequence[Fraction], compute: int, memory_mb: int, beta: Fraction) -> Fraction:
@@ -257,7 +257,7 @@ def bound_weight(
     return best
 
 
-def root_below(value: Fraction, degree: int) -> Fraction:
+def bound_root(value: Fraction, degree: int) -> Fraction:
     """A fraction in 1/2^40 that is no larger than the root of a value of at least 1, and nearly it; at least 1."""
     unit = 2**_ROOT_BITS
     if degree > _DEGREE:
@@ -305,7 +305,7 @@ def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fra
     """
     if not grows:
         return Fraction(2), []
-    unit = root_below(min(grows), max(1, min(_FINEST, math.floor(most))))
+    unit = bound_root(min(grows), max(1, min(_FINEST, math.floor(most))))
     if unit == 1:  # one that weighs nothing to speak of
         return unit, [1] * len(grows)
     falls = []
@@ -346,7 +346,7 @@ class Guard:
     start : A0, exactly (of a run in doubles with the wider caps).
     """
 
-    def __init__(self, public: Public, announced: Announced, *, exact: bool) -> None:
+    def __init__(self, public: Public, announced: Announcement, *, exact: bool) -> None:
         self._announced, self._exact = announced, exact
         self._number: Any = Fraction if exact else float
         self._dtype = object if exact else np.float64
@@ -401,7 +401,7 @@ class Guard:
         step, sizes = kind.step * self._nodes[g], list(zip(kind.rate, kind.memory, strict=True))
         grows = [1 + self._betas[g] * kind.weigh(a, m) / step for a, m in sizes]
         return [
-            min(root_below(grow, max(-(-a // s), -(-m // r))) for grow, (a, m) in zip(grows, sizes, strict=True))
+            min(bound_root(grow, max(-(-a // s), -(-m // r))) for grow, (a, m) in zip(grows, sizes, strict=True))
             for s, r in sizes
         ]
 
@@ -492,7 +492,7 @@ class Guard:
         return self._weights[key]
 
     def limits(
-        self, g: int, first: int, rate: int, memory: int, room: tuple[IntArray, IntArray]
+        self, g: int, first: int, rate: int, memory: int, free: tuple[IntArray, IntArray]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """(W,) L and c w, of which L counts where it is the larger one: of a task of no class; anything without room.
 
@@ -500,9 +500,9 @@ class Guard:
         ----------
         first : slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
         """
-        span = slice(first, first + len(room[0]))
+        span = slice(first, first + len(free[0]))
         credit = self.credit[g][span]
-        after = self._left[g][span] - self._lost(g, rate, memory, *room)
+        after = self._left[g][span] - self._lost(g, rate, memory, *free)
         least = np.maximum((self._floor(g, after) - credit) * self._nodes[g] / self._beta[g], self._number(0))
         weight, known = self._weight(g, rate, memory)
         top = credit * weight
@@ -512,7 +512,7 @@ class Guard:
         return least, top
 
     @property
-    def spares(self) -> bool:
+    def is_sparing(self) -> bool:
         """Whether a task whose wish is below L goes to the node on which L is least."""
         return self._announced.by_weight
 
@@ -530,18 +530,18 @@ class Guard:
         """(W,) L, or less, towards what is wished for, where a raise will make up for it; most : the allowance."""
         return np.asarray(least - np.minimum(np.maximum(least - price, self._number(0)), most)) if most else least
 
-    def spare(self, g: int, slots: IntArray, rate: int, memory: int, room: tuple[IntArray, IntArray]) -> IntArray:
+    def spare(self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]) -> IntArray:
         """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
 
         Parameters
         ----------
         slots : (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
         """
-        shape = room[0].shape
-        lost = self._lost(g, rate, memory, room[0].reshape(-1), room[1].reshape(-1))
+        shape = free[0].shape
+        lost = self._lost(g, rate, memory, free[0].reshape(-1), free[1].reshape(-1))
         after = self._left[g][slots] - lost.reshape(*shape, -1)
         phi = self._floor(g, after.reshape(shape[0] * shape[1], -1)).reshape(shape)
-        fits = (room[0] >= rate) & (room[1] >= memory)
+        fits = (free[0] >= rate) & (free[1] >= memory)
         most = max(self._cap[g], default=self._number(0))
         return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
 

@@ -28,7 +28,7 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.search.additive import (
@@ -52,7 +52,7 @@ class Quote(NamedTuple):
     energy: int
 
 
-class Room(NamedTuple):
+class FreeCapacity(NamedTuple):
     """(K, T) samples and MB that are free; None in place of it: room is not looked at."""
 
     compute: IntArray
@@ -72,8 +72,8 @@ class ExactPrices:
         self._compute = public.compute[kind].tolist()
         self._memory = public.memory_mb[kind].tolist()
 
-    def cheapest(self, task: Task, room: Room | None) -> Quote | None:
-        """The cheapest schedule among the cells with room (all usable cells without `room`)."""
+    def cheapest(self, task: Task, free: FreeCapacity | None) -> Quote | None:
+        """The cheapest schedule among the cells with room (all usable cells without `free`)."""
         menu = space(task, self._public)
         zero, size = Fraction(0), task.memory_mb
         price: list[list[Fraction | None]] = []
@@ -86,7 +86,7 @@ class ExactPrices:
                 open_ = [
                     (self.lam.get((k, t), zero) * rate + self.phi.get((k, t), zero) * size, k)
                     for k in nodes
-                    if room is None or (rate <= room.compute[k, t - 1] and size <= room.memory_mb[k, t - 1])
+                    if free is None or (rate <= free.compute[k, t - 1] and size <= free.memory_mb[k, t - 1])
                 ]
                 least, k = min(open_, default=(None, -1))
                 prices.append(least)
@@ -149,17 +149,17 @@ class FloatPrices:
         self.lam: NDArray[np.float64] = np.zeros(shape)
         self.phi: NDArray[np.float64] = np.zeros(shape)
         self._cluster = Cluster(public)
-        self._nothing = Room(*(np.zeros((0, 0), np.int64),) * 2)
+        self._nothing = FreeCapacity(*(np.zeros((0, 0), np.int64),) * 2)
         for array in self._nothing:
             array.setflags(write=False)
         self._growth, self._eta_c, self._eta_m = float(rule.growth), float(rule.eta_c), float(rule.eta_m)
         self._by_bbar, self._weights = rule.by_bbar, (float(rule.weights[0]), float(rule.weights[1]))
 
-    def cheapest(self, task: Task, room: Room | None) -> Quote | None:
-        """The cheapest schedule among the cells with room (all usable cells without `room`)."""
-        compute, memory = room if room is not None else self._nothing
+    def cheapest(self, task: Task, free: FreeCapacity | None) -> Quote | None:
+        """The cheapest schedule among the cells with room (all usable cells without `free`)."""
+        compute, memory = free if free is not None else self._nothing
         total, option, cells, work, energy = cheapest_schedule(
-            self.lam, self.phi, compute, memory, room is not None, self._cluster.arrays,
+            self.lam, self.phi, compute, memory, free is not None, self._cluster.arrays,
             (task.memory_mb, task.work, task.deadline), task.rate, task.cost, *offers(task), STATE_LIMIT,
         )  # fmt: skip
         if option < 0:
@@ -250,11 +250,11 @@ class Mechanism:
         """Admit if the bid is above the cost of the cheapest schedule with room; charge that cost."""
         return self.settle(task, view, self.find(task, view))
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """The cheapest schedule with room."""
-        room = Room(view.compute, view.memory_mb) if self._rule.tested else None
-        quote = self._prices.cheapest(task, room)
-        return None if quote is None else Found((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
+        free = FreeCapacity(view.compute, view.memory_mb) if self._rule.tested else None
+        quote = self._prices.cheapest(task, free)
+        return None if quote is None else NodeAnswer((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
 
     def cell_prices(self, task: Task, first: int) -> NDArray[Any]:
         """(K, W) lambda s + phi r of the task from slot `first` (from 0) to its deadline."""
@@ -266,7 +266,7 @@ class Mechanism:
         bbar = self._prices.bbar(net, work, task.memory_mb * len(cells))
         self._prices.move(task, cells, bbar)  # type: ignore[arg-type]
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Admit it if the bid is above its cost, charge that, and move the prices."""
         quote: Quote | None = None if found is None else found.answer
         if quote is None:

@@ -44,7 +44,7 @@ def restrict(spec: Spec, schedules: ScheduleKind) -> Spec:
     return replace(spec, options={**spec.options, _OPTION: "no"})
 
 
-class Found(NamedTuple):
+class NodeAnswer(NamedTuple):
     """The best schedule of a search.
 
     Parameters
@@ -59,7 +59,7 @@ class Found(NamedTuple):
     answer: Any
 
 
-class Searching(Protocol):
+class SearchAlgorithm(Protocol):
     """An algorithm whose decision is a search that changes nothing, and what follows from it.
 
     It has no other state than one per node, and `decide` is `settle` of what `find` finds.
@@ -69,11 +69,11 @@ class Searching(Protocol):
         """As `Algorithm.start`."""
         ...
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """The best schedule, whether it will be taken or not; None without any."""
         ...
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """The decision about what was found; prices and loads move."""
         ...
 
@@ -81,7 +81,7 @@ class Searching(Protocol):
 class OneNode:
     """An algorithm in its form without migration."""
 
-    def __init__(self, make: Callable[[], Searching]) -> None:
+    def __init__(self, make: Callable[[], SearchAlgorithm]) -> None:
         self._make = make
         prototype = make()
         for name in ("constants", "margin", "widened", "remarks", "arithmetic"):
@@ -94,12 +94,12 @@ class OneNode:
         self._parts = [replace(public, node_types=(replace(kind, count=1),)) for kind in public.node_types]
         self._kind = public.type_of_node.tolist()
         self._blank = [self._copy(g) for g in range(len(self._parts))]
-        self._own: dict[int, Searching] = {}
+        self._own: dict[int, SearchAlgorithm] = {}
         self._settled = np.zeros((public.nodes, public.slots), np.bool_)
         arithmetic = {getattr(copy, "arithmetic", "integer") for copy in self._blank}
         self.arithmetic = arithmetic.pop() if len(arithmetic) == 1 else "float"
 
-    def _copy(self, g: int) -> Searching:
+    def _copy(self, g: int) -> SearchAlgorithm:
         copy = self._make()
         copy.start(self._parts[g], self._constants)
         return copy
@@ -108,13 +108,13 @@ class OneNode:
         """The best node's answer."""
         tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
         used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
-        heard: set[int] = set()
-        best: tuple[tuple[Any, ...], int, Found, View] | None = None
+        transcript: set[int] = set()
+        best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None
         for k, g in enumerate(self._kind):
             if not used[k]:
-                if g in heard:
+                if g in transcript:
                     continue
-                heard.add(g)
+                transcript.add(g)
             part = View(view.slot, *(table[k : k + 1] for table in (view.compute, view.memory_mb, view.tasks)))
             found = (self._own[k] if used[k] else self._blank[g]).find(tasks[g], part)
             if found is not None:
@@ -141,7 +141,7 @@ class OneNode:
 
 
 def with_one_node(entry: Entry) -> Entry:
-    """The entry with the option `migrate`; its algorithm is a `Searching` one."""
+    """The entry with the option `migrate`; its algorithm is a `SearchAlgorithm` one."""
 
     def make(options: Mapping[str, str]) -> Any:
         return OneNode(lambda: entry.make(options)) if options[_OPTION] == "no" else entry.make(options)

@@ -27,12 +27,12 @@ import numpy as np
 from ratiobench.instances.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
-from ratiobench.online.answers import Unfit, located, part, shorten
-from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten
+from ratiobench.online.lora.final_schedule import Late, Move
 
 __all__ = [
     "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",
-    "first_with_room", "plain", "posted",
+    "first_free_node", "plain", "posted",
 ]  # fmt: skip
 
 MOST_MOVES = 1_000_000
@@ -72,15 +72,15 @@ class View:
         return View(self.slot, self.compute[:, span], self.memory_mb[:, span], self.tasks[:, span])
 
 
-def first_with_room(
-    room: np.ndarray[Any, np.dtype[np.bool_]], first_node: IntArray
+def first_free_node(
+    free: np.ndarray[Any, np.dtype[np.bool_]], first_node: IntArray
 ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], IntArray]:
     """(G, T) whether a node of the type has room in the slot, and the first such node."""
     types = len(first_node) - 1
-    usable = np.empty((types, room.shape[1]), np.bool_)
-    node = np.empty((types, room.shape[1]), np.int64)
+    usable = np.empty((types, free.shape[1]), np.bool_)
+    node = np.empty((types, free.shape[1]), np.int64)
     for g in range(types):
-        block = room[first_node[g] : first_node[g + 1]]
+        block = free[first_node[g] : first_node[g + 1]]
         usable[g] = block.any(axis=0)
         node[g] = first_node[g] + block.argmax(axis=0)
     return usable, node
@@ -152,21 +152,21 @@ def exposed(algorithm: Any) -> Any:
         compute, memory = prices
         return [[[str(_fraction(value)) for value in row] for row in table] for table in (compute, memory)]
     except Exception as error:  # the algorithm's own types may raise anything
-        return f"{_NO_PRICES} ({located(error)})"
+        return f"{_NO_PRICES} ({locate_error(error)})"
 
 
 def _fraction(value: Any) -> Fraction:
     return Fraction(value.item() if isinstance(value, np.generic) else value)
 
 
-def posted(told: Any, public: Public) -> Posted | None:
+def posted(answer: Any, public: Public) -> Posted | None:
     """The prices that `exposed` told, checked: K rows of T numbers in 0..2^53 for compute and for memory."""
-    if told is None:
+    if answer is None:
         return None
-    if isinstance(told, str):
-        return Posted(True, {}, {}, make_printable(told, _LONGEST))
+    if isinstance(answer, str):
+        return Posted(True, {}, {}, make_printable(answer, _LONGEST))
     try:
-        lam, phi = _cells("compute", told[0], public), _cells("memory", told[1], public)
+        lam, phi = _cells("compute", answer[0], public), _cells("memory", answer[1], public)
     except ValueError as error:
         return Posted(True, {}, {}, shorten(error))
     except (TypeError, LookupError):  # not what `exposed` writes
@@ -210,21 +210,21 @@ def plain(answer: Any) -> Decision | Late | None:
     if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):
         decision, moves = answer
         if not isinstance(decision, tuple | list) or len(decision) != 3 or not isinstance(moves, tuple | list):
-            raise Unfit("not (vendor, cells, payment), nor that with moves")
-        told = plain(decision)
-        assert isinstance(told, Decision)
-        return Late(told, tuple(map(_move, moves)))
+            raise InvalidAnswer("not (vendor, cells, payment), nor that with moves")
+        text = plain(decision)
+        assert isinstance(text, Decision)
+        return Late(text, tuple(map(_move, moves)))
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
     if not isinstance(answer, tuple | list) or len(answer) != 3:
-        raise Unfit("not (vendor, cells, payment)")
+        raise InvalidAnswer("not (vendor, cells, payment)")
     vendor, cells, payment = answer
     if not isinstance(cells, tuple | list | np.ndarray):
-        raise Unfit(f"cells {shorten(cells)[:40]} are no list")
+        raise InvalidAnswer(f"cells {shorten(cells)[:40]} are no list")
     return Decision(
-        None if vendor is None else part("vendor", vendor, NUMBER_LIMIT),
+        None if vendor is None else read_part("vendor", vendor, NUMBER_LIMIT),
         tuple(map(_cell, cells)),
-        None if payment is None else part("payment", payment, PAYMENT_LIMIT),
+        None if payment is None else read_part("payment", payment, PAYMENT_LIMIT),
     )
 
 
@@ -245,15 +245,15 @@ def excess(answer: Any, public: Public) -> str | None:
 
 def _cell(cell: Any) -> tuple[int, int]:
     if not isinstance(cell, tuple | list | np.ndarray) or len(cell) != 2:
-        raise Unfit(f"cell {shorten(cell)[:40]} is not (node, slot)")
+        raise InvalidAnswer(f"cell {shorten(cell)[:40]} is not (node, slot)")
     node, slot = cell
-    return part("node", node, NUMBER_LIMIT), part("slot", slot, NUMBER_LIMIT)
+    return read_part("node", node, NUMBER_LIMIT), read_part("slot", slot, NUMBER_LIMIT)
 
 
 def _move(move: Any) -> Move:
     if not isinstance(move, tuple | list | np.ndarray) or len(move) != 3:
-        raise Unfit(f"move {shorten(move)[:40]} is not (task, slot, node)")
-    return Move(*(part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
+        raise InvalidAnswer(f"move {shorten(move)[:40]} is not (task, slot, node)")
+    return Move(*(read_part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
 
 
 def _settled(answer: Any) -> bool:

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
-from ratiobench.instances.lora.fitting import first_slots, servable, usable_types
-from ratiobench.instances.lora.model import Instance, IntArray, frozen
+from ratiobench.instances.lora.feasibility import first_slots, servable, usable_types
+from ratiobench.instances.lora.model import Instance, IntArray, freeze
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 
-class Served(NamedTuple):
+class ServedTask(NamedTuple):
     """A task with a schedule, as far as the constants look at it; all figures over the usable types and the window.
 
     Parameters
@@ -63,14 +63,14 @@ def _window(cost, usable, first, deadline, most, high):  # type: ignore[no-untyp
     if least < 0:
         most = width
     dearest = 0
-    order = ascending(high[:width])
+    order = sort_stably(high[:width])
     for t in range(width - min(most, width), width):
         dearest += high[order[t]]
     return credit, least, dearest
 
 
 @lru_cache(maxsize=8)
-def served(instance: Instance) -> tuple[Served, ...]:
+def list_served(instance: Instance) -> tuple[ServedTask, ...]:
     """The tasks with a schedule."""
     able = usable_types(instance)
     first, high = first_slots(instance), np.empty(instance.slots, np.int64)
@@ -92,7 +92,7 @@ def served(instance: Instance) -> tuple[Served, ...]:
             cells = width
         net = max(1, bid - vendor - dearest)
         found.append(
-            Served(i, bid, work, int(instance.memory_mb[i]), bid + credit, slowest, fastest, cells, samples, net)
+            ServedTask(i, bid, work, int(instance.memory_mb[i]), bid + credit, slowest, fastest, cells, samples, net)
         )
     return tuple(found)
 
@@ -112,46 +112,48 @@ def largest_ratio(pairs: Iterable[tuple[int, int]]) -> Fraction:
 
 def cap_compute(instance: Instance) -> Fraction:
     """X_c = max (b_i + credit) / s_ik, micro-dollars per sample; 0 without tasks."""
-    return largest_ratio((each.worth, each.slowest) for each in served(instance))
+    return largest_ratio((each.worth, each.slowest) for each in list_served(instance))
 
 
 def cap_memory(instance: Instance) -> Fraction:
     """X_m = max (b_i + credit) / r_i, micro-dollars per MB; 0 without tasks."""
-    return largest_ratio((each.worth, each.memory_mb) for each in served(instance))
+    return largest_ratio((each.worth, each.memory_mb) for each in list_served(instance))
 
 
 def largest_share(instance: Instance) -> Fraction:
     """eps = max of s_ik / C_kp and r_i / (C_km - r_b); 1 without tasks."""
     public = instance.public("")
-    index = np.array([each.task for each in served(instance)], dtype=np.int64)
+    index = np.array([each.task for each in list_served(instance)], dtype=np.int64)
     rate, memory = instance.rate[index], instance.memory_mb[index]
     shares = []
-    for g, (compute, room) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
-        able = (rate[:, g] > 0) & (rate[:, g] <= compute) & (memory <= room)
+    for g, (compute, memory_mb) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
+        able = (rate[:, g] > 0) & (rate[:, g] <= compute) & (memory <= memory_mb)
         if able.any():
-            shares += [Fraction(int(rate[able, g].max()), compute), Fraction(int(memory[able].max()), room)]
+            shares += [Fraction(int(rate[able, g].max()), compute), Fraction(int(memory[able].max()), memory_mb)]
     return max(shares, default=Fraction(1)) or Fraction(1)
 
 
 def spread(instance: Instance) -> Fraction:
     """U >= (X_c S + X_m R) / b_il of every schedule with b_il > 0 that can be cheapest, by a formula; 1 without tasks.
 
-    S, R and b_il by the bounds of `Served`.
+    S, R and b_il by the bounds of `ServedTask`.
     """
     top_c, top_m = cap_compute(instance), cap_memory(instance)
     weight_c, weight_m = top_c.numerator * top_m.denominator, top_m.numerator * top_c.denominator
-    pairs = ((weight_c * each.samples + weight_m * each.memory_mb * each.cells, each.net) for each in served(instance))
+    pairs = (
+        (weight_c * each.samples + weight_m * each.memory_mb * each.cells, each.net) for each in list_served(instance)
+    )
     return largest_ratio(pairs) / (top_c.denominator * top_m.denominator) or Fraction(1)
 
 
-def _fewest(each: Served) -> int:
+def _fewest(each: ServedTask) -> int:
     """Slots needed at the fastest usable rate, ceil(M / s_max)."""
     return -(-each.work // each.fastest)
 
 
 def memory_density(instance: Instance) -> Fraction:
     """max b_i / (r_i ceil(M_i / s_max)), micro-dollars per MB and slot; 0 without tasks."""
-    return largest_ratio((each.bid, each.memory_mb * _fewest(each)) for each in served(instance))
+    return largest_ratio((each.bid, each.memory_mb * _fewest(each)) for each in list_served(instance))
 
 
 def lower_median(pairs: Iterable[tuple[int, int]]) -> Fraction:
@@ -167,12 +169,12 @@ def lower_median(pairs: Iterable[tuple[int, int]]) -> Fraction:
 
 def median_work_density(instance: Instance) -> Fraction:
     """median b_i / M_i."""
-    return lower_median((each.bid, each.work) for each in served(instance))
+    return lower_median((each.bid, each.work) for each in list_served(instance))
 
 
 def median_memory_density(instance: Instance) -> Fraction:
     """median b_i / (r_i ceil(M_i / s_max))."""
-    return lower_median((each.bid, each.memory_mb * _fewest(each)) for each in served(instance))
+    return lower_median((each.bid, each.memory_mb * _fewest(each)) for each in list_served(instance))
 
 
 def median_bbar(instance: Instance) -> Fraction:
@@ -180,22 +182,29 @@ def median_bbar(instance: Instance) -> Fraction:
     public = instance.public("")
     alone = Cluster(public).of_one_node_each()
     # Read-only as what an algorithm sees of the cluster, so that the same compiled search serves both.
-    room = tuple(
-        frozen(np.repeat(amount[:, None], instance.slots, axis=1)) for amount in (public.compute, public.memory_mb)
+    memory = tuple(
+        freeze(np.repeat(amount[:, None], instance.slots, axis=1)) for amount in (public.compute, public.memory_mb)
     )
-    found = [_value_alone(instance, each, alone, room) for each in served(instance)]
+    found = [_value_alone(instance, each, alone, memory) for each in list_served(instance)]
     return lower_median(found)
 
 
 def _value_alone(
-    instance: Instance, each: Served, alone: tuple[IntArray, IntArray], room: tuple[IntArray, ...]
+    instance: Instance, each: ServedTask, alone: tuple[IntArray, IntArray], memory: tuple[IntArray, ...]
 ) -> tuple[int, int]:
     """(b_il, S + R) of the cheapest schedule when every type has an empty node."""
     task = instance.task(each.task)
     starts, prices = offers(task)
     if int(prices.max()) + instance.slots * int(np.abs(task.cost).max()) < DOUBLES:
         total, option, cells, work, _ = first_schedule(
-            *room, alone, (task.memory_mb, task.work, task.deadline), task.rate, task.cost, starts, prices, STATE_LIMIT
+            *memory,
+            alone,
+            (task.memory_mb, task.work, task.deadline),
+            task.rate,
+            task.cost,
+            starts,
+            prices,
+            STATE_LIMIT,
         )
         if option == -2:
             raise too_large(task)

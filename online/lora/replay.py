@@ -15,8 +15,8 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.simulator import CapacityState, Simulator
 from ratiobench.online.outcome import Violation
-from ratiobench.online.referee.simulator import Logged, Question, simulate
-from ratiobench.online.run import Judged
+from ratiobench.online.referee.simulator import LogEntry, Question, simulate
+from ratiobench.online.run import Judgement
 
 MOST = 16
 """Stops that are kept, beside the start."""
@@ -27,7 +27,7 @@ class _Stop(NamedTuple):
 
     books: CapacityState
     algorithm: Any
-    log: list[Logged]
+    log: list[LogEntry]
     violations: list[Violation]
 
 
@@ -45,7 +45,7 @@ class Checkpoints:
         algorithm.start(table.public, dict(constants))
         self._stops = {0: _Stop(table.books, algorithm, [], [])}
 
-    def play(self, part: Instance, place: int) -> Judged:
+    def play(self, part: Instance, place: int) -> Judgement:
         """The figures of the run on `part`, whose tasks before `place` are those of the instance."""
         end = self._go_on(self._stop(place), part, place, part.tasks)
         return ENVIRONMENT.judge(part, end.log, end.violations)
@@ -65,5 +65,5 @@ class Checkpoints:
         def ask(question: Question) -> list[Any]:
             return [algorithm.decide(question.arrivals[0], question.view)]
 
-        heard = simulate(Simulator(instance, self._seed, books=books), ask, batch=False, span=(begin, end))
-        return _Stop(books, algorithm, stop.log + heard.log, stop.violations + heard.violations)
+        transcript = simulate(Simulator(instance, self._seed, books=books), ask, batch=False, span=(begin, end))
+        return _Stop(books, algorithm, stop.log + transcript.log, stop.violations + transcript.violations)

@@ -13,8 +13,8 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
-from ratiobench.online.lora.binding import MOVED, bound
 from ratiobench.online.lora.constants import OBSERVED
+from ratiobench.online.lora.final_schedule import MOVED, settle_moves
 from ratiobench.online.lora.one_node import restrict, schedules_of
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
@@ -22,7 +22,7 @@ from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log, decisions_of
 from ratiobench.online.remarks import Part
-from ratiobench.online.run import Environment, Judged
+from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec
 
 CELL_LIMIT = 20_000_000
@@ -71,9 +71,9 @@ class LoraEnvironment(Environment[Instance]):
         data["tasks"] = data["tasks"][:half]
         return parse(data, "the first half")
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
-        solution, moved = bound(decisions_of(log, instance.tasks))
+        solution, moved = settle_moves(decisions_of(log, instance.tasks))
         verdict = check(instance, solution, schedules=self._schedules)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
         findings: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class LoraEnvironment(Environment[Instance]):
         if moved:
             findings = (f"late binding: {moved} cells moved",)
             counts[MOVED] = moved
-        return Judged(
+        return Judgement(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             Part(above, verdict.admitted) if above else None, findings,
             self._schedules is ScheduleKind.ONE_NODE, counts,
@@ -118,9 +118,9 @@ class LoraEnvironment(Environment[Instance]):
         margin = getattr(algorithm, "margin", 1)
         if margin == 1:
             return constants
-        told = f"used {margin} times as large"
+        text = f"used {margin} times as large"
         return tuple(
-            replace(c, detail=", ".join(filter(None, (c.detail, told)))) if c.name in algorithm.widened else c
+            replace(c, detail=", ".join(filter(None, (c.detail, text)))) if c.name in algorithm.widened else c
             for c in constants
         )
 

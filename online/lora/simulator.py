@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ratiobench.formulations.lora.check import ONE_NODE
-from ratiobench.instances.lora.model import Instance, Public, Task, frozen
+from ratiobench.instances.lora.model import Instance, Public, Task, freeze
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
-from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.lora.final_schedule import Late, Move
 from ratiobench.online.lora.protocol import View, plain
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
@@ -68,15 +68,15 @@ class CapacityState:
 
     def take(self, task: Task, answer: Any) -> Decision | Late | None:
         """Copy, check and book an answer; Foul names the first equation that it breaks."""
-        told = _copied(task.index, answer)
-        if told is None:
+        plain_answer = _copied(task.index, answer)
+        if plain_answer is None:
             return None
-        if isinstance(told, Late):
-            self._move(task, told.moves)
-        decision = told.decision if isinstance(told, Late) else told
+        if isinstance(plain_answer, Late):
+            self._move(task, plain_answer.moves)
+        decision = plain_answer.decision if isinstance(plain_answer, Late) else plain_answer
         self._judge(task, decision)
         self._book(task, decision)
-        return told
+        return plain_answer
 
     def _move(self, task: Task, moves: Sequence[Move]) -> None:
         """Let cells of earlier tasks change nodes, all at once."""
@@ -207,8 +207,8 @@ class Arrivals:
         instance = self._instance
         cost = instance.cost(i)
         if i in instance.explicit_cost:  # else it was multiplied out for this very call
-            cost = frozen(cost)
-        return Task(i, *self._whole[i], frozen(instance.rate[i]), cost, instance.vendors(i))
+            cost = freeze(cost)
+        return Task(i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i))
 
 
 class Simulator:

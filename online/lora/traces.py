@@ -65,7 +65,7 @@ class PriceTrace:
     phi: dict[tuple[int, int], Fraction | float] = field(default_factory=dict)
 
 
-class Offered(NamedTuple):
+class GreedyOffer(NamedTuple):
     """What a task was offered, taken or not: cost in micro-dollars, index of the option, cells."""
 
     cost: int | Fraction | float
@@ -83,7 +83,7 @@ class Offered(NamedTuple):
 class GreedyTrace:
     """What an audit reads after a run: one offer per task, in order; None where no schedule had room."""
 
-    offers: list[Offered | None] = field(default_factory=list)
+    offers: list[GreedyOffer | None] = field(default_factory=list)
 
 
 Cell = tuple[int, int]

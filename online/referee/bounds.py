@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 
 from ratiobench import instances
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import InputError
 from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
-HOUSE_DATA = (
+PROJECT_DATA = (
     *(folder for name in ("data", "named") for folder in _ROOT.glob(f"instances/*/{name}")),
     _ROOT / "bench" / "standard",
 )
@@ -28,7 +28,7 @@ _KERNEL = ("/proc/", "/sys/", "/dev/")
 
 
 @cache
-def barred() -> Mapping[str, str]:
+def list_barred() -> Mapping[str, str]:
     """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances."""
     root = Path(instances.__file__).resolve().parent.parent
     files = {
@@ -60,7 +60,7 @@ def _imported(file: Path) -> Iterator[str]:
 def shows_the_future(path: str, registry: Registry[Instance], instance: Instance) -> bool:
     """Whether a file that the algorithm read shows the future: the instance itself, results about it, or our data."""
     file = Path(path)
-    if any(folder in file.parents for folder in HOUSE_DATA):
+    if any(folder in file.parents for folder in PROJECT_DATA):
         return True
     try:
         # Named pipes would wait for a writer; files of the kernel say that they are empty, and may wait for ever.
@@ -75,8 +75,8 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
                 text = stream.read(_SCAN_LIMIT + 1)
             if len(text) > _SCAN_LIMIT:  # too long to be looked at
                 return True
-        elif packed.is_packed(text):
-            text = packed.content_of(text, path, _SCAN_LIMIT)
+        elif packing.is_packed(text):
+            text = packing.content_of(text, path, _SCAN_LIMIT)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         return isinstance(error, InputError)  # packed, and too long to be looked at, or no longer whole
     tested = registry.content_hash(instance)
@@ -85,7 +85,7 @@ def shows_the_future(path: str, registry: Registry[Instance], instance: Instance
     if b"ratiobench/" not in text:
         return False
     try:
-        whole = data if packed.is_packed(data) else text
+        whole = data if packing.is_packed(data) else text
         return registry.content_hash(registry.documents.loads(whole, path)) == tested
     except Exception:  # no instance of this family, in the words of its own reader
         return False

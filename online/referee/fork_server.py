@@ -3,8 +3,8 @@
 A fresh Python process spends 0.2 s of a core on these imports, again for every run. A fork of the server begins in the
 state that a fresh process has when it is about to read its first message: nothing of any instance or algorithm is
 there, and nothing that a run does comes back, because the server itself only forks. Each fork has a keeper
-(`ratiobench.formulations.processes.keep`), the pipes, folder, module path and environment of its own run, generators
-seeded anew, and no other open file. The watch is installed in the fork, never in the server.
+(`ratiobench.formulations.processes.run_keeper`), the pipes, folder, module path and environment of its own run,
+generators seeded anew, and no other open file. The watch is installed in the fork, never in the server.
 
 What forks share is the server's hash seed and memory layout. Runs that are compared with each other are therefore
 started from two servers, so that decisions in the order of a set still differ between them.
@@ -28,7 +28,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
-from ratiobench.formulations.processes import keep, set_dumpable
+from ratiobench.formulations.processes import run_keeper, set_dumpable
 
 SERVERS = 2
 """Servers of a process: runs with an even number start from the first one, others from the second one."""
@@ -218,7 +218,7 @@ def serve_forks(parent: int, protocol: str) -> None:
     control = socket.socket(fileno=os.dup(0))
     forked: dict[int, int] = {}
     """Processes by the descriptor on which their exit status is told."""
-    told: set[int] = set()
+    texts: set[int] = set()
     released: set[int] = set()
     poll = select.poll()
     for each in (awake, control.fileno()):
@@ -237,7 +237,7 @@ def serve_forks(parent: int, protocol: str) -> None:
                 control.detach()
                 path, environment = pickle.loads(message)
                 _become(path, environment, ends, folder)
-                keep(me)
+                run_keeper(me)
                 runner.serve(protocol)
                 return
             for each in (*ends, folder):
@@ -250,15 +250,15 @@ def serve_forks(parent: int, protocol: str) -> None:
                 poll.unregister(reporter)
                 released.add(reporter)
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if ended is not None and reporter not in told:
-                told.add(reporter)
+            if ended is not None and reporter not in texts:
+                texts.add(reporter)
                 status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
                 with contextlib.suppress(OSError):
                     os.write(reporter, str(status).encode())
             if ended is not None and reporter in released:
                 os.waitpid(pid, 0)  # its number may be another's from here on
                 os.close(reporter)
-                for known in (told, released):
+                for known in (texts, released):
                     known.remove(reporter)
                 del forked[reporter]
 

@@ -31,28 +31,28 @@ from fractions import Fraction
 from functools import partial
 from typing import IO, Any, TypeVar
 
-from ratiobench.formulations.processes import dumpable, end_kept, set_dumpable, tree_memory_mb
+from ratiobench.formulations.processes import end_keeper, is_dumpable, set_dumpable, tree_memory_mb
 from ratiobench.formulations.timing import excluded_from_timing
-from ratiobench.instances import packed
-from ratiobench.instances.errors import InputError, did_you_mean, make_printable
+from ratiobench.instances import packing
+from ratiobench.instances.errors import InputError, make_printable, suggest_name
 from ratiobench.instances.seeds import Stream
 from ratiobench.online import run_context
-from ratiobench.online.answers import shorten, whole
+from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
 from ratiobench.online.referee import fork_server, sandbox
-from ratiobench.online.referee.bounds import HOUSE_DATA, barred, shows_the_future
+from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
     ARRIVAL,
-    Logged,
+    LogEntry,
     Question,
-    Refused,
+    RefusedAnswer,
     RuleViolation,
     Simulator,
-    altered,
-    changes_of_mind,
+    find_altered_answers,
     first_difference,
+    make_altered_violation,
     simulate,
 )
 from ratiobench.online.registry import Instance, Registry
@@ -117,13 +117,13 @@ class _Guard:
         while not self._done.wait(0.05):
             now, deadline, end = time.monotonic(), self._deadline, self._end
             if end is not None and now > end[0]:
-                self.foul = ("timeout", run_context.stopped(end[1]))
+                self.foul = ("timeout", run_context.stop_message(end[1]))
             elif deadline is not None and now > deadline:
                 self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
             elif tree_memory_mb(self._process.pid) > MEMORY_MB:
                 self.foul = ("memory", f"more than {MEMORY_MB} MB in use")
             if self.foul is not None:
-                end_kept(self._process)
+                end_keeper(self._process)
                 return
 
     def stop(self) -> None:
@@ -177,7 +177,7 @@ class _Shut:
         """One holder more or less."""
         with self._lock:
             if self._holders == 0:
-                self._before = dumpable()
+                self._before = is_dumpable()
             self._holders += by
             set_dumpable(self._before and self._holders == 0)
 
@@ -237,7 +237,7 @@ class Runner:
         try:
             drawn, options = _seeded(spec, seed)
             given = None if own is None else own.pickled
-            reply = self._exchange(("build", spec.path, options, barred(), drawn, given), None, _built)
+            reply = self._exchange(("build", spec.path, options, list_barred(), drawn, given), None, _built)
             if isinstance(reply, str):
                 raise InputError("algorithm", spec.path, f"cannot be built: {reply}{_how_built(spec, reply)}")
             self.constants, self.batch, self.events, self.randomised = reply
@@ -248,7 +248,7 @@ class Runner:
             self.close()
             raise
 
-    def renew(self) -> None:
+    def rebuild(self) -> None:
         """Build the algorithm anew in the same process, for another instance."""
         reply = self._exchange(("renew",), None, _built)
         if isinstance(reply, str):
@@ -296,12 +296,12 @@ class Runner:
         if not line.endswith(b"\n"):
             self._guard.answered()
             self._guard.stop()
-            end_kept(self._process)
+            end_keeper(self._process)
             code = self._process.wait()
             rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
             raise RuleViolation(rule, index, detail)
         try:
-            if packed.count_values(line) > packed.MOST:
+            if packing.count_values(line) > packing.MOST:
                 raise ValueError
             reply = json.loads(line)
             if not run_context.current().isolate:  # a sandbox shows nothing that could betray the future
@@ -351,7 +351,7 @@ class Runner:
             return
         self._closed = True
         self._guard.stop()
-        end_kept(self._process)
+        end_keeper(self._process)
         self._process.wait()
         _await_end(self._echo, 1)
         _shut.change(-1)
@@ -366,7 +366,7 @@ class Runner:
 def _process(path: str | None, protocol: str, number: int) -> subprocess.Popen[bytes] | fork_server.ForkedProcess:
     """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
     if run_context.current().isolate:
-        place = sandbox.place(path, barred(), HOUSE_DATA)
+        place = sandbox.place(path, list_barred(), PROJECT_DATA)
         boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
         wrapped, environment = place.command, place.environment
     else:
@@ -388,7 +388,7 @@ def _process(path: str | None, protocol: str, number: int) -> subprocess.Popen[b
 
 def _heard(answer: Any) -> Any:
     """An answer; or why it was not sent."""
-    return Refused(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
+    return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
 _READY = ("ready", "import")
@@ -398,7 +398,7 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 def _how_built(spec: Spec, reply: str) -> str:
     """What to do where a class is not there, or built with arguments that it does not take."""
     if reply.startswith("AttributeError: module") and spec.path not in run_context.current().own:
-        return did_you_mean(spec.path.partition(":")[2], class_names(spec.path))
+        return suggest_name(spec.path.partition(":")[2], class_names(spec.path))
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""
     if not spec.options:
@@ -430,7 +430,7 @@ def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...
 
 def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int], str | None, Any]:
     counts = {
-        make_printable(str(key), 40): whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]
+        make_printable(str(key), 40): read_whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]
     }
     label = None if reply["label"] is None else shorten(reply["label"])
     return [None if i is None else int(i) for i in reply["altered"]], counts, label, reply["exposed"]
@@ -488,15 +488,15 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
     if key not in _TRIED:
         found: tuple[bool, tuple[str, ...]] = False, ()
         with contextlib.suppress(RuleViolation), excluded_from_timing():
-            player = Runner(spec, protocol, lambda path: False)
-            player.close()
-            found = player.randomised, player.constants
+            runner = Runner(spec, protocol, lambda path: False)
+            runner.close()
+            found = runner.randomised, runner.constants
         _TRIED[key] = found
     return _TRIED[key]
 
 
 @dataclass(slots=True)
-class Played:
+class UserRun:
     """A run of anyone's algorithm.
 
     Parameters
@@ -512,7 +512,7 @@ class Played:
         nor of what numba compiles in it.
     """
 
-    log: list[Logged]
+    log: list[LogEntry]
     violations: list[Violation]
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -531,40 +531,40 @@ def _perform(
     echo: Echo,
     seed: str,
     number: int,
-) -> Played:
+) -> UserRun:
     """One run in a process of its own; `settle` gives the constants that the algorithm declares."""
-    played = Played([], [], remarks=Remarks(spec.name))
-    player: Runner | None = None
+    played = UserRun([], [], remarks=Remarks(spec.name))
+    runner: Runner | None = None
     try:
         with excluded_from_timing():
-            player = Runner(spec, protocol, betrays, echo, seed, number)
-        played.constants = settle(player.constants)
+            runner = Runner(spec, protocol, betrays, echo, seed, number)
+        played.constants = settle(runner.constants)
         started = time.perf_counter()
-        player.start(table.public, {constant.name: constant.value for constant in played.constants})
-        heard = simulate(table, player.ask, batch=player.batch)
-        played.seconds = max(0.0, time.perf_counter() - started - player.compiling)
-        played.log = heard.log
-        played.violations = heard.violations + changes_of_mind(table, heard)
+        runner.start(table.public, {constant.name: constant.value for constant in played.constants})
+        transcript = simulate(table, runner.ask, batch=runner.batch)
+        played.seconds = max(0.0, time.perf_counter() - started - runner.compiling)
+        played.log = transcript.log
+        played.violations = transcript.violations + find_altered_answers(table, transcript)
         if not played.violations:
-            changed, counts, label, played.exposed = player.end()
-            played.violations = [altered(table, i) for i in changed]
+            changed, counts, label, played.exposed = runner.end()
+            played.violations = [make_altered_violation(table, i) for i in changed]
             played.counts = counts
             played.remarks = Remarks(
                 spec.name,
                 notes=() if label is None else (label,),
-                starts=tuple(player.started),
+                starts=tuple(runner.started),
                 isolated=run_context.current().isolate,
             )
-            played.drew = player.drew
-    except RuleViolation as foul:
-        played.violations = [foul.violation(table)]
+            played.drew = runner.drew
+    except RuleViolation as error:
+        played.violations = [error.violation(table)]
     finally:
-        if player is not None:
-            player.close()
+        if runner is not None:
+            runner.close()
     return played
 
 
-def play(
+def run_user_algorithm(
     registry: Registry[Instance],
     spec: Spec,
     instance: Instance,
@@ -574,7 +574,7 @@ def play(
     seed: str = "",
     *,
     once: bool = False,
-) -> Played:
+) -> UserRun:
     """Run anyone's algorithm by its import path, then again on the first half of the arrivals.
 
     `table` lays out a run on an instance, `first_half` makes an instance of the first arrivals, whole questions, at
@@ -588,7 +588,7 @@ def play(
     """
     echo = Echo(spec.name)
 
-    def perform(part: Instance, settle: Settle, number: int) -> Played:
+    def perform(part: Instance, settle: Settle, number: int) -> UserRun:
         betrays = partial(shows_the_future, registry=registry, instance=instance)
         return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed, number)
 

@@ -32,7 +32,7 @@ from typing import IO, Any
 import numpy as np
 
 from ratiobench.formulations import timing
-from ratiobench.online.answers import Unfit, located, shorten
+from ratiobench.online.answers import InvalidAnswer, locate_error, shorten
 from ratiobench.online.referee.simulator import ARRIVAL, HANDLER, Question, answer_event
 from ratiobench.online.referee.watch import listen_for_draws, watch
 
@@ -79,11 +79,11 @@ def serve(protocol: str) -> None:
             algorithm.seed = seed
         return algorithm
 
-    game = _Game(make, plain, excess, exposed, options, replies)
-    told = game.build()
-    send(told)
-    if told["kind"] == "ready":
-        game.play(requests, send, decide)
+    environment = _Game(make, plain, excess, exposed, options, replies)
+    flag = environment.build()
+    send(flag)
+    if flag["kind"] == "ready":
+        environment.play(requests, send, decide)
 
 
 class Options(MutableMapping[str, str]):
@@ -148,10 +148,10 @@ class _Game:
             constants = [str(name) for name in getattr(algorithm, "constants", ())]
             events = [name.removeprefix(HANDLER) for name in dir(algorithm) if name.startswith(HANDLER)]
         except BaseException as error:
-            return {"kind": "import", "detail": located(error)}
+            return {"kind": "import", "detail": locate_error(error)}
         randomised = bool(getattr(algorithm, "randomised", False))
-        told = {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
-        return told | {"randomised": randomised}
+        reply = {"kind": "ready", "constants": constants, "batch": self._batch, "events": events}
+        return reply | {"randomised": randomised}
 
     def play(
         self, requests: IO[bytes], send: Callable[[Mapping[str, Any]], None], decide: Callable[[bool], None]
@@ -167,11 +167,11 @@ class _Game:
             try:
                 reply = self._answer(message)
             except FrozenInstanceError as error:
-                reply = {"kind": "read-only", "detail": located(error)}
+                reply = {"kind": "read-only", "detail": locate_error(error)}
             except ValueError as error:
-                reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": located(error)}
+                reply = {"kind": "read-only" if "read-only" in str(error) else "error", "detail": locate_error(error)}
             except BaseException as error:  # the terminal's Ctrl-C does not come here: it is the algorithm's own
-                reply = {"kind": "error", "detail": located(error)}
+                reply = {"kind": "error", "detail": locate_error(error)}
             decide(False)
             send(reply)
 
@@ -196,9 +196,9 @@ class _Game:
                 return {"kind": "answers", "answers": shorten(answers)}
             if len(answers) != len(indices):
                 return {"kind": "answers", "answers": f"{len(answers)} answers"}
-            told = [self._told(answer) for answer in answers]
-            self._kept.extend(zip(indices, answers, told, strict=False))
-            return {"kind": "answers", "answers": told}
+            reply = [self._told(answer) for answer in answers]
+            self._kept.extend(zip(indices, answers, reply, strict=False))
+            return {"kind": "answers", "answers": reply}
         altered = [index for index, answer, before in self._kept if self._told(answer) != before]
         counts = {str(key)[:40]: int(value) for key, value in list(dict(getattr(algorithm, "counts", {})).items())[:20]}
         label = None if getattr(algorithm, "label", None) is None else shorten(algorithm.label)
@@ -210,7 +210,7 @@ class _Game:
         try:
             problem = self._excess(answer, self._public)
             return self._plain(answer) if problem is None else {REFUSED: problem}
-        except Unfit as error:
+        except InvalidAnswer as error:
             return {"answered": shorten(answer), "wrong": shorten(error)}
         except (TypeError, ValueError):
             return shorten(answer)
@@ -218,16 +218,16 @@ class _Game:
 
 def _listen_for_compiling(replies: int) -> None:
     """Tell the referee when numba compiles, if the algorithm has loaded it: that time is no algorithm's."""
-    if "numba.core.event" not in sys.modules or timing.tell is not timing.silent:
+    if "numba.core.event" not in sys.modules or timing.tell is not timing.ignore_time:
         return
     main = threading.get_ident()
 
     def tell(total: float, since: float) -> None:
-        if threading.get_ident() == main and bool(since) != told[0]:
-            told[0] = bool(since)
+        if threading.get_ident() == main and bool(since) != reply[0]:
+            reply[0] = bool(since)
             os.write(replies, COMPILING[0] if since else COMPILING[1])
 
-    told = [False]
+    reply = [False]
     timing.tell = tell
     timing.exclude_compilation()
 

@@ -26,14 +26,14 @@ from ratiobench import instances
 from ratiobench.instances.errors import DEBUG, InputError
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
-from ratiobench.online.referee.watch import forms
+from ratiobench.online.referee.watch import list_file_forms
 
-_HOUSE = Path(instances.__file__).resolve().parents[1]
+_PROJECT = Path(instances.__file__).resolve().parents[1]
 """The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
 """The folder in which `import ratiobench` finds the package."""
-_FLOORS = ("formulations", "instances", "online")
-_PACKAGES = (*_FLOORS, "bench", "ratiobench", "tests")
+_LAYERS = ("formulations", "instances", "online")
+_PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
 """What a checkout or an installation of ours brings to the module path."""
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
@@ -104,7 +104,7 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     """
     own = [] if path is None else [_own(path)]
     installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
-    floors = [*(_HOUSE / floor for floor in _FLOORS), _IMPORTED / "ratiobench"]
+    floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
     shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
     shown = list(dict.fromkeys([*shown, *map(Path, installed), *floors, *own]))
 
@@ -123,7 +123,7 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     layers = [(each, False) for each in shown] + [(each, True) for each in empty]
     for each, is_empty in sorted(layers, key=lambda layer: (len(layer[0].parts), layer[1])):
         command += ["--tmpfs", str(each)] if is_empty else ["--ro-bind", str(each), str(each)]
-    for file in (Path(form) for source in barred.values() for form in forms(source)):
+    for file in (Path(form) for source in barred.values() for form in list_file_forms(source)):
         command += ["--ro-bind", os.devnull, str(file)] if _is_shown(file, shown, empty) and file.exists() else []
     command += _caches()
     for folder in (*empty, "/dev", "/"):
@@ -137,12 +137,12 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
 def _to_hide(path: Iterable[str]) -> Iterator[Path]:
     """The folders of the run, the current one, the checkout, and copies of our packages beside those that run."""
     yield from map(Path, (os.getcwd(), *run_context.current().hidden))
-    yield _HOUSE / "bench"
-    if (_HOUSE / "pyproject.toml").exists():  # no folder of installed packages
-        yield _HOUSE
+    yield _PROJECT / "bench"
+    if (_PROJECT / "pyproject.toml").exists():  # no folder of installed packages
+        yield _PROJECT
     for entry in {*map(Path, path), *_site_packages()}:
         copies = (entry / "instances" / "seeds.py", entry / "ratiobench" / "instances" / "seeds.py")
-        if entry.resolve() not in (_HOUSE, _IMPORTED) and any(map(Path.exists, copies)):
+        if entry.resolve() not in (_PROJECT, _IMPORTED) and any(map(Path.exists, copies)):
             yield from (entry / name for name in _PACKAGES if (entry / name).is_dir())
             if (entry / "pyproject.toml").exists():
                 yield entry
@@ -206,7 +206,7 @@ def _own(path: str) -> Path:
 
 def _caches() -> Iterator[str]:
     """Kernels that were compiled outside are read where they are looked for; their folders can be written inside."""
-    folders = (folder for floor in _FLOORS for folder in sorted((_HOUSE / floor).rglob("__pycache__")))
+    folders = (folder for floor in _LAYERS for folder in sorted((_PROJECT / floor).rglob("__pycache__")))
     compiled = {
         folder: sorted(file for file in folder.iterdir() if file.suffix in (".nbi", ".nbc")) for folder in folders
     }

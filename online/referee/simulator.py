@@ -38,7 +38,7 @@ class RuleViolation(Exception):
         return Violation(self.rule, self.index, self.detail, table.noun)
 
 
-class Refused(str):
+class RefusedAnswer(str):
     """Why an answer was not even sent: it stands in the answer's place."""
 
 
@@ -59,7 +59,7 @@ class Question(NamedTuple):
     event: str = ARRIVAL
 
 
-class Logged(NamedTuple):
+class LogEntry(NamedTuple):
     """One entry of the log of a run: a question, as far as it tells one from another, and the answer that was booked.
 
     Parameters
@@ -73,7 +73,7 @@ class Logged(NamedTuple):
     answer: Any
 
 
-Log = Sequence[Logged]
+Log = Sequence[LogEntry]
 
 
 class Simulator(Protocol):
@@ -129,9 +129,9 @@ class Transcript(NamedTuple):
     kept : (place in the log, answer) of the answers that can be altered afterwards.
     """
 
-    log: list[Logged]
+    log: list[LogEntry]
     violations: list[Violation]
-    kept: list[tuple[int, Any]]
+    mutable_answers: list[tuple[int, Any]]
 
 
 def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
@@ -141,7 +141,7 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
     ----------
     span : the first question that is put, and the one before which it ends: the books have the answers to earlier ones.
     """
-    heard = Transcript([], [], [])
+    transcript = Transcript([], [], [])
     try:
         for question in islice(table.questions(batch), *span):
             event, indices = question.event, question.indices
@@ -150,15 +150,15 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
                 asked = f"{len(indices)} {table.noun}s asked" if event == ARRIVAL else f"asked at a {event}"
                 raise RuleViolation("protocol", indices[0], f"{asked}, answer {shorten(answers)!r}")
             for index, answer in zip(indices, answers, strict=True):
-                if isinstance(answer, Refused):
+                if isinstance(answer, RefusedAnswer):
                     raise RuleViolation("protocol", index, answer)
                 decision = table.take(event, index, answer)
                 if decision is not None and answer is not decision:  # else nothing in it could be altered
-                    heard.kept.append((len(heard.log), answer))
-                heard.log.append(Logged(event, index, decision))
-    except RuleViolation as foul:
-        heard.violations.append(foul.violation(table))
-    return heard
+                    transcript.mutable_answers.append((len(transcript.log), answer))
+                transcript.log.append(LogEntry(event, index, decision))
+    except RuleViolation as error:
+        transcript.violations.append(error.violation(table))
+    return transcript
 
 
 def decisions_of(log: Log, arrivals: int) -> list[Any]:
@@ -170,7 +170,7 @@ def decisions_of(log: Log, arrivals: int) -> list[Any]:
     return decisions
 
 
-def first_difference(log: Log, other: Log, arrivals: int) -> Logged | None:
+def first_difference(log: Log, other: Log, arrivals: int) -> LogEntry | None:
     """The first entry of a log that another one does not have so, before the arrival of this number; None without one.
 
     A run on the first arrivals must agree with the whole run on all that happens before the next one.
@@ -179,25 +179,25 @@ def first_difference(log: Log, other: Log, arrivals: int) -> Logged | None:
         if mine is None or (mine.event == ARRIVAL and mine.about is not None and mine.about >= arrivals):
             return None
         if mine != yours:
-            return Logged(*mine)
+            return LogEntry(*mine)
     return None
 
 
-def changes_of_mind(table: Simulator, heard: Transcript) -> list[Violation]:
+def find_altered_answers(table: Simulator, transcript: Transcript) -> list[Violation]:
     """Answers that were altered after they had been given (the books keep the first version)."""
     found = []
-    for place, answer in heard.kept:
-        event, index, booked = heard.log[place]
+    for place, answer in transcript.mutable_answers:
+        event, index, booked = transcript.log[place]
         try:
             now = table.copied(event, index, answer)
         except RuleViolation:
             now = None
         if now != booked:
-            found.append(altered(table, index))
+            found.append(make_altered_violation(table, index))
     return found
 
 
-def altered(table: Simulator, index: int | None) -> Violation:
+def make_altered_violation(table: Simulator, index: int | None) -> Violation:
     """The violation of an algorithm that altered this answer."""
     return RuleViolation("changed decision", index, "the answer was altered after it had been given").violation(table)
 
@@ -211,7 +211,7 @@ def answer_event(algorithm: Any, question: Question) -> list[Any]:
 class RunRecord(NamedTuple):
     """A run of an algorithm of ours: its log, what was broken, and the wall time of the decisions."""
 
-    log: list[Logged]
+    log: list[LogEntry]
     violations: list[Violation]
     seconds: float
 
@@ -233,7 +233,7 @@ def run_in_process(table: Simulator, algorithm: Any, constants: Mapping[str, Fra
 
     def ask(question: Question) -> Sequence[Any]:
         if limit is not None and spent() > limit:
-            raise RuleViolation("timeout", question.indices[0], run_context.stopped(limit))
+            raise RuleViolation("timeout", question.indices[0], run_context.stop_message(limit))
         if question.event != ARRIVAL:
             return answer_event(algorithm, question)
         if batch:
@@ -241,6 +241,6 @@ def run_in_process(table: Simulator, algorithm: Any, constants: Mapping[str, Fra
             return answers
         return [algorithm.decide(question.arrivals[0], question.view)]
 
-    heard = simulate(table, ask, batch=batch)
+    transcript = simulate(table, ask, batch=batch)
     seconds = max(0.0, spent())
-    return RunRecord(heard.log, heard.violations + changes_of_mind(table, heard), seconds)
+    return RunRecord(transcript.log, transcript.violations + find_altered_answers(table, transcript), seconds)

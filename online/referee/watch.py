@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ratiobench.online.answers import HOUSE
+from ratiobench.online.answers import PROJECT
 
 DATA = (".json", ".cert", ".gz", ".sqlite", ".db", ".csv", ".npz", ".npy", ".pkl", ".parquet")
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".nbi", ".nbc", ".pth")
@@ -53,11 +53,11 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
     words_of, modules_of, pid_of = re.compile(r"[\s'\",\[\]]+").split, _MODULES.findall, _PROCESS.match
     only_writes = _only_writes
     barred = dict(barred)
-    barred_files = {form: module for module, file in barred.items() for form in forms(file)}
+    barred_files = {form: module for module, file in barred.items() for form in list_file_forms(file)}
     libraries = tuple({os.path.realpath(folder) + os.sep for folder in (sys.prefix, sys.base_prefix)})
     installed = (*(folder + os.sep for folder in (sys.prefix, sys.base_prefix)), *libraries)
     packages = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
-    house = tuple(str(folder) + os.sep for folder in HOUSE)
+    project = tuple(str(folder) + os.sep for folder in PROJECT)
     frozen, data, code, devices = "<frozen", DATA, _CODE, _DEVICES
     own_ctypes = os.path.dirname(importlib.import_module("ctypes").__file__ or "") + os.sep
     own_subprocess = importlib.import_module("subprocess").__file__ or ""
@@ -81,7 +81,7 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
             caught(f"{event} while deciding")
         elif event in commands:
             commanded(event, " ".join(map(text_of, args[:2])))
-            if not caller((own_subprocess,)).startswith(house):  # our solvers have processes of their own
+            if not caller((own_subprocess,)).startswith(project):  # our solvers have processes of their own
                 note(text_of(args[0]) if event != "os.system" else "sh")
         elif event in copies:
             note("a copy of itself")
@@ -94,7 +94,7 @@ def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], Non
         return "" if frame is None else frame.f_code.co_filename
 
     def in_a_library(file: str) -> bool:
-        return file.startswith((*installed, *house)) or any(folder in file for folder in packages)
+        return file.startswith((*installed, *project)) or any(folder in file for folder in packages)
 
     def note(program: str) -> None:
         if len(started) < named:
@@ -175,7 +175,7 @@ def listen_for_draws() -> Callable[[], bool]:
     randoms: Any = random  # patched
     numpy_source: Any = importlib.import_module("numpy.random.bit_generator")
     makers = tuple(file for file in (random.__file__, importlib.import_module("secrets").__file__) if file)
-    ignored = (sysconfig.get_path("stdlib") + os.sep, "<frozen", *(str(folder) + os.sep for folder in HOUSE))
+    ignored = (sysconfig.get_path("stdlib") + os.sep, "<frozen", *(str(folder) + os.sep for folder in PROJECT))
     seed_one, system, seed_numpy = random.Random.seed, os.urandom, np.random.seed
     bits, before = numpy_source.randbits, (random.getstate(), _numpy_state())
 
@@ -227,7 +227,7 @@ def _numpy_state() -> bytes:
     return pickle.dumps(np.random.get_state())  # noqa: NPY002  (theirs may be it)
 
 
-def forms(file: str) -> list[str]:
+def list_file_forms(file: str) -> list[str]:
     """A module's file and those that Python compiles it into."""
     compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
     return [os.path.realpath(form) for form in (file, *compiled)]

@@ -59,7 +59,7 @@ def spread(costs, g, c):  # type: ignore[no-untyped-def]
 
 
 @inner
-def distinct(kind, free, cost, chosen):  # type: ignore[no-untyped-def]
+def find_distinct(kind, free, cost, chosen):  # type: ignore[no-untyped-def]
     """Into `chosen` the GPUs that count, the first of equal ones; how many."""
     count = 0
     for g in range(len(kind)):
@@ -128,15 +128,15 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
     rest : (w,) what each job adds to F until it is placed. scale : of g and l in F. load : whether l counts.
     """
     n, m = len(jobs.release), len(plan.kind)
-    room = BATCH * width
+    size = BATCH * width
     parent, job, gpu = (np.empty((n, width), np.int32), np.empty((n, width), np.int32), np.empty((n, width), np.int32))
     free, cost = np.empty((2, width, m), np.int64), np.zeros((2, width, m), np.int64)
     placed = np.zeros((2, width, n), np.bool_)
     part = np.zeros((2, width), np.int64)  # scale x g + h
     keys = np.zeros((2, 2, width), np.uint64)
-    f, tick, paid = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    one, two = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    who, what, where = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    f, tick, paid = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    one, two = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    who, what, where = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     order, chosen = np.empty(width, np.int64), np.empty(m, np.int64)
     free[0, 0] = plan.free
     part[0, 0] = rest.sum()
@@ -150,7 +150,7 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
         full = False
         worst = 0
         for s in range(states):
-            count = distinct(plan.kind, free[now, s], cost[now, s], chosen)
+            count = find_distinct(plan.kind, free[now, s], cost[now, s], chosen)
             for j in range(n):
                 if placed[now, s, j]:
                     continue
@@ -166,7 +166,7 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
                         value += scale * spread(cost[now, s], g, cost[now, s, g] + more)
                         if full and value > worst:
                             continue
-                    if filled == room:
+                    if filled == size:
                         filled = _shrink(f, one, two, tick, paid, who, what, where, width, order)
                         full = filled == width
                         worst = f[filled - 1]

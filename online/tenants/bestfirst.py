@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner
-from ratiobench.online.tenants.beam import _before, distinct, gpu_word, job_word, spread
+from ratiobench.online.tenants.beam import _before, find_distinct, gpu_word, job_word, spread
 from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
 NODES = 4_000_000
@@ -128,7 +128,7 @@ def best_first(jobs, plan, price, rest, scale, load, most, nodes):  # type: igno
             append(jobs, plan, price, GREEDY, order)
             return expanded, True
         expanded += 1
-        count = distinct(plan.kind, free, cost, chosen)
+        count = find_distinct(plan.kind, free, cost, chosen)
         for j in range(n):
             if placed[j]:
                 continue

@@ -50,10 +50,10 @@ def tables_of(public: Public, jobs: Sequence[Job]) -> Jobs:
     return Jobs(release, deadline, (100 - sensitivity) * public.theta, run, money, 100 * public.late_penalty)
 
 
-def empty_plan(public: Public, free: IntArray, room: int) -> Plan:
+def empty_plan(public: Public, free: IntArray, size: int) -> Plan:
     """No job in any queue."""
     m = len(free)
-    return Plan(np.array(public.gpu_type), np.array(free), np.zeros((m, max(1, room)), np.int64), np.zeros(m, np.int64))
+    return Plan(np.array(public.gpu_type), np.array(free), np.zeros((m, max(1, size)), np.int64), np.zeros(m, np.int64))
 
 
 def fill_plan(plan: Plan, queues: Queues, places: dict[int, int]) -> None:

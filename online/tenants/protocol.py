@@ -23,7 +23,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.tenants.model import GpuType, Job, Public
-from ratiobench.online.answers import Unfit, part
+from ratiobench.online.answers import InvalidAnswer, read_part
 
 __all__ = ["GpuType", "Job", "Policy", "Public", "Queues", "View", "excess", "plain"]
 
@@ -83,10 +83,10 @@ def plain(answer: Any) -> Queues | None:
 def _queue(gpu: int, given: Any) -> tuple[int, ...]:
     if isinstance(given, np.ndarray):
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-            raise Unfit(f"GPU {gpu} has no list of jobs")
+            raise InvalidAnswer(f"GPU {gpu} has no list of jobs")
     elif not isinstance(given, tuple | list):
-        raise Unfit(f"GPU {gpu} has no list of jobs")
-    return tuple(part(f"GPU {gpu}'s job", job, NUMBER_LIMIT) for job in given)
+        raise InvalidAnswer(f"GPU {gpu} has no list of jobs")
+    return tuple(read_part(f"GPU {gpu}'s job", job, NUMBER_LIMIT) for job in given)
 
 
 def excess(answer: Any, public: Public) -> str | None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from ratiobench.formulations.tenants.check import check
 from ratiobench.instances.tenants.format import FORMAT, parse
-from ratiobench.instances.tenants.model import Instance, frozen
+from ratiobench.instances.tenants.model import Instance, freeze
 from ratiobench.online import run as runs
 from ratiobench.online.outcome import OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
-from ratiobench.online.run import Environment, Judged
+from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.tenants.registry import REGISTRY
 from ratiobench.online.tenants.replay import replay
 from ratiobench.online.tenants.simulator import Simulator
@@ -36,7 +36,7 @@ class TenantsEnvironment(Environment[Instance]):
         while 0 < half < instance.jobs and instance.release[half] == instance.release[half - 1]:
             half += 1
         each = (instance.release, instance.deadline, instance.cost_sensitivity, instance.run, instance.iterations)
-        release, deadline, sensitivity, run, iterations = (frozen(column[:half]) for column in each)
+        release, deadline, sensitivity, run, iterations = (freeze(column[:half]) for column in each)
         return replace(
             instance,
             release=release,
@@ -49,7 +49,7 @@ class TenantsEnvironment(Environment[Instance]):
             cache={},
         )
 
-    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judged:
+    def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """The cost, by `ratiobench.formulations.tenants.check`."""
         solution = replay(instance, log)
         report = check(instance, solution)
@@ -57,7 +57,7 @@ class TenantsEnvironment(Environment[Instance]):
         found = list(violations) or [
             Violation(b.constraint, b.job, b.detail, Simulator.noun) for b in report.violations
         ]
-        return Judged(solution, found, report.cost, report.placed)
+        return Judgement(solution, found, report.cost, report.placed)
 
     def small(self) -> Instance:
         """Two types, three GPUs, six jobs."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.tenants.model import Instance, Job, frozen
+from ratiobench.instances.tenants.model import Instance, Job, freeze
 from ratiobench.online.answers import refusal
 from ratiobench.online.referee.simulator import Question, RuleViolation
 from ratiobench.online.tenants.protocol import Queues, View, plain
@@ -63,7 +63,7 @@ class Simulator:
         self._now = tick
 
     def _view(self) -> View:
-        free = frozen(np.maximum(np.array(self._free, dtype=np.int64), self._now))
+        free = freeze(np.maximum(np.array(self._free, dtype=np.int64), self._now))
         return View(self._now, free, tuple(self._waiting.values()), tuple(map(tuple, self._queues)))
 
     def copied(self, event: str, index: int | None, answer: Any) -> Queues | None:

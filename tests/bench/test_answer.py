@@ -17,7 +17,7 @@ from ratiobench.bench.tables import verdicts
 from ratiobench.bench.tables.answer import CLAIMS, answer_text
 from ratiobench.bench.tables.headline import make_headline
 from ratiobench.bench.tables.rows import Results, read_results
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -42,7 +42,7 @@ def test_the_answer_is_the_last_that_is_printed(folder: Path, capsys: pytest.Cap
     answer = lines[len(lines) - lines[::-1].index("") :]
     assert len(answer) <= 24
     found, family = read(folder), families()["toy"]
-    settled = verdicts.settle(found, family)
+    settled = verdicts.summarise_claims(found, family)
     assert answer == answer_text(found, family, settled, folder).splitlines()
     told = " ".join(line.strip() for line in answer)
     headline = make_headline(found, family, settled)
@@ -62,11 +62,11 @@ def test_many_claims_are_summed_up(folder: Path, tmp_path: Path) -> None:
     """Two dozen lines at most; an error of ours comes first."""
     statement = Statement("claim", "x", "nobody", "false", "", "")
     fell = [
-        Settled(replace(statement, name=f"claim_{i}"), Counter({Verdict.VIOLATED: 2, Verdict.HOLDS: 3}))
+        ClaimSummary(replace(statement, name=f"claim_{i}"), Counter({Verdict.VIOLATED: 2, Verdict.HOLDS: 3}))
         for i in range(CLAIMS + 2)
     ]
-    ours = Settled(replace(statement, name="ours", standing="proved"), Counter({Verdict.VIOLATED: 1}))
-    asked = Settled(replace(statement, name="asked", asked=True), Counter({Verdict.VIOLATED: 9}))
+    ours = ClaimSummary(replace(statement, name="ours", standing="proved"), Counter({Verdict.VIOLATED: 1}))
+    asked = ClaimSummary(replace(statement, name="asked", asked=True), Counter({Verdict.VIOLATED: 9}))
     lines = answer_text(read(folder), families()["toy"], [asked, *fell, ours], tmp_path).splitlines()
     assert len(lines) <= 24
     assert any(line.startswith(f"{CLAIMS + 3} of {CLAIMS + 3} claims are violated") for line in lines)

@@ -19,7 +19,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.figures.overview import draw_reached
 from ratiobench.bench.figures.picture import stack_charts
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.frames import make_frame, typed
+from ratiobench.bench.tables.frames import apply_types, make_frame
 from ratiobench.bench.tables.rows import COLUMNS, is_known, read_results
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path
@@ -96,7 +96,7 @@ def test_rows_have_one_type_per_column_and_exact_has_the_fractions(tmp_path: Pat
     # The types do not depend on what has been run.
     with Store.open(tmp_path / "none.sqlite") as store:
         empty = read_results(store)
-    assert {str(kind) for kind in typed(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
+    assert {str(kind) for kind in apply_types(empty).dtypes} == {"float64", "Int64", "boolean", "category", "string"}
 
 
 def test_a_frame_has_what_is_read_first_and_all_on_request(tmp_path: Path) -> None:

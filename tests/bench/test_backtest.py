@@ -20,7 +20,7 @@ from ratiobench.bench.running.backtest import find_days, list_doubts, make_backt
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.backtest import Backtest, Policy, advise, compare
 from ratiobench.bench.tables.intervals import sign_test
-from ratiobench.bench.tables.text import aligned
+from ratiobench.bench.tables.text import align_columns
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.format import read
@@ -160,7 +160,7 @@ def test_tables_fit_a_terminal(inside: Path, capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines[: lines.index(next(line for line in lines if line.startswith("Seconds of")))])) <= 120
     long = "one two three four five six seven eight nine ten eleven twelve"
-    cut = aligned(
+    cut = align_columns(
         [{"Policy": "a:b=c", "Guarantee": long, "days": "3"}, {"Policy": "d", "Guarantee": "-", "days": "14"}], width=41
     )
     assert cut.splitlines() == [

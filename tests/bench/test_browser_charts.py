@@ -56,7 +56,7 @@ def test_any_two_algorithms_can_be_compared(folder: Path, tmp_path: Path) -> Non
     assert problems == []
     for (a, b), (chosen_a, chosen_b, said, dots) in zip(pairs, seen, strict=False):
         assert (chosen_a, chosen_b) == (a, b)
-        assert said == compare.tell_pair(comparison, a, b)
+        assert said == compare.describe_pair(comparison, a, b)
         assert dots == expected_dots(comparison, a, b)
     last = comparison.algorithms[-1].replace(":", "%3A").replace("=", "%3D")
     assert seen[-1] == [f"?a={last}&b={last}", 0]

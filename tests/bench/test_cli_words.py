@@ -20,7 +20,13 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
-from ratiobench.instances.errors import did_you_mean, install_command, nearest, none_of, not_one_of
+from ratiobench.instances.errors import (
+    explain_unknown_name,
+    explain_unknown_value,
+    find_nearest,
+    install_command,
+    suggest_name,
+)
 from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
@@ -147,15 +153,15 @@ def test_nothing_is_guessed_where_nothing_is_near(
 
 def test_names_are_near_whatever_the_case_of_their_letters() -> None:
     """One of them, as it is spelt; all are named before it."""
-    assert nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
-    assert nearest("x" * 10**6, ["eft"]) == ""
-    assert did_you_mean("nothing", ["eft"]) == ""
-    assert not_one_of("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
-    assert none_of("efd", ["eft", "ntm"]) == "'efd' is none of eft, ntm; did you mean 'eft'?"
-    assert none_of("z", ["x" * 300]) == f"'z' is none of {'x' * 300}"
+    assert find_nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
+    assert find_nearest("x" * 10**6, ["eft"]) == ""
+    assert suggest_name("nothing", ["eft"]) == ""
+    assert explain_unknown_name("efd", ["eft", "ntm"]) == "'efd' is not one of eft, ntm; did you mean 'eft'?"
+    assert explain_unknown_value("efd", ["eft", "ntm"]) == "'efd' is none of eft, ntm; did you mean 'eft'?"
+    assert explain_unknown_value("z", ["x" * 300]) == f"'z' is none of {'x' * 300}"
     many = [f"instance{i}" for i in range(10, 60)]
     told = f"'instance_57' is none of {', '.join(many[:8])} and 42 more; did you mean 'instance57'?"
-    assert none_of("instance_57", many) == told
+    assert explain_unknown_value("instance_57", many) == told
 
 
 def test_an_unknown_suite_is_told_that_recipes_exist(capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,7 +270,7 @@ def test_a_suite_with_a_solver_that_is_not_installed_is_refused(
     def with_scip(suite: object, options: object) -> list[object]:
         return [replace(case, solve=replace(case.solve, backend="scip")) for case in suite.cases]  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(runner, "chosen_cases", with_scip)
+    monkeypatch.setattr(runner, "choose_cases", with_scip)
     reply = Reply(None, Termination.UNAVAILABLE, "it is not installed")
     monkeypatch.setattr("ratiobench.formulations.backends.call", lambda *_, **__: reply)
     assert "the solver scip is not installed: " in refused(capsys, "run", "toy", "--out", str(tmp_path / "new"))
@@ -340,11 +346,12 @@ def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.Cap
 def test_a_long_list_is_behind_a_command() -> None:
     """The guess stands first; without one the first names do."""
     many = [f"instance{i}" for i in range(10, 60)]
-    assert not_one_of("instance_57", many, "list them") == (
+    assert explain_unknown_name("instance_57", many, "list them") == (
         "'instance_57' is not known; did you mean 'instance57'? `list them` prints all 50"
     )
     assert (
-        not_one_of("zzz", many, "list them") == f"'zzz' is not one of {', '.join(many[:8])} and 42 more (`list them`)"
+        explain_unknown_name("zzz", many, "list them")
+        == f"'zzz' is not one of {', '.join(many[:8])} and 42 more (`list them`)"
     )
 
 

@@ -42,8 +42,8 @@ def drawn_at_random(seed: int, sense: Sense) -> Comparison:
             value = Fraction(chance.randint(-1, 5)) if sense is Sense.MOST else bound + chance.randint(0, 3)
             ends = (bound, bound) if chance.random() < 0.7 else (bound, bound + 1)
             kind = ratios.ratio(*ends, value, sense).kind
-            part = ratios.reached(*ends, value, sense)
-            outcomes[case, name] = Outcome("ok", value, part, compare.tell_endless(kind, part))
+            part = ratios.certain_share(*ends, value, sense)
+            outcomes[case, name] = Outcome("ok", value, part, compare.describe_endless(kind, part))
     return Comparison([f"case {i}" for i in range(12)], NAMES, outcomes, sense)
 
 
@@ -75,7 +75,7 @@ def test_profiles_count_the_cases_within_a_factor(sense: Sense, seed: int) -> No
         assert each.waiting == sum(out.state == "missing" for out in mine.values())
         assert each.broken == sum(out.state in ("invalid", "failed") for out in mine.values())
         assert each.cases == len(mine) - each.waiting == len(each.factors) + each.endless + each.broken
-        assert f"best on {each.within(Fraction(1))} of {each.cases} cases" in compare.tell_profile(each)
+        assert f"best on {each.within(Fraction(1))} of {each.cases} cases" in compare.describe_profile(each)
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -97,9 +97,9 @@ def test_a_pair_is_counted_exactly_and_drawn_case_by_case(sense: Sense) -> None:
                 edge += bool(one.endless or two.endless)
                 assert one.value is not None
                 assert two.value is not None
-                wins = ratios.better(one.value, two.value, sense), ratios.better(two.value, one.value, sense)
+                wins = ratios.is_better(one.value, two.value, sense), ratios.is_better(two.value, one.value, sense)
                 counts["A" if wins[0] else "B" if wins[1] else "equal"] += 1
-            told = compare.tell_pair(comparison, a, b)
+            told = compare.describe_pair(comparison, a, b)
             assert told.startswith(
                 f"{len(dots)} of 12 cases: A better on {counts['A']}, B on {counts['B']}, equal {counts['equal']}"
             )

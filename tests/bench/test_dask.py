@@ -211,7 +211,7 @@ def test_workers_with_other_code_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Numbers of two versions never meet in one table: one line, status 1."""
-    monkeypatch.setattr(remote, "code", lambda: "0" * 64)
+    monkeypatch.setattr(remote, "hash_code", lambda: "0" * 64)
     assert main(["run", "toy", "--out", str(tmp_path), "--quiet", "--dask", cluster.address]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1, errors

@@ -22,7 +22,7 @@ from ratiobench.bench.running import explanations
 from ratiobench.bench.storage.explanations import explanation_document, read_explanation
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.bench.tables.explanations import explain, text
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.bench.tables.witnesses import STAGE, list_witnesses, read_explanations
 from ratiobench.instances.eapm.named import named as named_eapm
 from ratiobench.instances.errors import InputError
@@ -123,7 +123,7 @@ def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.Captur
     assert "the family toy explains no runs" in capsys.readouterr().err
 
 
-def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Settled:
+def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> ClaimSummary:
     """A claim that this algorithm violates on an instance of so many tasks."""
     assert LORA.statements is not None
     statement = next(each for each in LORA.statements() if each.name == claim)
@@ -132,7 +132,7 @@ def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Sett
     witness = made_row(algorithm, [claim], **named_, **{claim: "violated"}, **sides)
     describe = {"tasks": tasks, "slots": 5, "nodes": 1}
     case = StoredCase("thm5", "g", there, {}, describe, [], {}, "solved", "audits v1")
-    return Settled(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)
+    return ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)
 
 
 def test_witnesses_are_explained_by_the_run_and_shown_by_the_report(
@@ -151,7 +151,7 @@ def test_witnesses_are_explained_by_the_run_and_shown_by_the_report(
         _settled("lemma3", "pdftsp", 3, "gone"),
         _settled("weak_duality", "pdftsp:prior=yesterday", 3),
     ]
-    monkeypatch.setattr(explanations, "settle", lambda *_: every)
+    monkeypatch.setattr(explanations, "summarise_claims", lambda *_: every)
     with Store.open(tmp_path / "results.sqlite") as store:
         before = read_explanations(store, LORA, every)
         assert (before.found, before.missing) == ({}, 3)

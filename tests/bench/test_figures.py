@@ -21,13 +21,13 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.figures import bidding, charts, data, leaderboard
-from ratiobench.bench.figures.bids import Best, Where, find_best, take_sample
+from ratiobench.bench.figures.bids import BestBids, BidRange, find_best, take_sample
 from ratiobench.bench.figures.data import MeanRows, take_means
-from ratiobench.bench.figures.drawn import Chart, Drawn, Text
 from ratiobench.bench.figures.kinds import KINDS, draw_figure
 from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_values, find_limits
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.studies import Curves, list_studies
+from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
 from ratiobench.bench.page.layout import render_page
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables import ratios
@@ -56,7 +56,7 @@ def found(folder: Path) -> Results:
         return read_results(store)
 
 
-def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> Drawn:
+def drawn(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> SuiteFigure:
     """A figure of this kind over all groups."""
     return draw_figure(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
 
@@ -203,7 +203,7 @@ def least(found: Results) -> Results:
     for row in found.records:
         value, lower = row.welfare + (row.group != "20"), int(row.group != "20")
         ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
-        figures: dict[str, Any] = {"reached": ratios.reached(lower, lower + 1, value, Sense.LEAST)}
+        figures: dict[str, Any] = {"reached": ratios.certain_share(lower, lower + 1, value, Sense.LEAST)}
         for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
             figures |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
         ends = {"opt_lower": lower, "opt_upper": lower + 1}
@@ -271,7 +271,7 @@ def test_a_figure_of_an_unknown_kind_is_refused(found: Results) -> None:
         drawn(replace(found, measures=("size",)), "welfair")
 
 
-class Largest(Drawn):
+class Largest(SuiteFigure):
     """A kind of figure that a test adds: one chart, one table, rows of its own in a file that figures share."""
 
     @classmethod
@@ -285,7 +285,7 @@ class Largest(Drawn):
     def files(self) -> dict[str, pd.DataFrame]:
         return {f"{self.plot.name}.csv": pd.DataFrame({"largest": [99]})}
 
-    def collected(self) -> dict[str, pd.DataFrame]:
+    def shared_rows(self) -> dict[str, pd.DataFrame]:
         return {"largest_of_all.csv": pd.DataFrame({"plot": [self.plot.name]})}
 
     def draw_charts(self) -> list[Chart]:
@@ -366,27 +366,27 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
     }
 
 
-def gain(bid: int, utility: int, where: Where, other: int, closed: bool = True, endless: bool = False) -> Best:
+def gain(bid: int, utility: int, where: BidRange, other: int, closed: bool = True, endless: bool = False) -> BestBids:
     """What is expected, in integers."""
-    return Best(Fraction(bid), Fraction(utility), where, Fraction(other), closed, endless)
+    return BestBids(Fraction(bid), Fraction(utility), where, Fraction(other), closed, endless)
 
 
 @pytest.mark.parametrize(
     ("pieces", "truthful", "expected"),
     [
         # It wins and pays the same from 4 on: nothing is better than the truth.
-        ([piece(0, 4, (0, 0), "[)"), piece(4, 99, (6, 6), "[]")], 6, gain(10, 6, Where.AT, 10)),
+        ([piece(0, 4, (0, 0), "[)"), piece(4, 99, (6, 6), "[]")], 6, gain(10, 6, BidRange.AT, 10)),
         # It would win above 12 only: any bid above gains.
-        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, Where.ABOVE, 99, endless=True)),
+        ([piece(0, 12, (0, 0), "[]"), piece(12, 99, (5, 5), "(]")], 0, gain(12, 5, BidRange.ABOVE, 99, endless=True)),
         # Below 8 it is served best.
-        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.AT, 8, False)),
-        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, Where.ABOVE, 8, False)),
+        ([piece(0, 8, (7, 7), "[)"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, BidRange.AT, 8, False)),
+        ([piece(0, 8, (7, 7), "()"), piece(8, 99, (1, 1), "[]")], 1, gain(0, 7, BidRange.ABOVE, 8, False)),
         # The less it bids the more it gains, down to an end that loses.
-        ([piece(0, 3, (0, 0), "[]"), piece(3, 20, (9, -8), "(]")], 2, gain(3, 9, Where.NEAR, 20)),
-        ([piece(0, 3, (0, 0), "[)"), piece(3, 20, (9, -8), "[]")], 2, gain(3, 9, Where.AT, 20)),
+        ([piece(0, 3, (0, 0), "[]"), piece(3, 20, (9, -8), "(]")], 2, gain(3, 9, BidRange.NEAR, 20)),
+        ([piece(0, 3, (0, 0), "[)"), piece(3, 20, (9, -8), "[]")], 2, gain(3, 9, BidRange.AT, 20)),
     ],
 )
-def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthful: int, expected: Best) -> None:
+def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthful: int, expected: BestBids) -> None:
     """Open and closed ends, flat and falling pieces; the truth wins ties."""
     assert find_best(pieces) == (truthful, expected)
     assert 0 <= expected.mark_place(Fraction(30)) <= 30
@@ -395,16 +395,16 @@ def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthf
 @pytest.mark.parametrize(
     ("where", "bid", "other", "closed", "said"),
     [
-        (Where.ABOVE, 0, 4, True, "bids above 0 and up to 4"),
-        (Where.ABOVE, 0, 4, False, "bids above 0 and below 4"),
-        (Where.ABOVE, 7, 99, True, "bids above 7"),
-        (Where.BELOW, 8, 0, True, "bids below 8"),
-        (Where.BELOW, 8, 3, True, "bids below 8 and from 3 on"),
-        (Where.AT, 8, 9, True, "the bid 8"),
+        (BidRange.ABOVE, 0, 4, True, "bids above 0 and up to 4"),
+        (BidRange.ABOVE, 0, 4, False, "bids above 0 and below 4"),
+        (BidRange.ABOVE, 7, 99, True, "bids above 7"),
+        (BidRange.BELOW, 8, 0, True, "bids below 8"),
+        (BidRange.BELOW, 8, 3, True, "bids below 8 and from 3 on"),
+        (BidRange.AT, 8, 9, True, "the bid 8"),
     ],
 )
 def test_the_best_bids_are_said_with_both_their_ends(
-    where: Where, bid: int, other: int, closed: bool, said: str
+    where: BidRange, bid: int, other: int, closed: bool, said: str
 ) -> None:
     """No bid outside of the piece is said to gain."""
     assert gain(bid, 1, where, other, closed, endless=other == 99).describe(str) == said

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.storage.pieces import check_piece
 from ratiobench.bench.storage.store import Store
+from ratiobench.bench.storage.validation import check_result
 from ratiobench.instances.errors import InputError
 from tests.support.toy_family import made, toy  # noqa: F401
 
@@ -138,9 +138,9 @@ def test_fractions_stay_where_values_are_no_integers(folder: Path) -> None:
         payload = {key: value for key, value in piece.payload.items() if key != "accounts"}
         other = replace(piece, payload={**payload, "welfare": text})
         with contextlib.nullcontext() if fits else pytest.raises(InputError, match="welfare"):
-            check_piece(other, folder, case)
+            check_result(other, folder, case)
         with pytest.raises(InputError, match="welfare"):
-            check_piece(other, folder, case, whole=True)
+            check_result(other, folder, case, whole=True)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "[1]", "7", "[" * 100_000])

@@ -19,9 +19,9 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results.row import make_row
 from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.headline import Headline, make_headline, share_text
-from ratiobench.bench.tables.remarks import is_own, part_charged
+from ratiobench.bench.tables.remarks import is_user_algorithm, split_overcharge
 from ratiobench.bench.tables.rows import COLUMNS, Results
-from ratiobench.bench.tables.verdicts import Settled
+from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import ToyFamily
@@ -199,9 +199,9 @@ def test_many_groups_are_one_sentence() -> None:
     ]
 
 
-def _settled(name: str, standing: str = "false", asked: bool = False, **counts: int) -> Settled:
+def _settled(name: str, standing: str = "false", asked: bool = False, **counts: int) -> ClaimSummary:
     statement = Statement(name, "", "", standing, "", "", asked=asked)
-    return Settled(statement, Counter({Verdict[kind.upper()]: count for kind, count in counts.items()}))
+    return ClaimSummary(statement, Counter({Verdict[kind.upper()]: count for kind, count in counts.items()}))
 
 
 def test_what_fell_is_counted_by_instances() -> None:
@@ -295,7 +295,10 @@ def test_the_text_of_a_share_is_true(one: Fraction, other: Fraction) -> None:
 
 def test_names_of_ones_own_and_labels_that_are_loud() -> None:
     """An import path is anyone's own; what is charged above bids is told apart."""
-    assert [name for name in ("mine:Own", "a.b:C:k=v", "x", "x:k=v", "x:") if is_own(name)] == ["mine:Own", "a.b:C:k=v"]
+    assert [name for name in ("mine:Own", "a.b:C:k=v", "x", "x:k=v", "x:") if is_user_algorithm(name)] == [
+        "mine:Own",
+        "a.b:C:k=v",
+    ]
     remarks = Remarks("mine:Own", isolated=True, overcharged=Part(2, 3))
-    assert part_charged(remarks) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
-    assert part_charged(Remarks("x", ("admit=all",))) == ("x (admit=all)", "")
+    assert split_overcharge(remarks) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
+    assert split_overcharge(Remarks("x", ("admit=all",))) == ("x (admit=all)", "")

@@ -18,7 +18,7 @@ from ratiobench.bench.lora.perf import decisions as online
 from ratiobench.bench.lora.perf import models as parts
 from ratiobench.bench.lora.perf.scaling import scaling, sweep
 from ratiobench.bench.perf import command
-from ratiobench.bench.perf.measured import Bars, Curves, Measured, Part, Value, in_turns
+from ratiobench.bench.perf.measurement import Bars, Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
@@ -50,7 +50,7 @@ def test_the_literal_programme_in_samples_decides_as_the_shipped_one(
     state = _state(instance, seed, values)
     for task in state.tasks:
         if window(task, state.public) is not None:
-            assert online.by_literal(state, task) == online.by_printed(state, task)
+            assert online.decide_literal(state, task) == online.decide_printed(state, task)
 
 
 @settings(max_examples=120)
@@ -60,8 +60,8 @@ def test_pruning_does_not_change_the_best_f(instance: Instance, seed: int, value
     state = _state(instance, seed, values)
     for task in state.tasks:
         if window(task, state.public) is not None:
-            choice = online.by_exact(state, task)
-            assert online.by_unpruned(state, task) == (-np.inf if choice is None else choice.value)
+            choice = online.decide_exact(state, task)
+            assert online.decide_unpruned(state, task) == (-np.inf if choice is None else choice.value)
 
 
 @settings(max_examples=80)
@@ -70,7 +70,7 @@ def test_additive_prices_cost_what_the_dynamic_programme_says(instance: Instance
     """What is shipped against the covering programme, bit for bit."""
     state = _state(instance, seed, values)
     for task in state.tasks:
-        assert online.by_additive(state, task) == online.additive_search(task, state.public, state.lam, state.phi)
+        assert online.decide_additive(state, task) == online.additive_search(task, state.public, state.lam, state.phi)
 
 
 def _small_day() -> Instance:
@@ -88,7 +88,7 @@ def test_online_decisions_are_compared_and_counted() -> None:
     assert len(names) == 8
     assert names[:2] == ["Algorithm 2 literally, units of 1 sample", "search=exact without pruning"]
     assert [row["times_literal"] for row in measured.rows if row["search"] == names[0]] == [1.0]
-    assert {row["tasks"] for row in measured.rows} == {3, len(online.middle_of_day(_small_day(), 40, 12).tasks)}
+    assert {row["tasks"] for row in measured.rows} == {3, len(online.take_midday_state(_small_day(), 40, 12).tasks)}
 
 
 @pytest.mark.parametrize("contender", ["by_printed", "by_exact", "by_additive"])
@@ -111,8 +111,8 @@ def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
     from ratiobench.online.lora.traces import PriceTrace
 
     instance = _small_day()
-    state = online.middle_of_day(instance, instance.tasks - 1, 5)
-    shorter = online.middle_of_day(instance, 10, 5)
+    state = online.take_midday_state(instance, instance.tasks - 1, 5)
+    shorter = online.take_midday_state(instance, 10, 5)
     assert (state.lam >= shorter.lam).all()
     assert (state.lam > shorter.lam).any()
     trace = run(instance, "pdftsp:arith=float").trace
@@ -124,7 +124,7 @@ def test_prices_in_the_middle_of_a_day_are_those_of_a_run() -> None:
 
 def test_models_are_compared_at_equal_seconds_on_verified_incumbents() -> None:
     """Ours and HiGHS agree on what can be had; a gap is never negative, bounds are above all incumbents."""
-    measured = parts.models([(6, 2, 8)], 0.5, {"highs": "1"}, _quiet)
+    measured = parts.compare_models([(6, 2, 8)], 0.5, {"highs": "1"}, _quiet)
     assert measured.columns == parts.MODELS
     contenders = [(row["model"], row["solver"]) for row in measured.rows]
     assert contenders == [(parts.OURS, "-"), ("tight", "highs"), ("printed", "highs")]
@@ -136,12 +136,15 @@ def test_models_are_compared_at_equal_seconds_on_verified_incumbents() -> None:
 
 def test_solvers_begin_from_our_solution_and_lose_nothing_of_it() -> None:
     """A solver's incumbent is at least the start that it was given; all bounds are above all incumbents."""
-    measured = parts.started([(6, 2, 8), (12, 2, 12)], 0.5, ["highs"], _quiet)
+    measured = parts.compare_started([(6, 2, 8), (12, 2, 12)], 0.5, ["highs"], _quiet)
     assert measured.columns == parts.STARTED
     for name in ("6_2_8", "12_2_12"):
         mine, highs = (row for row in measured.rows if row["instance"] == name)
         assert (mine["who"], highs["who"]) == ("opt", "tight / highs from our solution")
-        assert int(str(highs["incumbent"])) >= solve(parts.contention(*map(int, name.split("_"))), "auto", "none").lower
+        assert (
+            int(str(highs["incumbent"]))
+            >= solve(parts.make_contention(*map(int, name.split("_"))), "auto", "none").lower
+        )
         assert max(int(str(row["incumbent"])) for row in (mine, highs)) <= min(
             int(str(row["bound"])) for row in (mine, highs)
         )
@@ -154,8 +157,8 @@ def test_no_useful_incumbent_is_a_result(monkeypatch: pytest.MonkeyPatch) -> Non
     def answer(*_: object) -> parts.Answer:
         return parts.Answer(next(answers), 2**62, 0.0, 0.5, "limit")
 
-    monkeypatch.setattr(parts, "direct", answer)
-    measured = parts.models([(6, 2, 8)], 0.2, {"highs": "1", "scip": "2"}, _quiet)
+    monkeypatch.setattr(parts, "solve_directly", answer)
+    measured = parts.compare_models([(6, 2, 8)], 0.2, {"highs": "1", "scip": "2"}, _quiet)
     assert [row["useful"] for row in measured.rows] == [True, False, False, True]
     assert [row["gap"] for row in measured.rows][1:3] == [None, 1.0]
 
@@ -163,14 +166,14 @@ def test_no_useful_incumbent_is_a_result(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_model_that_is_too_large_is_a_row_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not built, and the row says how many columns it would have."""
     monkeypatch.setattr(parts, "COLUMNS_AT_MOST", 10)
-    answer = parts.direct(parts.contention(6, 2, 8), "tight", "highs", 0.5)
+    answer = parts.solve_directly(parts.make_contention(6, 2, 8), "tight", "highs", 0.5)
     assert answer.incumbent is None
     assert answer.ended.startswith("not built: ")
 
 
 def test_building_is_timed_for_both_models_in_one_process() -> None:
     """PuLP's row is once PuLP's seconds; both have the columns that they say."""
-    measured = parts.building([(5, 2, 6), (8, 2, 8)], 1, _quiet)
+    measured = parts.compare_building([(5, 2, 6), (8, 2, 8)], 1, _quiet)
     assert measured.columns == parts.BUILDING
     assert [row["tasks"] for row in measured.rows] == [5, 5, 8, 8]
     for row in measured.rows:
@@ -180,7 +183,7 @@ def test_building_is_timed_for_both_models_in_one_process() -> None:
 
 def test_growth_has_a_row_per_day_and_run_and_a_curve_per_number_of_nodes() -> None:
     """Ratios are against the smallest day on the same nodes."""
-    measured = parts.growth([(12, 2), (24, 2), (12, 3)], _quiet)
+    measured = parts.compare_growth([(12, 2), (24, 2), (12, 3)], _quiet)
     assert measured.columns == parts.GROWTH
     assert len(measured.rows) == 3 * (1 + len(parts.ONLINE_RUNS))
     assert [row["times_smallest"] for row in measured.rows if row["tasks"] == 12] == [1.0] * 6
@@ -190,19 +193,19 @@ def test_growth_has_a_row_per_day_and_run_and_a_curve_per_number_of_nodes() -> N
 def test_contenders_take_turns_and_the_first_call_does_not_count() -> None:
     """a b, then a b as often as asked."""
     called: list[str] = []
-    spent = in_turns({name: lambda name=name: called.append(name) for name in "ab"}, 3)  # type: ignore[misc]
+    spent = time_in_turns({name: lambda name=name: called.append(name) for name in "ab"}, 3)  # type: ignore[misc]
     assert called == list("ab" * 4)
     assert set(spent) == {"a", "b"}
 
 
-def _toy(quick: bool, say: Callable[[str], None]) -> Measured:
+def _toy(quick: bool, say: Callable[[str], None]) -> Measurement:
     say("working")
     rows: list[dict[str, Value]] = [{"name": "a,b", "x": 0.1 + 0.2, "n": 12345, "none": None, "yes": quick}]
     figures: list[Bars | Curves] = [
         Bars("bars <1>", "per second", [("a", 3.0), ("b", 4e6)]),
         Curves("curves", "x", "y", [("c", [(1, 0.5), (10, 5)])]),
     ]
-    return Measured(("name", "x", "n", "none", "yes"), rows, figures, ("A note.",))
+    return Measurement(("name", "x", "n", "none", "yes"), rows, figures, ("A note.",))
 
 
 def test_a_part_becomes_a_table_a_csv_file_and_a_page(

@@ -14,7 +14,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.running import heartbeat
-from ratiobench.bench.running.heartbeat import Heartbeat, now_at
+from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.bench.running.progress import MAKING, Progress, clock
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 
@@ -210,12 +210,12 @@ def test_the_innermost_heartbeat_is_told_what_is_at_work(
         for what in ("two", "", "three"):
             ticks.wait()
             said.append(capsys.readouterr().err)
-            now_at(what)
+            set_current(what)
             ticks.wait()
         ticks.wait()
         said.append(capsys.readouterr().err)
     assert said == ["", "... two, 0 s so far\n", "", "... three, 0 s so far\n"]
     with Heartbeat(""):
-        now_at("silent")
+        set_current("silent")
         assert not [thread for thread in threading.enumerate() if thread.name == "heartbeat"]
     assert capsys.readouterr().err == ""

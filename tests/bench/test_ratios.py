@@ -13,17 +13,17 @@ from ratiobench.bench.tables.ratios import (
     Kind,
     Ratio,
     beats_bound,
-    behind,
-    better,
-    decimal,
+    certain_share,
+    format_decimal,
+    format_truncated,
     gap,
     interval_text,
+    is_better,
     mean,
     ratio,
-    reached,
     share,
+    shortfall,
     surplus,
-    truncated,
 )
 
 amounts = st.integers(-(10**15), 10**15)
@@ -76,7 +76,7 @@ def test_an_empty_interval_on_opt_is_refused() -> None:
 @given(figures, st.integers(0, 6))
 def test_decimals_are_rounded_outward_by_less_than_one_unit(value: Fraction, digits: int) -> None:
     """Rounded down is below, rounded up is above, and neither is off by a unit of the last place."""
-    low, high = Fraction(decimal(value, digits, up=False)), Fraction(decimal(value, digits, up=True))
+    low, high = Fraction(format_decimal(value, digits, up=False)), Fraction(format_decimal(value, digits, up=True))
     assert low <= value <= high
     unit = Fraction(1, 10**digits)
     assert value - low < unit
@@ -85,10 +85,10 @@ def test_decimals_are_rounded_outward_by_less_than_one_unit(value: Fraction, dig
 
 def test_a_cut_decimal_says_so() -> None:
     """Dots follow where something was cut off, towards zero; thousands stand apart; an integer is itself."""
-    assert truncated(Fraction(1_234_567, 1000)) == "1,234.567"
-    assert truncated(Fraction(-4, 3)) == "-1.333..."
-    assert truncated(-12_345) == "-12,345"
-    assert truncated(Fraction(-1, 10_000)) == "-0..."
+    assert format_truncated(Fraction(1_234_567, 1000)) == "1,234.567"
+    assert format_truncated(Fraction(-4, 3)) == "-1.333..."
+    assert format_truncated(-12_345) == "-12,345"
+    assert format_truncated(Fraction(-1, 10_000)) == "-0..."
 
 
 def test_the_gap_is_relative_to_the_upper_end() -> None:
@@ -120,7 +120,7 @@ def test_mean_is_of_alg_over_upper_with_the_unbounded_counted() -> None:
 def test_reached_is_one_over_the_ratios_upper_end(upper: int, welfare: int) -> None:
     """ALG/upper is the reciprocal of the ratio's upper end wherever that is defined and positive."""
     found = ratio(0, upper, welfare)
-    part = reached(0, upper, welfare)
+    part = certain_share(0, upper, welfare)
     if found.upper:
         assert part == 1 / found.upper
     elif upper > 0:
@@ -168,14 +168,14 @@ def test_the_true_ratio_lies_in_the_interval(first: int, opt: int, last: int, va
         assert true >= 1
         assert found.lower is None or found.lower <= true
         assert found.upper is None or true <= found.upper
-        part = reached(lower, upper, value, sense)
+        part = certain_share(lower, upper, value, sense)
         assert part is not None
         assert part <= 1 / true if true else part <= 0
     else:
         assert found.kind is not Kind.INTERVAL or above == 0
-    least, most = behind(lower, upper, value, sense)
+    least, most = shortfall(lower, upper, value, sense)
     assert least <= above - below <= most
-    assert better(value, opt, sense) is False
+    assert is_better(value, opt, sense) is False
 
 
 def _part(opt: Fraction, value: Fraction, sense: Sense) -> Fraction:

@@ -25,7 +25,7 @@ from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.figures.kinds import KINDS
-from ratiobench.bench.lora.experiments import COLUMNS, outperforms
+from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.running.options import RunOptions
@@ -543,7 +543,7 @@ def test_what_is_said_of_the_tables_of_lora_is_in_them() -> None:
         }
         assert below["eft"] == run[name]
         assert set(run[name]) - set(below["eft:admit=all"]) == {("fig7", "philly")} & set(run[name])
-    verdicts = [[text.partition(" ")[0] for text in texts] for _, _, texts in outperforms(paper)]
+    verdicts = [[text.partition(" ")[0] for text in texts] for _, _, texts in judge_outperformance(paper)]
     assert verdicts == [["fails"] * 3 + ["holds"] * 2] * len(verdicts)
     assert f"than both forms of EFT in all {len(verdicts)} columns, and more than both forms of NTM" in text
     figures = [f"{float(paper.mean('fig7', 'philly', name)) / 1e6:.2f}" for name in (best[0], "eft:admit=all")]

@@ -14,7 +14,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.storage.old_labels import read_old_label
-from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_of_runs, said_below, with_remarks
+from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
@@ -136,8 +136,8 @@ def test_a_note_names_groups_only_where_they_differ() -> None:
         for name, said in (("titan", said), ("eft", "admit=profitable"), ("greedy", ""))
     ]
     told = " Remarks on the runs behind the means: titan in one: at limit 1 of 2, gap 3 %; eft: admit=profitable."
-    assert said_below(means) == told
-    assert said_below(means[2:3]) == ""
+    assert remarks_below(means) == told
+    assert remarks_below(means[2:3]) == ""
     assert with_remarks("titan", "it") == "titan (it)"
     assert with_remarks("titan", "") == "titan"
 

@@ -143,7 +143,7 @@ def _row(welfare: int, **more: Any) -> dict[str, Any]:
 def test_both_senses_read_right(sense: Sense) -> None:
     """OPT within its ends over the mean; the interval of E[ALG] lies on the right side, and never below 1."""
     values = (60, 80) if sense is Sense.MOST else (120, 160)
-    row = repetitions.fold([_row(value) for value in values], sense)
+    row = repetitions.mean_row([_row(value) for value in values], sense)
     middle = Fraction(sum(values), 2)
     ends = (Fraction(90) / middle, Fraction(100) / middle) if sense is Sense.MOST else (middle / 100, middle / 90)
     assert (row["ratio_lower"], row["ratio_upper"]) == ends
@@ -156,7 +156,7 @@ def test_both_senses_read_right(sense: Sense) -> None:
     else:
         assert row["expected_ratio_low"] == 1.0
         assert math.isclose(row["expected_ratio_high"], expected.high / 90)
-    nothing = repetitions.fold([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
+    nothing = repetitions.mean_row([_row(0, opt_lower=Fraction(0)), _row(0, opt_lower=Fraction(0))], sense)
     assert nothing["ratio_kind"] == columns(Fraction(0), Fraction(100), 0, sense)["ratio_kind"].replace(
         "interval", "estimate"
     )
@@ -170,12 +170,12 @@ def test_a_check_has_the_worst_verdict_of_the_runs() -> None:
         return _row(60, share=Fraction(share), **found)
 
     rows = [audited("holds", "1", "1/2"), audited("violated", "2", "1/4"), audited("violated", "3", "3/4")]
-    row = repetitions.fold(rows, Sense.MOST, ("half", "unknown"))
+    row = repetitions.mean_row(rows, Sense.MOST, ("half", "unknown"))
     assert (row["half"], row["half_left"], row["share"]) == ("violated", "2", Fraction(1, 2))
     assert row["half_reason"] == "l <= r (in 2 of 3 runs; the figures are those of run 2)"
     limited = [_row(60, remarks=Remarks("a", limit=Part(n, 9), gap_ppm=1000 * n)) for n in (1, 3)]
     label = "a (at limit in 2 of 2 runs, worst gap 0.3 %) (mean of 2 runs)"
-    assert repetitions.fold(limited, Sense.MOST)["label"] == label
+    assert repetitions.mean_row(limited, Sense.MOST)["label"] == label
 
 
 def test_who_draws_among_the_shipped() -> None:

@@ -32,7 +32,7 @@ from ratiobench.bench.tables.cells import csv_of, make_cell
 from ratiobench.bench.tables.ratios import interval_text
 from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from ratiobench.bench.tables.text import check_title
-from ratiobench.bench.tables.verdicts import Settled, settle
+from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.rows import made_row
@@ -509,7 +509,7 @@ def test_claims_that_fall_come_first_and_idle_ones_are_folded() -> None:
         "nothing": {},
     }
     settled = [
-        Settled(
+        ClaimSummary(
             Statement(name, "", "", "proved" if name == "wrong" else "false", "", "", "q.e.d." * (name[:2] == "pr")),
             Counter(counts),
         )
@@ -534,7 +534,7 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
     found, family = _found(folder), families()["toy"]
     suite = replace(family.suites()[0], verdicts_first=True, groups={"even": "even ones"})
     monkeypatch.setattr(layout, "find_suite_if_any", lambda _: suite)
-    page = layout.render_page(found, family, settle(found, family))
+    page = layout.render_page(found, family, summarise_claims(found, family))
     assert page.index('id="claims"') < page.index('id="reached"')
     assert page.index("Half <strong") < page.index("even ones: mean of 3 cases") < page.index("odd: mean of 2 cases")
     told = " ".join(" ".join(read(page).text).split())

@@ -19,12 +19,12 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.family.standard import StandardSet, ends_of, read_set
+from ratiobench.bench.family.standard import StandardSet, interval_of, read_set
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.bench.tables import standard as tables
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def test_every_entry_is_complete_and_small() -> None:
         assert entry.best is not None, entry.name
         assert entry.instance, entry.name
         assert entry.first, entry.name
-        lower, upper = ends_of(entry.best)
+        lower, upper = interval_of(entry.best)
         assert lower <= upper
     assert sum(R1.certificate(each).stat().st_size for each in R1.entries) < 30_000_000
     assert {path.name for path in R1.folder.iterdir()} == {R1.certificate(each).name for each in R1.entries}
@@ -83,7 +83,7 @@ def test_a_changed_byte_fails(own: StandardSet, capsys: pytest.CaptureFixture[st
         other[place] ^= 1 << draw.randrange(8)
         path.write_bytes(other)
         assert "not" in check_entry(own, entry).problem
-    path.write_bytes(packed.pack(packed.unpack(data, "x", 10**6)) + b"\0")
+    path.write_bytes(packing.pack(packing.unpack(data, "x", 10**6)) + b"\0")
     assert main(["standard", "verify", "tiny_contention", "--set", str(own.path)]) == 1
     out = capsys.readouterr().out
     assert "tiny_contention: NOT VALID: " in out
@@ -202,11 +202,11 @@ def test_an_interval_gets_better_and_never_worse(own: StandardSet, capsys: pytes
     family = families()[entry.family]
     instance = family.make(entry.recipe)
     empty = [None] * int((entry.size or {})["tasks"])
-    best = packed.unpack(own.certificate(entry).read_bytes(), "x", 10**8)
+    best = packing.unpack(own.certificate(entry).read_bytes(), "x", 10**8)
     from ratiobench.formulations import checksums
 
-    worse = checksums.sealed({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
-    own.certificate(entry).write_bytes(packed.pack(worse))
+    worse = checksums.add_checksum({k: v for k, v in best.items() if k != "sha256"} | {"lower": 0, "decisions": empty})
+    own.certificate(entry).write_bytes(packing.pack(worse))
     assert family.read_certified(instance, worse, "x").lower == 0
     assert main(["standard", "improve", name, "--set", str(own.path)]) == 0
     assert f"{name}: better\nOPT was in [0, " in capsys.readouterr().out

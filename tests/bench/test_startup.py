@@ -21,10 +21,10 @@ from ratiobench.bench.family.capabilities import Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
 from ratiobench.bench.perf import startup
-from ratiobench.bench.perf.measured import Measured
+from ratiobench.bench.perf.measurement import Measurement
 from ratiobench.bench.perf.page import format_csv as as_csv
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
-from ratiobench.formulations.kernels import ascending
+from ratiobench.formulations.kernels import sort_stably
 from ratiobench.instances.errors import InputError
 
 IN_BOTH = {
@@ -140,7 +140,7 @@ def test_ascending_is_a_stable_sort(values: list[int]) -> None:
     """As NumPy's, in integers and in doubles."""
     for kind in (np.int64, np.float64):
         keys = np.array(values, dtype=kind)
-        assert ascending(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+        assert sort_stably(keys).tolist() == np.argsort(keys, kind="stable").tolist()
 
 
 def test_what_is_compiled_is_told() -> None:
@@ -173,12 +173,12 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
         kernel_compilation.compile_missing(family, names)
     assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert kernel_record.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
-    kernel_record.remember("lora", None)
+    kernel_record.record_compiled("lora", None)
     assert kernel_record.is_compiled("lora", ["titan"])
     assert not kernel_record.is_compiled("eapm", ["online"])
     source.write_text("changed")
     assert not kernel_record.is_compiled("lora", ["greedy"])
-    kernel_record.remember("lora", ["greedy"])
+    kernel_record.record_compiled("lora", ["greedy"])
     assert kernel_record.is_compiled("lora", ["greedy"])
     cache.unlink()
     assert not kernel_record.is_compiled("lora", ["greedy"])
@@ -224,7 +224,7 @@ def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(values: Any) -> Any:
         return np.argsort(values, kind="mergesort")
 
-    with kernel_compilation.listening(told.append) as found:
+    with kernel_compilation.collect_kernels(told.append) as found:
         njit(slow)(np.zeros(3))
     assert [kernel.name.rpartition(".")[2] for kernel in found] == ["slow"]
     assert all("compiling" in line for line in told)
@@ -265,7 +265,7 @@ def test_the_table_of_startup_is_made_from_its_file() -> None:
         {"stage": "compile", "what": "a.c", "seconds": 3.0, "count": 2, "of": "signatures"},
         {"stage": "tiny", "what": "OPT", "seconds": 4.0, "count": 1, "of": "pieces"},
     ]
-    text = as_csv(Measured(startup.COLUMNS, rows))
+    text = as_csv(Measurement(startup.COLUMNS, rows))
     table = startup.markdown(list(reader.DictReader(text.splitlines()))).splitlines()
     assert "| packages |  | 35 MB |" in table
     assert "| compilation | 5.0 | 2 kernels |" in table

@@ -13,9 +13,9 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.figures.kinds import draw_figure
-from ratiobench.bench.figures.sweep import Swept, bound_of
+from ratiobench.bench.figures.sweep import SweepFigure, bound_of
 from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import at_scale, places, run_suite
+from ratiobench.bench.running.runner import find_folders, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.bench.tables.rows import Results, read_results
 from ratiobench.bench.tables.text import results_text
@@ -46,13 +46,13 @@ def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
 
 def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
     """Each once, in the order in which they are named."""
-    suite = _sweep().along(["load", "trace", "load"])
+    suite = _sweep().select_axes(["load", "trace", "load"])
     assert suite.over == ("load", "trace")
     assert [plot.name for plot in suite.plots] == ["sweep_load", "sweep_trace"]
     assert {case.group.split()[0] for case in suite.cases} == {"load", "trace"}
-    small = at_scale(suite, "small")
+    small = scale_suite(suite, "small")
     assert {group for plot in small.plots for group in plot.groups} == {case.group for case in small.cases}
-    assert places(None, None, "sweep", "small", suite.over)[0] == Path("results/sweep-load-trace-small")
+    assert find_folders(None, None, "sweep", "small", suite.over)[0] == Path("results/sweep-load-trace-small")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_axis_that_is_none_is_one_error(
     assert problem in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     with pytest.raises(InputError):
-        find_suite(words[0])[1].along([words[2]])
+        find_suite(words[0])[1].select_axes([words[2]])
 
 
 def test_epsilon_is_what_its_value_says() -> None:
@@ -107,7 +107,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
     """With exact means, the spread of the runs, the count of verdicts and the bounds of the rows."""
     figure = draw_figure(swept, swept.plots[0], families()["lora"])
-    assert isinstance(figure, Swept)
+    assert isinstance(figure, SweepFigure)
     table = figure.files()["sweep_nodes.csv"]
     assert len(table) == 6
     for row in table.to_dict("records"):

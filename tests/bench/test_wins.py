@@ -35,7 +35,7 @@ def test_runs_without_a_figure_are_left_out_and_said_to_be() -> None:
     rows[2]["state"] = "invalid"
     [found] = count_wins(map(make_row, rows), Sense.MOST)
     assert (found.cases, found.better, found.worse, found.left_out) == (2, 1, 1, 2)
-    assert found.tell() == "in 1 of the 2 cases that both have, worse in 1"
+    assert found.describe() == "in 1 of the 2 cases that both have, worse in 1"
 
 
 def test_means_of_runs_are_decided_by_their_intervals() -> None:

@@ -12,7 +12,7 @@ import pytest
 from ratiobench import formulations, instances, online
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import line_of, load_json, sha256_of, write_text
-from ratiobench.instances.shipped import Shipped
+from ratiobench.instances.shipped_instances import ShippedInstances
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}
 FEW = 16
@@ -84,7 +84,7 @@ def test_the_tables_beside_shipped_instances_are_no_instances(tmp_path: Path) ->
     for name in ("z", "a", "expected", "bounds"):
         (tmp_path / f"{name}.json").write_text("{}")
     (tmp_path / "c.txt").touch()
-    shipped = Shipped(tmp_path, Path.read_text)
+    shipped = ShippedInstances(tmp_path, Path.read_text)
     assert shipped.names() == ("a", "z")
     assert shipped.path("z") == tmp_path / "z.json"
     with pytest.raises(InputError, match="'expected' is none of a, z"):

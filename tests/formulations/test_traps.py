@@ -15,7 +15,7 @@ from ratiobench.formulations import backends, worker
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.direct import build
+from ratiobench.formulations.lora.direct_solve import build
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry, solution_of
 from ratiobench.formulations.lora.solve import solve, trivial_bound

@@ -16,7 +16,7 @@ from ratiobench.bench.tables.headline import make_headline
 from ratiobench.bench.tables.rows import read_results
 from ratiobench.bench.tables.text import opt_text
 from ratiobench.formulations import versions
-from ratiobench.formulations.versions import PACKAGES, PINNED, package_versions, unlike_pinned
+from ratiobench.formulations.versions import PACKAGES, PINNED, list_unpinned, package_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,7 +86,7 @@ def test_a_run_says_which_solver_and_where_it_is_not_the_published_one(tmp_path:
         found = read_results(store)
     row = found.records[0]
     assert f"tight / highs {row.opt_solver}" in opt_text(row, family.unit)
-    assert unlike_pinned({"highspy": "1.16.0", "numpy": "1"}) == ["highspy 1.16.0 (1.15.1 in constraints.txt)"]
+    assert list_unpinned({"highspy": "1.16.0", "numpy": "1"}) == ["highspy 1.16.0 (1.15.1 in constraints.txt)"]
     made = {**found.about["provenance"], "packages": {**PINNED, "highspy": "1.16.0"}}
     found.about["provenance"] = made  # type: ignore[index]
     told = make_headline(found, family).lines()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json
 
@@ -38,15 +38,15 @@ SMALL = {
 @settings(max_examples=300, deadline=None)
 @given(VALUES)
 def test_what_is_packed_is_read_again(document: Any) -> None:
-    found = packed.unpack(packed.pack(document), "x", 2**20)
+    found = packing.unpack(packing.pack(document), "x", 2**20)
     assert repr(found) == repr(document)  # with types, and keys in order
 
 
 def test_every_changed_byte_is_noticed() -> None:
     """Each byte changed in three ways, one left out, one more: no document, in one line."""
-    data = packed.pack(SMALL)
+    data = packing.pack(SMALL)
     assert load_json(data, "x") == SMALL
-    for place in range(len(packed.MAGIC), len(data)):
+    for place in range(len(packing.MAGIC), len(data)):
         for change in (1, 128, 255):
             other = bytearray(data)
             other[place] ^= change
@@ -60,7 +60,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 
 def _as_file(content: bytes) -> bytes:
-    return packed.MAGIC + lzma.compress(content, check=lzma.CHECK_SHA256)
+    return packing.MAGIC + lzma.compress(content, check=lzma.CHECK_SHA256)
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_hostile_content_is_refused_in_one_line(content: bytes) -> None:
 
 def _count_of_text(text: bytes) -> bytes:
     """The bytes of a J column with this text."""
-    return b"J" + packed._bytes_of([len(text)]) + text
+    return b"J" + packing._bytes_of([len(text)]) + text
 
 
 @pytest.mark.parametrize("form", ["packed", "plain", "gzip"])
 def test_a_small_file_of_many_values_takes_little_memory(form: str, tmp_path: Path) -> None:
     """A few KB that are 9 million empty lists, 27 bytes of memory for each byte of text: refused before decoding."""
-    text = b"[" + b"[]," * (packed.MOST // 2 + 1) + b"0]"
+    text = b"[" + b"[]," * (packing.MOST // 2 + 1) + b"0]"
     data = {
-        "packed": lambda: packed.MAGIC + lzma.compress(_count_of_text(b"[" + text + b"]"), preset=0),
+        "packed": lambda: packing.MAGIC + lzma.compress(_count_of_text(b"[" + text + b"]"), preset=0),
         "plain": lambda: text,
         "gzip": lambda: gzip.compress(text),
     }[form]()
@@ -106,12 +106,12 @@ def test_a_small_file_of_many_values_takes_little_memory(form: str, tmp_path: Pa
         check=False,
     )
     assert done.returncode == 1
-    assert f"more than {packed.MOST} values, the most that is read" in done.stderr
+    assert f"more than {packing.MOST} values, the most that is read" in done.stderr
 
 
 def test_values_are_counted_exactly_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many commas and brackets as the limit are read, one more is not; text in J columns counts as well."""
-    monkeypatch.setattr(packed, "MOST", 8)
+    monkeypatch.setattr(packing, "MOST", 8)
     assert load_json(b"[1,[2],{},3]", "x") == [1, [2], {}, 3]  # 3 commas, 3 brackets
     assert load_json(b"[[[[[[[[]]]]]]]]", "x") == [[[[[[[[]]]]]]]]
     with pytest.raises(InputError, match=r"^x: it has more than 8 values, the most that is read$"):
@@ -123,18 +123,18 @@ def test_values_are_counted_exactly_at_the_limit(monkeypatch: pytest.MonkeyPatch
 
 def test_long_integers_by_differences_count_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """One long value and steps of 0 are as many long integers: a byte each in the file, 150 in memory."""
-    monkeypatch.setattr(packed, "MOST", 1000)
-    long, short = packed._bytes_of([2**1000]), packed._bytes_of([2**60])
-    assert load_json(_as_file(b"L" + b"I" + packed._bytes_of([400]) + b"D" + short + b"\0" * 399), "x")[399] == 2**60
+    monkeypatch.setattr(packing, "MOST", 1000)
+    long, short = packing._bytes_of([2**1000]), packing._bytes_of([2**60])
+    assert load_json(_as_file(b"L" + b"I" + packing._bytes_of([400]) + b"D" + short + b"\0" * 399), "x")[399] == 2**60
     with pytest.raises(InputError, match="more than 1000 values"):
-        load_json(_as_file(b"L" + b"I" + packed._bytes_of([400]) + b"D" + long + b"\0" * 399), "x")
+        load_json(_as_file(b"L" + b"I" + packing._bytes_of([400]) + b"D" + long + b"\0" * 399), "x")
 
 
 def test_no_more_is_unpacked_than_is_allowed() -> None:
-    data = packed.pack(["a" * 10**6])
+    data = packing.pack(["a" * 10**6])
     assert len(data) < 1000
     with pytest.raises(InputError, match="unpacked, more than 1000 bytes"):
-        packed.unpack(data, "x", 1000)
+        packing.unpack(data, "x", 1000)
 
 
 def test_the_suffix_says_how_a_file_is_written(tmp_path: Path) -> None:
@@ -142,5 +142,5 @@ def test_the_suffix_says_how_a_file_is_written(tmp_path: Path) -> None:
 
     files: Documents[Any, Any] = Documents(lambda data, source: data, lambda held: held)
     files.write(SMALL, tmp_path / "a.cert")
-    assert packed.is_packed((tmp_path / "a.cert").read_bytes())
+    assert packing.is_packed((tmp_path / "a.cert").read_bytes())
     assert files.read(tmp_path / "a.cert") == SMALL

@@ -61,7 +61,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     ready = clock.takes(100.0)
     monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))
     monkeypatch.setattr(lora_solve, "_warm_once", clock.takes(100.0))
-    monkeypatch.setattr(backends, "ready", clock.takes(100.0))
+    monkeypatch.setattr(backends, "start_worker", clock.takes(100.0))
     return clock
 
 

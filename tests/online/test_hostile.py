@@ -20,13 +20,13 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.running import work
-from ratiobench.bench.storage.payload import one_line
+from ratiobench.bench.storage.payload import format_error
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.edgeflow.named import path as edgeflow_path
-from ratiobench.instances.errors import InputError, about, make_printable, shorten
-from ratiobench.instances.files import at_most, load_json, read_bytes, walk
+from ratiobench.instances.errors import InputError, make_printable, name_source, shorten
+from ratiobench.instances.files import iterate_values, limit_file_size, load_json, read_bytes
 from ratiobench.instances.lora import parse
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.tenants.named import path as tenants_path
@@ -83,12 +83,12 @@ def test_an_origin_of_1_mb_takes_no_memory_to_speak_of(tmp_path: Path) -> None:
 
 def test_every_value_has_its_place() -> None:
     """First to last, lists and objects before what is in them."""
-    found = [str(place) for place, _ in walk({"a": [1, {"b": 2}], "c": {}}, "top")]
+    found = [str(place) for place, _ in iterate_values({"a": [1, {"b": 2}], "c": {}}, "top")]
     assert found == ["top", "top.a", "top.a[0]", "top.a[1]", "top.a[1].b", "top.c"]
     deep: Any = 0
     for _ in range(50_000):
         deep = [deep]
-    assert sum(1 for _ in walk(deep)) == 50_001
+    assert sum(1 for _ in iterate_values(deep)) == 50_001
 
 
 def test_a_gzip_bomb_is_left_at_the_limit(tmp_path: Path) -> None:
@@ -113,12 +113,12 @@ def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(prior.read_bytes())))
     assert main(["simulate", "-", "--algorithm", "greedy", "--max-bytes", str(size)]) == 2
     assert "<stdin>: more than" in capsys.readouterr().err
-    with at_most(size):
+    with limit_file_size(size):
         assert len(read_bytes(TINY)[0]) == size
-    with at_most(size - 1), pytest.raises(InputError, match="more than"):
+    with limit_file_size(size - 1), pytest.raises(InputError, match="more than"):
         read_bytes(TINY)
     packed = gzip.compress(Path(TINY).read_bytes())
-    with at_most(size):
+    with limit_file_size(size):
         assert load_json(packed, "packed")["slots"]
     assert len(read_bytes(prior)[0]) == size + 1
 
@@ -184,8 +184,8 @@ def test_text_from_outside_is_short_and_printable() -> None:
         assert safe(shorten(value))
         assert len(shorten(value)) <= 60
     assert safe(str(InputError(NASTY, NASTY, NASTY)))
-    assert safe(one_line(ValueError(NASTY)))
-    with pytest.raises(InputError, match=r"^file: field: problem$"), about("file"):
+    assert safe(format_error(ValueError(NASTY)))
+    with pytest.raises(InputError, match=r"^file: field: problem$"), name_source("file"):
         raise InputError("", "field", "problem")
 
 
@@ -274,7 +274,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
             run_lora(instance, name)
         assert str(caught.value).startswith(f"{instance.name}: tasks[5]: ")
         assert "at most" in str(caught.value) or "the most" in str(caught.value)
-    assert "tasks[5]" in work.failed("online", "", "", caught.value).payload["reason"]
+    assert "tasks[5]" in work.make_failed("online", "", "", caught.value).payload["reason"]
     assert main(["simulate", file, "--algorithm", "greedy"]) == 2
     assert capsys.readouterr().err.startswith(f"ratiobench: {file}: tasks[5]: ")
     with pytest.raises(StateSpaceTooLarge, match=str(TABLE_LIMIT)):
@@ -300,7 +300,7 @@ def mutated(document: Any, draw: random.Random) -> bytes:
     """
     document = copy.deepcopy(document)
     for _ in range(draw.randint(1, 3)):
-        holders = [value for _, value in walk(document) if isinstance(value, dict | list) and value]
+        holders = [value for _, value in iterate_values(document) if isinstance(value, dict | list) and value]
         if not holders:
             break
         holder = draw.choice(holders)

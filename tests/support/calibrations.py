@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.lora.calibrate import power
-from ratiobench.bench.lora.calibrate.measuring import DoesNotFit, Figures
+from ratiobench.bench.lora.calibrate.measurement import Figures, OutOfMemory
 from ratiobench.instances.lora.calibration import FORMAT
 
 ABOUT: Mapping[str, Any] = {
@@ -50,7 +50,7 @@ class FakeMachine:
     """100 samples a second, whatever they are, and 1 MB for each on a base of 10 MB; it records what is asked."""
 
     memory_bytes: int = 50_000_000
-    room_bytes: int | None = None
+    free_bytes: int | None = None
     base_bytes: int = 10_000_000
     idle_watts: float | None = None
     power: str = "absent: not measured on a CPU"
@@ -63,7 +63,7 @@ class FakeMachine:
     def measure(self, tasks: int, batch: int, seconds: float) -> Figures:
         self.asked.append((tasks, batch))
         if tasks * batch >= self.full_at:
-            raise DoesNotFit("out of memory")
+            raise OutOfMemory("out of memory")
         peak = self.base_bytes + 1_000_000 * tasks * batch
         return Figures(self.per_second, tasks * batch / self.per_second, peak, self.watts.get((tasks, batch)))
 

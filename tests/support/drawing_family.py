@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, Listed, SolveSettings, Suite
+from ratiobench.bench.family.suite import Case, NamedSummary, SolveSettings, Suite
 from ratiobench.instances.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun
@@ -26,9 +26,9 @@ class DrawingFamily(ToyFamily):
         bad = Case("bad", recipes[0], ("first", "stumbles"))
         return [Suite("drawing", "Runs that differ", tuple(cases)), Suite("drawing-bad", "A run that fails", (bad,))]
 
-    def algorithms(self) -> Sequence[Listed]:
+    def algorithms(self) -> Sequence[NamedSummary]:
         """Two more."""
-        return [*super().algorithms(), Listed("draws", "draws"), Listed("stumbles", "stumbles")]
+        return [*super().algorithms(), NamedSummary("draws", "draws"), NamedSummary("stumbles", "stumbles")]
 
     def is_randomised(self, algorithm: str) -> bool:
         """Those two."""

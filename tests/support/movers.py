@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ratiobench.online.lora.binding import Late, Move
+from ratiobench.online.lora.final_schedule import Late, Move
 from ratiobench.online.lora.protocol import Decision
 
 

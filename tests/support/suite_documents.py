@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
-from ratiobench.instances.keys import Form, flat, put
+from ratiobench.instances.keys import Form, flatten, put
 
 
 def document_of(family: Family, suite: Suite, name: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _values(form: Form, recipe: Mapping[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in recipe.items() if key not in form.fixed and key != form.label}
     by_place = {key.place or key.name: key.name for key in form.keys}
     rest = {by_place.get(key, key): value for key, value in rest.items()}
-    found = dict(flat(form.keys, rest, "test"))
+    found = dict(flatten(form.keys, rest, "test"))
     table: dict[str, Any] = {}
     for name, value in found.items():
         put(table, name, [value] if name.rpartition(".")[2] == "seed" else value, "test", name)

@@ -24,7 +24,7 @@ from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.suite import Case, Listed, Plot, Printed, SolveSettings, Study, Suite
+from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.seeds import Stream
@@ -140,13 +140,13 @@ class ToyFamily(Family):
             Suite("toy-slow", "An algorithm that hangs", (Case("slow", recipes[0], ("hangs", "first")),)),
         )
 
-    def algorithms(self) -> Sequence[Listed]:
+    def algorithms(self) -> Sequence[NamedSummary]:
         """The algorithms."""
-        return [Listed(name, name) for name in ("first", "above", "one", "raises", "dies", "hangs", "cheats")]
+        return [NamedSummary(name, name) for name in ("first", "above", "one", "raises", "dies", "hangs", "cheats")]
 
-    def formulations(self) -> Sequence[Listed]:
+    def formulations(self) -> Sequence[NamedSummary]:
         """The formulations."""
-        return [Listed("sort", "sorting (none)")]
+        return [NamedSummary("sort", "sorting (none)")]
 
     def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
         """The largest numbers; effort 2 proves it, effort 1 leaves a gap of 1."""
@@ -295,7 +295,7 @@ _PLOTS = (
         ("5", "10", "20"),
         "numbers",
         ("first", "one", "above:mark=50"),
-        (Printed("10", "first", "one", "150"),),
+        (PrintedGain("10", "first", "one", "150"),),
         "Numbers are not drawn as in the paper.",
     ),
     Plot("parts", "What part is taken", "share", ("5", "10", "20"), "numbers"),

@@ -18,7 +18,7 @@ from typing import Any
 
 from ratiobench.bench.edgeflow.counterexample_search import draw_document
 from ratiobench.formulations import worker
-from ratiobench.formulations.checksums import Wrong
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.edgeflow import certificate as certificates
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.formulations.edgeflow.check import check
@@ -92,7 +92,7 @@ def alike(instance: Instance, solution: Solution) -> str:
     one = check(instance, solution).value
     try:
         other: int | None = met(instance, solution)
-    except Wrong:
+    except CertificateError:
         other = None
     return "" if one == other else f"check says {one}, verify says {other}"
 

@@ -22,7 +22,7 @@ from unittest.mock import patch
 import numpy as np
 
 from ratiobench.bench.lora.paper_suites import TRACES, days_before, prices
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 from ratiobench.instances.lora.arrivals import days
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.generate import generate
@@ -231,7 +231,7 @@ def table() -> str:
                 for (of, date, told), found in earned.items()
                 if (of, told) == (trace, idea)
             ]
-            cells.append(decimal(sum(shares, Fraction(0)) / len(shares), 3, up=False) if shares else "-")
+            cells.append(format_decimal(sum(shares, Fraction(0)) / len(shares), 3, up=False) if shares else "-")
         lines.append([idea, *cells])
     return make_table(["idea", *dict.fromkeys(rows["trace"])], lines)
 

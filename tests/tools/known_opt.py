@@ -30,7 +30,7 @@ from ratiobench.bench.storage.payload import report_payload
 from ratiobench.bench.storage.store import STORE, Store, StoredResult
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.files import make_folder
-from ratiobench.online.lora.public_constants import served
+from ratiobench.online.lora.public_constants import list_served
 from tests.tools.readme_tables import MECHANISMS, PAPER, figures
 
 OPT = PAPER.with_name("opt.csv")
@@ -144,7 +144,7 @@ def _pieces(suite: str) -> Iterator[StoredResult]:
 def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -> StoredResult:
     instance = family.generate(case.recipe)
     identity = family.identity(instance)
-    row = known.get(identity, {"lower": "0", "upper": str(sum(each.worth for each in served(instance)))})
+    row = known.get(identity, {"lower": "0", "upper": str(sum(each.worth for each in list_served(instance)))})
     lower, upper = int(row["lower"]), int(row["upper"])
     status = Status.OPTIMAL if lower == upper else Status.INTERVAL
     nothing = (None,) * instance.tasks

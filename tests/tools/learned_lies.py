@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from ratiobench.bench.lora.paper_suites import TRACES, days_before, prices
-from ratiobench.bench.lora.theory.payments.again import Again, Report
+from ratiobench.bench.lora.theory.payments.repeatable_run import RepeatableRun, Report
 from ratiobench.instances.lora.arrivals import days
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join
@@ -79,7 +79,7 @@ def tried(trace: str) -> Iterator[list[object]]:
     sizes = sorted(set(today.memory_mb.tolist()))
     for form, options in FORMS.items():
         told = run(today, f"learned:{options}prior=history", prior=history)
-        again = Again(today, told, EVERYTHING)
+        again = RepeatableRun(today, told, EVERYTHING)
         gained: dict[str, list[int]] = {lie: [] for lie in LIES}
         asked = range(0, today.tasks, STRIDE)
         for i in asked:

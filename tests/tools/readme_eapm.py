@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ratiobench.bench.eapm.suites import READINGS
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
@@ -31,10 +31,10 @@ def take(folder: Path) -> None:
     """Keep the figures of a run of `eapm-table1`, its verdicts and its provenance."""
     rows = figures(folder / "figures.csv").drop(columns="oracle")
     for column, up in (("mean_lower", False), ("mean_upper", True)):
-        rows[column] = [text and decimal(Fraction(text), PLACES, up=up) for text in rows[column]]
+        rows[column] = [text and format_decimal(Fraction(text), PLACES, up=up) for text in rows[column]]
     rows.to_csv(FIGURES, index=False, lineterminator="\n")
     over = figures(folder / "printed.csv")
-    over["percent"] = [decimal(Fraction(text), PLACES, up=False) for text in over["percent"]]
+    over["percent"] = [format_decimal(Fraction(text), PLACES, up=False) for text in over["percent"]]
     over.to_csv(PRINTED, index=False, lineterminator="\n")
     kept = ["claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by"]
     figures(folder / "claims.csv")[kept].to_csv(CLAIMS, index=False, lineterminator="\n")
@@ -77,7 +77,7 @@ def table1() -> str:
         if not row["mean_upper"]:
             return "unbounded"
         unbounded = f" ({row['unbounded']} unbounded)" if int(row["unbounded"]) else ""
-        return decimal(Fraction(row["mean_upper"]), 2, up=True) + unbounded
+        return format_decimal(Fraction(row["mean_upper"]), 2, up=True) + unbounded
 
     lines = []
     for name in dict.fromkeys(name for _, name in rows):

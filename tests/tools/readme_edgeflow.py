@@ -34,8 +34,8 @@ from ratiobench.bench.edgeflow.timeline import timeline
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.figures.files import make_document
 from ratiobench.bench.figures.timeline import draw_timeline
-from ratiobench.bench.tables.courses import gather
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.tables.timelines import coarsen
 from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
 from ratiobench.online.edgeflow.run import run
@@ -63,7 +63,7 @@ def take(folder: Path) -> None:
     suite = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["suite"]
     rows = figures(folder / "results.csv")
     for name in ROUNDED:
-        rows[name] = [text and decimal(Fraction(text), 4, up=False) for text in rows[name]]
+        rows[name] = [text and format_decimal(Fraction(text), 4, up=False) for text in rows[name]]
     rows[[*KEPT, *ROUNDED]].to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
     figures(folder / "claims.csv")[list(CLAIMS)].to_csv(
         RESULTS / f"{suite}_claims.csv", index=False, lineterminator="\n"
@@ -76,7 +76,7 @@ def draw() -> None:
     suite, name, algorithm = PICTURED
     [case] = [case for case in find_suite(suite)[1].cases if case.name == name]
     instance = generate(case.recipe)
-    [(_, svg), *_] = draw_timeline(gather(timeline(instance, run(instance, algorithm))))
+    [(_, svg), *_] = draw_timeline(coarsen(timeline(instance, run(instance, algorithm))))
     (RESULTS / "timeline.svg").write_text(make_document(svg), encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def _reached(row: Row) -> Fraction:
 
 
 def _short(value: Fraction, *, up: bool = False, places: int = 3) -> str:
-    text = decimal(value, places, up=up)
+    text = format_decimal(value, places, up=up)
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
@@ -166,7 +166,7 @@ def times() -> str:
             ours = sum(map(_met, rows["edgeflow"]), Fraction(0)) / theirs
             bound = sum((Fraction(row["opt_upper"]) for row in rows[name]), Fraction(0)) / theirs
             found.append(ours)
-            cells.append(f"{float(ours):.2f} (at most {decimal(bound, 2, up=True)})")
+            cells.append(f"{float(ours):.2f} (at most {format_decimal(bound, 2, up=True)})")
         lines.append([f"`{name}`", *cells])
     spans = [f"{float(min(found)):.2f} to {float(max(found)):.2f}" for found in factors]
     lines.append(["least to most", *spans])

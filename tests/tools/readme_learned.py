@@ -20,7 +20,7 @@ import pandas as pd
 from ratiobench.bench.figures.files import make_document
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import ALONE, SERIES, Frame, draw_sign, style_series
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"
@@ -41,11 +41,11 @@ def take(folder: Path) -> None:
         table = figures(folder / suite / "results.csv")
         kept = table[KEPT].copy()
         told = [json.loads(text) if text else {} for text in table["theorem_h_figures"]]
-        kept["factor"] = [decimal(Fraction(one["factor"]), 1, up=True) if one else "" for one in told]
+        kept["factor"] = [format_decimal(Fraction(one["factor"]), 1, up=True) if one else "" for one in told]
         if "theorem_a_figures" in table:
             plain = table["theorem_a_figures"] != ""
             known = [Fraction(json.loads(text)["gamma_known_beforehand"]) for text in table["theorem_a_figures"][plain]]
-            kept.loc[plain, "factor"] = [decimal(each, 1, up=True) for each in known]
+            kept.loc[plain, "factor"] = [format_decimal(each, 1, up=True) for each in known]
         pairs = zip(told, kept["opt_upper"], strict=True)
         kept["a0_share"] = [f"{float(Fraction(one['a0'])) / int(upper):.6e}" if one else "" for one, upper in pairs]
         kept["excess"] = [one.get("excess", "") for one in told]
@@ -62,7 +62,7 @@ def _means(table: pd.DataFrame, algorithm: str, groups: list[str]) -> Iterator[s
     for group in groups:
         part = table[(table["group"] == group) & (table["algorithm"] == algorithm)]
         values = [reached(row) for row in part.to_dict("records")]
-        yield decimal(sum(values, Fraction(0)) / len(values), 3, up=False) if values else "-"
+        yield format_decimal(sum(values, Fraction(0)) / len(values), 3, up=False) if values else "-"
 
 
 def learning() -> str:
@@ -91,7 +91,7 @@ def guards() -> str:
         if more:
             power = 10.0 ** math.floor(math.log10(more))
             bound += f" + {math.ceil(more / power) * power:.0e} OPT"
-        lines.append([str(name), bound, *_means(table, str(name), groups), decimal(least, 3, up=False)])
+        lines.append([str(name), bound, *_means(table, str(name), groups), format_decimal(least, 3, up=False)])
     return make_table(["mechanism", "OPT is at most", "true history", *groups[1:], "least"], lines)
 
 
@@ -107,7 +107,7 @@ def guards_by_trace() -> str:
             [min(reached(row) for row in part[part["trace"] == trace].to_dict("records")) for trace in traces]
             for part in (mine[mine["group"] == TRUE], mine[mine["group"] != TRUE])
         )
-        lines.append([str(name), *(decimal(value, 3, up=False) for value in (*true, *false))])
+        lines.append([str(name), *(format_decimal(value, 3, up=False) for value in (*true, *false))])
     heads = [f"{trace}, {kind}" for kind in (TRUE, "least") for trace in traces]
     return make_table(["mechanism", *heads], lines)
 

@@ -26,7 +26,7 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means
 from ratiobench.bench.lora.paper_suites import PDFTSP
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 from ratiobench.formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,7 @@ def _welfare(row: pd.Series) -> str:
 def _ratio(row: pd.Series) -> str:
     """The upper end of the mean of OPT/ALG, rounded up, and how many cases are unbounded and not in it."""
     unbounded = f" ({row['unbounded']} unbounded)" if int(row["unbounded"]) else ""
-    return decimal(Fraction(row["mean_upper"]), 3, up=True) + unbounded
+    return format_decimal(Fraction(row["mean_upper"]), 3, up=True) + unbounded
 
 
 def make_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -232,7 +232,7 @@ def outperforms() -> str:
     """Whether pdFTSP earns more than each baseline in every column of Figures 4 to 9, in Markdown."""
     lines = [
         [f"{figure[3:]}: {column}".replace("1 vendors", "1 vendor"), *verdicts]
-        for figure, column, verdicts in experiments.outperforms(read_means())
+        for figure, column, verdicts in experiments.judge_outperformance(read_means())
     ]
     names = ("Titan", "EFT as worded", "EFT that rejects", "NTM as worded", "NTM that rejects")
     return make_table(["figure: column", *names], lines)
@@ -262,7 +262,7 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
         # Every group has as many days. Rounded to the safe side: less of the bound, a larger certificate.
         end = "mean_lower" if plot == "reached" else "mean_upper"
         ends = [Fraction(row[end]) for row in chosen if row[end]]
-        return decimal(sum(ends, Fraction(0)) / len(ends), 3, up=plot == "certificate") if ends else "-"
+        return format_decimal(sum(ends, Fraction(0)) / len(ends), 3, up=plot == "certificate") if ends else "-"
 
     lines = []
     for name in dict.fromkeys(rows["algorithm"]):
@@ -284,7 +284,7 @@ def leaderboard(rows: pd.DataFrame) -> str:
     """Which algorithm to take, in Markdown: means over the days, by group and of all, and what is known of each."""
 
     def down(figure: str) -> str:
-        return decimal(Fraction(figure), 3, up=False) if figure else "-"
+        return format_decimal(Fraction(figure), 3, up=False) if figure else "-"
 
     groups = [f"mean in {group}" for group in DAYS]
 
@@ -294,7 +294,7 @@ def leaderboard(rows: pd.DataFrame) -> str:
     lines = [
         [row["algorithm"] + " *" * ("oracle" in row["constants"]), down(row["mean_reached"])]
         + [down(row[group]) for group in groups]
-        + [decimal(Fraction(row["certificate"]), 3, up=True) if row["certificate"] else "-"]
+        + [format_decimal(Fraction(row["certificate"]), 3, up=True) if row["certificate"] else "-"]
         + [down(row["revenue_share"]), row["truthful"], row["guarantee"].replace("|", "\\|")]
         for row in sorted(rows.to_dict("records"), key=place)
     ]

@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.figures.front import Point, draw_front
+from ratiobench.bench.figures.pareto import Point, draw_pareto_front
 from ratiobench.bench.figures.picture import Picture, stack_charts
-from ratiobench.bench.tables.ratios import decimal
+from ratiobench.bench.tables.ratios import format_decimal
 from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.solve import solve
@@ -53,14 +53,14 @@ def take(folder: Path) -> None:
                 "algorithm": algorithm,
                 "cases": len(part),
                 "ratios": len(ratios),
-                "mean": decimal(sum(ratios) / len(ratios), 4, up=True) if ratios else "",
-                "largest": decimal(max(ratios), 4, up=True) if ratios else "",
+                "mean": format_decimal(sum(ratios) / len(ratios), 4, up=True) if ratios else "",
+                "largest": format_decimal(max(ratios), 4, up=True) if ratios else "",
                 "optimal": sum(ratio == 1 for ratio in ratios),
-                "gap": decimal(_mean(part, "opt_gap"), 5, up=True),
-                "widest": decimal(max(Fraction(text) for text in part["opt_gap"] if text), 5, up=True),
+                "gap": format_decimal(_mean(part, "opt_gap"), 5, up=True),
+                "widest": format_decimal(max(Fraction(text) for text in part["opt_gap"] if text), 5, up=True),
                 "opt_seconds": f"{times[part['case']].mean():.1f}",
                 "deciding_seconds": f"{max(deciding[case, algorithm] for case in part['case']):.3f}",
-                **{name: decimal(_mean(part, name), 4, up=False) for name in MEANS},
+                **{name: format_decimal(_mean(part, name), 4, up=False) for name in MEANS},
             }
         )
     if suite == "tenants-wishes":
@@ -91,7 +91,7 @@ def _ratio(row: Row | None) -> str:
 
 def _up(text: str, places: int) -> str:
     """An upper bound in fewer decimals, rounded up."""
-    return f"{float(decimal(Fraction(text), places, up=True)):.{places}f}"
+    return f"{float(format_decimal(Fraction(text), places, up=True)):.{places}f}"
 
 
 def readings() -> str:
@@ -190,7 +190,9 @@ def best(suite: str) -> list[dict[str, str]]:
             each = (report.met, report.lateness, report.flow, Fraction(report.money, 10**6))
             for name, value in zip(MEANS, each, strict=True):
                 sums[name] += Fraction(value, instance.jobs * len(part))
-        found.append({"group": group, "algorithm": "OPT"} | {k: decimal(v, 4, up=False) for k, v in sums.items()})
+        found.append(
+            {"group": group, "algorithm": "OPT"} | {k: format_decimal(v, 4, up=False) for k, v in sums.items()}
+        )
     return found
 
 
@@ -216,7 +218,9 @@ def draw() -> Picture:
     for group in dict.fromkeys(group for group, _ in rows):
         names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
         points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
-        charts.append((f"{group}; behind the names: ticks late", draw_front(group, points, tuple(AXES.values()))))
+        charts.append(
+            (f"{group}; behind the names: ticks late", draw_pareto_front(group, points, tuple(AXES.values())))
+        )
     return stack_charts("Money, time and lateness of policies and of OPT", charts)
 
 

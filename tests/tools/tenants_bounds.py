@@ -17,7 +17,7 @@ from ratiobench.formulations.tenants.certificate import Certificate, document
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
 from ratiobench.formulations.tenants.enumerate import enumerate_optimum
-from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.subsets import subsets_optimum
 from ratiobench.formulations.tenants.tables import solution_of, tables
 from ratiobench.formulations.tenants.verify import bound, cost, verify
@@ -105,8 +105,12 @@ def found_by_search(problem: Any, stream: Stream, opt: int) -> None:
     """Drawn list schedules and what local search makes of them cost at least OPT."""
     search = Search(problem)
     order = np.argsort(stream.words(problem.jobs), kind="stable")
-    queues = search.appended(order)
-    for each in (queues, search.rebuilt(queues, 0, 50, 3, 1.0, 0.1), search.annealed(queues, 0, 300, 1.0, 0.1)):
+    queues = search.build_list_schedule(order)
+    for each in (
+        queues,
+        search.rebuild_schedule(queues, 0, 50, 3, 1.0, 0.1),
+        search.anneal_schedule(queues, 0, 300, 1.0, 0.1),
+    ):
         report = check(problem.instance, solution_of(problem, each))
         assert (report.valid, report.cost >= opt) == (True, True), report
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, TinyInstance, instance, menu
 from ratiobench.bench.lora.counterexamples.tiny import Kind as Node
 from ratiobench.bench.lora.theory.basis.case import Case
@@ -26,12 +26,12 @@ from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
-from ratiobench.online.lora.binding import Late
-from ratiobench.online.lora.guard import CLASSES, Announced, Kind, root_below
-from ratiobench.online.lora.posting import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
+from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
+from ratiobench.online.lora.final_schedule import Late
+from ratiobench.online.lora.guard import CLASSES, Announcement, Kind, bound_root
+from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
-from ratiobench.online.lora.public_constants import served
+from ratiobench.online.lora.public_constants import list_served
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
@@ -44,7 +44,7 @@ _SIZES = (CLASSES, 3, 1)
 """Most classes of a node type, in turn: exact ones, and grids."""
 
 
-class Wishes(Nothing):
+class Wishes(NoPoster):
     """Wishes of a mode, on the first node with room.
 
     Parameters
@@ -52,7 +52,7 @@ class Wishes(Nothing):
     top : the largest bid. half : from this task on the mode that rises, or falls, does.
     """
 
-    def __init__(self, mode: str, top: int, half: int, draws: Draws) -> None:
+    def __init__(self, mode: str, top: int, half: int, draws: RandomNumbers) -> None:
         self._mode, self._top, self._half, self._draws, self._asked = mode, top, half, draws, 0
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
@@ -65,7 +65,7 @@ class Wishes(Nothing):
     def _price(self) -> Fraction:
         late = self._asked > self._half
         if self._mode == "random":
-            return Fraction(self._top * self._draws.below(1000), 1 + self._draws.below(3000))
+            return Fraction(self._top * self._draws.draw_below(1000), 1 + self._draws.draw_below(3000))
         if self._mode == "plausible":
             return Fraction(self._top, 4)
         high = self._mode == "high" or (self._mode == "rising" and late) or (self._mode == "falling" and not late)
@@ -187,7 +187,7 @@ def _least_growth(growths: Growths, spare: int) -> Fraction:
 _SCALES: dict[tuple[Any, ...], Fraction] = {}
 
 
-def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, memory: int) -> Fraction:
+def _scale(announced: Announcement, kind: Kind, j: int, count: int, compute: int, memory: int) -> Fraction:
     """kappa_j."""
     key = announced.beta, kind.rate, kind.memory, kind.step, j, count, compute, memory
     if key not in _SCALES:
@@ -195,7 +195,7 @@ def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, m
             _SCALES.clear()
         s, r = kind.rate[j], kind.memory[j]
         _SCALES[key] = min(
-            root_below(
+            bound_root(
                 1 + announced.beta * max(Fraction(a, compute), Fraction(m, memory)) / (kind.step * count),
                 max(-(-a // s), -(-m // r)),
             )
@@ -206,21 +206,25 @@ def _scale(announced: Announced, kind: Kind, j: int, count: int, compute: int, m
 
 def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: SolveReport) -> Iterator[Check]:
     """Every check of Theorem H on the sketch's instance: of wishes that mean harm, and of a named mechanism's."""
-    draws = Draws("guard", j)
+    draws = RandomNumbers("guard", j)
     before = _past(sketch, draws)
-    past = instance(before, f"before {j}") if draws.below(3) and before != sketch else None
-    low = (Fraction(1, 1 + draws.below(9)), Fraction(1 + draws.below(12)), Fraction(1 + draws.below(400)))
-    settings = GuardSettings(
-        low[draws.below(3)],
-        Fraction(draws.below(4) * draws.below(4), 2),
-        Fraction(1 + draws.below(2)),
-        _SIZES[draws.below(len(_SIZES))],
-        bool(draws.below(2)),
+    past = instance(before, f"before {j}") if draws.draw_below(3) and before != sketch else None
+    low = (
+        Fraction(1, 1 + draws.draw_below(9)),
+        Fraction(1 + draws.draw_below(12)),
+        Fraction(1 + draws.draw_below(400)),
     )
-    wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
+    settings = GuardSettings(
+        low[draws.draw_below(3)],
+        Fraction(draws.draw_below(4) * draws.draw_below(4), 2),
+        Fraction(1 + draws.draw_below(2)),
+        _SIZES[draws.draw_below(len(_SIZES))],
+        bool(draws.draw_below(2)),
+    )
+    wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
-    name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.below(2)}guard"
+    name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.draw_below(2)}guard"
     history = ",history=history" if past else ""
     room = ("", ",room=weight")[settings.by_weight]
     named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
@@ -246,35 +250,36 @@ def _judged_watched(
 
 def judged_late(j: int) -> tuple[list[Check], int]:
     """The same of an instance on which tasks of one slot crowd few nodes, bound late; and how many cells moved."""
-    draws = Draws("late", j)
+    draws = RandomNumbers("late", j)
     kinds = tuple(
-        Node(2 + draws.below(3), 6 + draws.below(5), 6 + draws.below(5)) for _ in range(1 + draws.below(5) // 4)
+        Node(2 + draws.draw_below(3), 6 + draws.draw_below(5), 6 + draws.draw_below(5))
+        for _ in range(1 + draws.draw_below(5) // 4)
     )
     jobs = []
-    for i in range(12 + draws.below(6)):  # the first slot, in which nothing may move, costs too much
-        size, bid = 1 + draws.below(5), (1 + draws.below(9)) * 3 ** (i // 2)
-        costs = ((10**6, draws.below(3)),) * len(kinds)
-        jobs.append(Job(1, 2, 1 + draws.below(5), size, bid, (size,) * len(kinds), costs))
+    for i in range(12 + draws.draw_below(6)):  # the first slot, in which nothing may move, costs too much
+        size, bid = 1 + draws.draw_below(5), (1 + draws.draw_below(9)) * 3 ** (i // 2)
+        costs = ((10**6, draws.draw_below(3)),) * len(kinds)
+        jobs.append(Job(1, 2, 1 + draws.draw_below(5), size, bid, (size,) * len(kinds), costs))
     sketch = TinyInstance(2, kinds, tuple(jobs))
     given = instance(sketch, f"late {j}")
     reference = solve(given)
     settings = GuardSettings(
-        Fraction(10 ** draws.below(6), 1 + draws.below(3)), Fraction(draws.below(20)), Fraction(1 + draws.below(2)),
-        _SIZES[draws.below(3)], bool(draws.below(2)),
+        Fraction(10 ** draws.draw_below(6), 1 + draws.draw_below(3)), Fraction(draws.draw_below(20)),
+        Fraction(1 + draws.draw_below(2)), _SIZES[draws.draw_below(3)], bool(draws.draw_below(2)),
     )  # fmt: skip
-    wishes = Wishes(MODES[draws.below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
-    past = instance(_past(sketch, draws), f"before {j}") if draws.below(2) else None
+    wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
+    past = instance(_past(sketch, draws), f"before {j}") if draws.draw_below(2) else None
     watched = Watched(wishes, settings, exact=True, late=True)
     return list(_judged_watched(sketch, given, reference, past, watched)), watched.moved
 
 
-def _past(sketch: TinyInstance, draws: Draws) -> TinyInstance:
+def _past(sketch: TinyInstance, draws: RandomNumbers) -> TinyInstance:
     """A day of the same cluster: some of the tasks, some of them with other bids or other memory."""
     jobs = []
     for job in sketch.jobs:
-        if draws.below(4):
-            bid = max(1, job.bid * (1 + draws.below(8)) // 4)
-            memory = max(1, job.memory // (1 + draws.below(2)))
+        if draws.draw_below(4):
+            bid = max(1, job.bid * (1 + draws.draw_below(8)) // 4)
+            memory = max(1, job.memory // (1 + draws.draw_below(2)))
             jobs.append(job._replace(bid=bid, memory=memory))
     return sketch._replace(jobs=tuple(jobs))
 
@@ -294,7 +299,7 @@ def _every_schedule(sketch: TinyInstance, case: Case, watched: Watched) -> Check
          zip(kinds, public.node_types, credits, strict=True)),
         Fraction(0),
     )  # fmt: skip
-    worth = {each.task: each.worth for each in served(given)}
+    worth = {each.task: each.worth for each in list_served(given)}
     worst = Fraction(-1)
     for i, (job, offer) in enumerate(zip(sketch.jobs, trace.offers, strict=True)):
         mu = Fraction(0) if offer is None else max(Fraction(0), job.bid - Fraction(offer.cost))

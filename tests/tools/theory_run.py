@@ -20,21 +20,21 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.linear_play import caps, play_linear
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.counterexamples.linear_run import compute_caps, run_linear
+from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import (
     TinyInstance,
-    TooLarge,
+    TinyLimitExceeded,
+    compute_ratios,
     document,
+    find_optimum,
     instance,
     menu,
-    optimum,
-    play,
-    ratios,
+    simulate_pdftsp,
 )
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.dual import Dual
-from ratiobench.bench.lora.theory.claim import Standing
+from ratiobench.bench.lora.theory.claim import ProofStatus
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora.model import Instance
@@ -45,7 +45,7 @@ from tests.support.laboratory import PAPER, guarantees, truthfulness
 from tests.tools import theory_guard
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
-PROVED = tuple(claim for claim in PAPER if claim.standing is Standing.PROVED)
+PROVED = tuple(claim for claim in PAPER if claim.standing is ProofStatus.PROVED)
 ROOMLESS = "posted:room=ignored"
 TRUTHFUL = ("truthful_bid", "truthful_type", "rational", "no_deficit")
 """Of a mechanism with constants that no bid moves: each instance has one, in turn; pdFTSP is none of them."""
@@ -84,13 +84,13 @@ _BOUNDS = (
 
 def sketch_of_number(j: int) -> TinyInstance:
     """Number j of the shared set, the same on every machine."""
-    draws = Draws("theory", j)
-    sketch = start(draws, _BOUNDS[j % 3])
-    if draws.below(5):
+    draws = RandomNumbers("theory", j)
+    sketch = draw_start(draws, _BOUNDS[j % 3])
+    if draws.draw_below(5):
         # Large nodes beside the tasks: no task fills one (eps < 1), and several prices build up.
         kinds = tuple(kind._replace(compute=2 * kind.compute, memory=3 * kind.memory) for kind in sketch.kinds)
         sketch = sketch._replace(kinds=kinds)
-    return raised(sketch) if j % 3 else sketch
+    return raise_bids(sketch) if j % 3 else sketch
 
 
 def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
@@ -101,7 +101,7 @@ def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
         Status.OPTIMAL, best, best, solution, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0
     )
     menus = [menu(sketch, job) for job in sketch.jobs]
-    yield _equal("two_optima_agree", optimum(sketch, menus), best)
+    yield _equal("two_optima_agree", find_optimum(sketch, menus), best)
     for name in ALGORITHMS:
         result = run(given, name)
         if not result.valid:
@@ -111,7 +111,7 @@ def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
             for claim in PROVED:
                 yield claim.check_run(case)
             yield _same_run(sketch, result.trace, result.welfare)
-            yield _random_prices(given, best, Draws("theory", j, "prices"))
+            yield _random_prices(given, best, RandomNumbers("theory", j, "prices"))
         if name.startswith("minimal-edit") and not any(its.negative for its in menus):
             yield _same_linear_run(sketch, result.trace, result.welfare)
         yield from guarantees(given, result, reference)
@@ -136,7 +136,7 @@ def _same_run(sketch: TinyInstance, trace: object, welfare: int) -> Check:
     """pdFTSP by the referee and by the sketch's integers: F, admission, final prices, welfare."""
     assert isinstance(trace, PriceTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]
-    twin = play(sketch, menus, *ratios(sketch.jobs))
+    twin = simulate_pdftsp(sketch, menus, *compute_ratios(sketch.jobs))
     ours = [(None if a.plan is None else Fraction(a.value, a.over), a.admitted) for a in twin.answers]
     theirs = [(offer.value, offer.admitted) for offer in trace.offers]
     lam = {divmod(c, sketch.slots): Fraction(value, twin.over) for c, value in enumerate(twin.lam) if value}
@@ -148,18 +148,18 @@ def _same_linear_run(sketch: TinyInstance, trace: object, welfare: int) -> Check
     """minimal-edit by the referee and by the sketch's integers."""
     assert isinstance(trace, LinearTrace)
     menus = [menu(sketch, job) for job in sketch.jobs]
-    twin = play_linear(sketch, menus, trace.rule)
-    ours = ([i for i, _ in twin.admitted], twin.welfare, caps(sketch, menus).compute)
+    twin = run_linear(sketch, menus, trace.rule)
+    ours = ([i for i, _ in twin.admitted], twin.welfare, compute_caps(sketch, menus).compute)
     theirs = ([offer.task for offer in trace.offers if offer.admitted], welfare, trace.constants["cap_compute"])
     return _equal("two_linear_runs_agree", ours, theirs)
 
 
-def _random_prices(given: Instance, best: int, draws: Draws) -> Check:
+def _random_prices(given: Instance, best: int, draws: RandomNumbers) -> Check:
     """OPT <= D(lambda, phi) for any prices."""
 
     def table() -> dict[tuple[int, int], Fraction]:
         cells = [(k, t) for k in range(given.nodes) for t in range(1, given.slots + 1)]
-        return {cell: Fraction(draws.below(40), draws.between(1, 12)) for cell in cells if draws.below(3)}
+        return {cell: Fraction(draws.draw_below(40), draws.between(1, 12)) for cell in cells if draws.draw_below(3)}
 
     value = Dual(given).exact(table(), table()).value
     verdict = Verdict.HOLDS if best <= value else Verdict.VIOLATED
@@ -193,7 +193,7 @@ def theory(first: int, count: int) -> Counter[str]:
                     raise Failure(f"{check.name} {check.status}: {check.left} <= {check.right} ({check.reason})")
                 if check.status is Verdict.HOLDS and check.name in INVARIANTS:
                     seen.add(check.name)
-        except TooLarge:
+        except TinyLimitExceeded:
             continue
         except Failure as failure:
             raise Failure(f"instance {j}: {failure}\n{document(sketch, f'theory {j}')}") from None

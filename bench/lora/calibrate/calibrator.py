@@ -8,17 +8,17 @@ from contextlib import closing
 from pathlib import Path
 
 from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings, Calibrator
-from ratiobench.bench.family.suite import Listed
+from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.bench.lora.calibrate.finetuning import DTYPES, GPT2, SMALL, TorchMachine
-from ratiobench.bench.lora.calibrate.measuring import Plan, calibrate
+from ratiobench.bench.lora.calibrate.measurement import Plan, calibrate
 from ratiobench.instances.files import text_of
-from ratiobench.instances.lora.calibration import Calibration, checked_name, gpu_lines, read_calibration
+from ratiobench.instances.lora.calibration import Calibration, check_name, gpu_lines, read_calibration
 
 
 def _measure(
     settings: CalibrationSettings, progress: Callable[[str], None], tell: Callable[[str], None]
 ) -> CalibrationResult:
-    name = checked_name(settings.name, "--name", "")
+    name = check_name(settings.name, "--name", "")
     seconds = settings.seconds if settings.seconds is not None else 0.05 if settings.quick else 5.0
     plan = Plan(name, settings.tasks, settings.batch, seconds, settings.watts)
     progress("loading PyTorch")
@@ -33,9 +33,9 @@ def _use(file: Path) -> str:
     return f"generate day:trace=philly,tasks=300,nodes=2,calibration={shlex.quote(str(file))} --out DIR"
 
 
-def _gpus(files: Sequence[Path]) -> Sequence[Listed]:
+def _gpus(files: Sequence[Path]) -> Sequence[NamedSummary]:
     own: list[Calibration] = [read_calibration(file) for file in files]
-    return [Listed(*line) for line in gpu_lines(own)]
+    return [NamedSummary(*line) for line in gpu_lines(own)]
 
 
 CALIBRATOR = Calibrator(_measure, _gpus, DTYPES)

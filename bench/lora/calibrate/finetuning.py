@@ -24,8 +24,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.lora.calibrate.measuring import LEAST, WARM, DoesNotFit, Figures
-from ratiobench.bench.lora.calibrate.power import TELLER, PowerMeter
+from ratiobench.bench.lora.calibrate.measurement import LEAST, WARM, Figures, OutOfMemory
+from ratiobench.bench.lora.calibrate.power import POWER_COMMAND, PowerMeter
 from ratiobench.instances.errors import InputError, install_command, shorten
 from ratiobench.instances.lora.calibration import TINY
 
@@ -196,11 +196,11 @@ class TorchMachine:
         try:
             self._meter = PowerMeter(f"GPU-{uuid}")
         except OSError:
-            self.power = f"absent: no {TELLER}"
+            self.power = f"absent: no {POWER_COMMAND}"
             return
         self.idle_watts = self._meter.idle(_IDLE_SECONDS)
         known = self.idle_watts is not None
-        self.power = TELLER if known else f"absent: {TELLER} tells no power of this GPU"
+        self.power = POWER_COMMAND if known else f"absent: {POWER_COMMAND} tells no power of this GPU"
 
     def close(self) -> None:
         """Stop reading the power."""
@@ -225,7 +225,7 @@ class TorchMachine:
         }
 
     @property
-    def room_bytes(self) -> int | None:
+    def free_bytes(self) -> int | None:
         """On a CPU what is free, for there the system may end the program instead of refusing; else None."""
         return None if self._cuda else self.base_bytes + _free_bytes(self.memory_bytes)
 
@@ -240,7 +240,7 @@ class TorchMachine:
             gc.collect()
             if self._cuda:
                 self._torch.cuda.empty_cache()
-        raise DoesNotFit("out of memory")
+        raise OutOfMemory("out of memory")
 
     def _measure(self, tasks: int, batch: int, seconds: float) -> Figures:
         with self._peak() as peak:

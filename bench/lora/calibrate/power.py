@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-TELLER = "nvidia-smi"
+POWER_COMMAND = "nvidia-smi"
 _EVERY = 0.2
 _SETTLED = 1.0
 """Seconds after which a reading, which may be an average over the last second, is of the work alone."""
@@ -30,9 +30,9 @@ class PowerMeter:
     """
 
     def __init__(self, gpu: str) -> None:
-        if shutil.which(TELLER) is None:
-            raise OSError(f"there is no {TELLER}")
-        self._question = [TELLER, f"--id={gpu}", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]
+        if shutil.which(POWER_COMMAND) is None:
+            raise OSError(f"there is no {POWER_COMMAND}")
+        self._question = [POWER_COMMAND, f"--id={gpu}", "--query-gpu=power.draw", "--format=csv,noheader,nounits"]
         self._readings: list[tuple[float, float]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True, name="power")
@@ -41,8 +41,8 @@ class PowerMeter:
     def _listen(self) -> None:
         while not self._over.is_set():
             with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):  # ValueError: [N/A]
-                told = subprocess.run(self._question, capture_output=True, text=True, timeout=_ANSWER, check=True)
-                if math.isfinite(watts := float(told.stdout)):
+                text = subprocess.run(self._question, capture_output=True, text=True, timeout=_ANSWER, check=True)
+                if math.isfinite(watts := float(text.stdout)):
                     self._readings.append((time.monotonic(), watts))
             self._over.wait(_EVERY)
 

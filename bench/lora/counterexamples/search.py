@@ -16,10 +16,18 @@ from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.counterexamples.moves import (
+    Bounds,
+    RandomNumbers,
+    apply_random_move,
+    draw_start,
+    is_within,
+    measure_size,
+    raise_bids,
+)
 from ratiobench.bench.lora.counterexamples.shrink import shrink
 from ratiobench.bench.lora.counterexamples.targets import Measure, Target, find_target, measure_tiny
-from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TooLarge, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded, instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Search
@@ -80,10 +88,10 @@ class LocalSearch(Search[_Mark]):
         self.tasks = settings.tasks
         self.draws = self._stream(0)
 
-    def _stream(self, skip: int) -> Draws:
+    def _stream(self, skip: int) -> RandomNumbers:
         s = self.settings
         limits = f"{self.tasks} {s.slots} {s.nodes} {s.largest}"
-        return Draws("hunt", VERSION, self.target.name, limits, s.seed, self.number, skip=skip)
+        return RandomNumbers("hunt", VERSION, self.target.name, limits, s.seed, self.number, skip=skip)
 
     @property
     def bounds(self) -> Bounds:
@@ -106,16 +114,16 @@ class LocalSearch(Search[_Mark]):
             sketch, floor = self._begin(bounds), Fraction(-1)
         else:
             sketch = self.here.sketch
-            for _ in range(1 + self.draws.below(3)):
-                sketch = changed(sketch, self.draws, bounds)
-            floor = self.here.measure.score * (1 - _SLACK[self.draws.below(len(_SLACK))])
+            for _ in range(1 + self.draws.draw_below(3)):
+                sketch = apply_random_move(sketch, self.draws, bounds)
+            floor = self.here.measure.score * (1 - _SLACK[self.draws.draw_below(len(_SLACK))])
         self.step += 1
         try:
             if self._raise():
-                sketch = raised(sketch)
-        except TooLarge:
+                sketch = raise_bids(sketch)
+        except TinyLimitExceeded:
             return self._turn()
-        if not sketch.jobs or not within(sketch, bounds) or (self.here and sketch == self.here.sketch):
+        if not sketch.jobs or not is_within(sketch, bounds) or (self.here and sketch == self.here.sketch):
             return self._turn()
         measure = measure_tiny(self.target, sketch, floor)
         if measure is None or measure.score < floor:
@@ -129,10 +137,10 @@ class LocalSearch(Search[_Mark]):
     def _begin(self, bounds: Bounds) -> TinyInstance:
         if self.best is not None and self.number % 3 == 2 and len(self.best.sketch.jobs) <= bounds.tasks:
             sketch = self.best.sketch
-            for _ in range(self.draws.between(3, 12)):
-                sketch = changed(sketch, self.draws, bounds)
+            for _ in range(self.draws.draw_between(3, 12)):
+                sketch = apply_random_move(sketch, self.draws, bounds)
             return sketch
-        return start(self.draws, bounds)
+        return draw_start(self.draws, bounds)
 
     def _raise(self) -> bool:
         """Whether bids are raised to bbar >= 1 in this round."""
@@ -159,7 +167,7 @@ class LocalSearch(Search[_Mark]):
         small = self.shrunk(top.sketch, Fraction(1))
         measure = measure_tiny(self.target, small)
         assert measure is not None
-        if self.best is None or not self.best.measure.violated or size(small) < size(self.best.sketch):
+        if self.best is None or not self.best.measure.violated or measure_size(small) < measure_size(self.best.sketch):
             self.best = _Found(small, measure)
         self.tasks = len(small.jobs) - 1
         self.number, self.step, self.here, self.top = 0, 0, None, None

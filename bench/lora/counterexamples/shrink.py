@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, Size, changed, size, without_node, without_slot
+from ratiobench.bench.lora.counterexamples.moves import (
+    Bounds,
+    RandomNumbers,
+    Size,
+    apply_random_move,
+    measure_size,
+    remove_node,
+    remove_slot,
+)
 from ratiobench.bench.lora.counterexamples.targets import Target, measure_tiny
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 
@@ -35,16 +43,16 @@ def shrink(target: Target, sketch: TinyInstance, score: Fraction, names: tuple[s
         return measure is not None and (measure.violated if violating else measure.score >= score)
 
     sketch = _systematically(sketch, good)
-    draws = Draws(*names, target.name)
+    draws = RandomNumbers(*names, target.name)
     patience = polish
     while patience and left:
         patience -= 1
-        limit = size(sketch)
+        limit = measure_size(sketch)
         bounds = Bounds(limit.tasks, limit.slots, limit.nodes, 2**40, target.costs, target.vendors)
         other = sketch
-        for _ in range(1 + draws.below(4)):
-            other = changed(other, draws, bounds)
-        if other.jobs and size(other) < limit and good(other):
+        for _ in range(1 + draws.draw_below(4)):
+            other = apply_random_move(other, draws, bounds)
+        if other.jobs and measure_size(other) < limit and good(other):
             sketch = _systematically(other, good)
             patience = polish
     return sketch
@@ -52,12 +60,12 @@ def shrink(target: Target, sketch: TinyInstance, score: Fraction, names: tuple[s
 
 def _systematically(sketch: TinyInstance, good: Callable[[TinyInstance], bool]) -> TinyInstance:
     """Smaller sketches one after the other, the largest steps first, until none is good."""
-    limit = size(sketch)
+    limit = measure_size(sketch)
     again = True
     while again:
         again = False
         for other in _smaller(sketch):
-            measured_size: Size = size(other)
+            measured_size: Size = measure_size(other)
             if measured_size < limit and good(other):
                 sketch, limit, again = other, measured_size, True
                 break
@@ -72,9 +80,9 @@ def _smaller(sketch: TinyInstance) -> Iterator[TinyInstance]:
             yield sketch._replace(jobs=(*jobs[:i], *jobs[i + 1 :]))
     for slot in range(1, sketch.slots + 1):
         for shorten in (True, False):
-            yield without_slot(sketch, slot, shorten)
+            yield remove_slot(sketch, slot, shorten)
     for g in range(len(sketch.kinds)):
-        yield without_node(sketch, g)
+        yield remove_node(sketch, g)
     for i, job in enumerate(jobs):
         for less in (job._replace(costs=()), job._replace(vendors=()), job._replace(vendors=job.vendors[:1])):
             yield sketch._replace(jobs=(*jobs[:i], less, *jobs[i + 1 :]))

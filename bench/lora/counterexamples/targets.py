@@ -13,17 +13,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from ratiobench.bench.lora.counterexamples.linear_play import LinearPlay, caps, play_linear
+from ratiobench.bench.lora.counterexamples.linear_run import LinearRun, compute_caps, run_linear
 from ratiobench.bench.lora.counterexamples.tiny import (
     Menu,
-    Play,
     TinyInstance,
-    TooLarge,
+    TinyLimitExceeded,
+    TinyRun,
+    bound_optimum,
+    compute_ratios,
+    find_optimum,
     instance,
-    most,
-    optimum,
-    play,
-    ratios,
+    simulate_pdftsp,
 )
 from ratiobench.bench.lora.counterexamples.tiny import menu as menu_of
 from ratiobench.bench.lora.theory import guarded
@@ -51,7 +51,7 @@ class Measure(NamedTuple):
         return self.left > self.right
 
 
-class Inapplicable(Exception):
+class ClaimInapplicable(Exception):
     """The claim says nothing about the sketch, or the sketch cannot beat the score that is asked for."""
 
 
@@ -82,7 +82,7 @@ class Trial:
         self.sketch = sketch
         self.menus = [menu_of(sketch, job) for job in sketch.jobs]
         if not any(its.plans for its in self.menus):
-            raise Inapplicable
+            raise ClaimInapplicable
 
     @cached_property
     def negative(self) -> bool:
@@ -90,9 +90,9 @@ class Trial:
         return any(its.negative for its in self.menus)
 
     @cached_property
-    def play(self) -> Play:
+    def play(self) -> TinyRun:
         """pdFTSP's run with alpha and beta of the sketch."""
-        return play(self.sketch, self.menus, *ratios(self.sketch.jobs))
+        return simulate_pdftsp(self.sketch, self.menus, *compute_ratios(self.sketch.jobs))
 
     @cached_property
     def growth(self) -> Fraction:
@@ -102,14 +102,14 @@ class Trial:
     @cached_property
     def optimum(self) -> int:
         """OPT."""
-        return optimum(self.sketch, self.menus)
+        return find_optimum(self.sketch, self.menus)
 
     @cached_property
     def bbar(self) -> tuple[Fraction, Fraction]:
         """Least and largest bbar over minimal covers; Inapplicable where a minimal cover has b_il <= 0."""
         used = [its for its in self.menus if its.plans]
         if any(its.loss for its in used):
-            raise Inapplicable
+            raise ClaimInapplicable
         return min(Fraction(*its.net_low) for its in used), max(Fraction(*its.net_high) for its in used)
 
     @cached_property
@@ -143,7 +143,7 @@ class Trial:
     def rho_long(self) -> Fraction:
         """rho_L of Theorem 5'(b); Inapplicable unless bbar >= 1 on the selected schedules."""
         if not self.selected or min(bar for bar, _, _ in self.selected) < 1:
-            raise Inapplicable
+            raise ClaimInapplicable
         least = min(bar for bar, _, admitted in self.selected if admitted)
         s_min, s_max, r_min, r_max = self.sizes
         longest, largest = max(n for _, n, _ in self.selected), max(bar for bar, _, _ in self.selected)
@@ -159,15 +159,15 @@ class Trial:
     def fair(self) -> None:
         """Inapplicable with a negative cost, or with bbar < 1 on a minimal cover (the setting of Theorem 5)."""
         if self.negative or self.bbar[0] < 1:
-            raise Inapplicable
+            raise ClaimInapplicable
 
     def against(self, denominator: int, bound: Fraction, floor: Fraction) -> Measure:
         """OPT / denominator <= bound; given up where even all tasks together would not pass the floor."""
         if denominator <= 0:
-            raise Inapplicable
+            raise ClaimInapplicable
         right = bound * denominator
-        if most(self.menus) <= floor * right:
-            raise Inapplicable
+        if bound_optimum(self.menus) <= floor * right:
+            raise ClaimInapplicable
         return Measure(Fraction(self.optimum, denominator), bound, self.optimum / right)
 
 
@@ -178,7 +178,7 @@ def theorem5(trial: Trial, floor: Fraction) -> Measure:
 
 def theorem5_repaired(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative:
-        raise Inapplicable
+        raise ClaimInapplicable
     return trial.against(trial.play.welfare, trial.kappa * trial.rho_long * trial.growth, floor)
 
 
@@ -188,7 +188,7 @@ def theorem5_repaired_a(trial: Trial, floor: Fraction) -> Measure:
 
 def _sides(left: Fraction, right: Fraction) -> Measure:
     if right <= 0:
-        raise Inapplicable
+        raise ClaimInapplicable
     return Measure(left, right, left / right)
 
 
@@ -209,7 +209,7 @@ def _capacities(sketch: TinyInstance) -> tuple[list[int], list[int]]:
 
 def lemma2(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative or not trial.selected or min(bar for bar, _, _ in trial.selected) < 1:
-        raise Inapplicable
+        raise ClaimInapplicable
     # A schedule with F > 0 finds every one of its cells below capacity: load + 1 <= capacity, in integers.
     load, capacity = trial.play.fullest
     return _sides(Fraction(load + 1), Fraction(capacity))
@@ -218,13 +218,13 @@ def lemma2(trial: Trial, floor: Fraction) -> Measure:
 def lemma3(trial: Trial, floor: Fraction) -> Measure:
     trial.fair()
     if trial.play.welfare <= 0:
-        raise Inapplicable
+        raise ClaimInapplicable
     return _sides(Fraction(trial.play.tilde), trial.rho * trial.play.welfare)
 
 
 def lemma4(trial: Trial, floor: Fraction) -> Measure:
     if trial.negative:
-        raise Inapplicable
+        raise ClaimInapplicable
     run = trial.play
     worst: Measure | None = None
     for job, its, answer in zip(trial.sketch.jobs, trial.menus, run.answers, strict=True):
@@ -239,7 +239,7 @@ def lemma4(trial: Trial, floor: Fraction) -> Measure:
                 if worst is None or score > worst.score:
                     worst = Measure(plan.net - price, mu, score)
     if worst is None:
-        raise Inapplicable
+        raise ClaimInapplicable
     return worst
 
 
@@ -254,12 +254,12 @@ def theorem3(trial: Trial, floor: Fraction) -> Measure:
             other = trial.sketch._replace(jobs=jobs_now)
             menus = [*trial.menus]
             menus[i] = menu_of(other, jobs_now[i])
-            found = _utility(other, play(other, menus, *ratios(jobs_now)), i, menus, job.bid)
+            found = _utility(other, simulate_pdftsp(other, menus, *compute_ratios(jobs_now)), i, menus, job.bid)
             score = 1 + (found - true) / max(1, job.bid)
             if best is None or score > best.score:
                 best = Measure(found, true, score)
     if best is None:
-        raise Inapplicable
+        raise ClaimInapplicable
     return best
 
 
@@ -271,7 +271,7 @@ def _tempting(trial: Trial, i: int) -> list[int]:
     return sorted(value for value in found - {bid} if value >= 0)
 
 
-def _utility(sketch: TinyInstance, run: Play, i: int, menus: list[Menu], value: int) -> Fraction:
+def _utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Menu], value: int) -> Fraction:
     """Valuation minus payment (14) = b - F - sum e; 0 when task i is not admitted."""
     answer, job = run.answers[i], sketch.jobs[i]
     if not answer.admitted or answer.plan is None:
@@ -288,14 +288,14 @@ GROWTH = Fraction(2)
 def theorem_a(trial: Trial, floor: Fraction) -> Measure:
     """D <= Gamma ALG, and no schedule with F' > 0 without room; OPT <= D by weak duality."""
     if trial.negative:
-        raise Inapplicable
-    top_c, top_m, share = caps(trial.sketch, trial.menus)
+        raise ClaimInapplicable
+    top_c, top_m, share = compute_caps(trial.sketch, trial.menus)
     if share >= 1:
-        raise Inapplicable
+        raise ClaimInapplicable
     g = gain(GROWTH, share_above(share))
     if g <= 0 or top_c == 0:
-        raise Inapplicable
-    run = play_linear(
+        raise ClaimInapplicable
+    run = run_linear(
         trial.sketch, trial.menus, Rule(GROWTH, GROWTH * top_c / g, GROWTH * top_m / g, by_bbar=False, gain=g)
     )
     jobs = trial.sketch.jobs
@@ -309,17 +309,17 @@ def theorem_a(trial: Trial, floor: Fraction) -> Measure:
 def theorem_b(trial: Trial, floor: Fraction) -> Measure:
     """D <= (1 + max{alpha, beta}) ALG, and no schedule with F' > 0 without room, if bbar >= 1 on admitted ones."""
     if trial.negative:
-        raise Inapplicable
-    top_c, top_m, share = caps(trial.sketch, trial.menus)
+        raise ClaimInapplicable
+    top_c, top_m, share = compute_caps(trial.sketch, trial.menus)
     if share >= 1:
-        raise Inapplicable
+        raise ClaimInapplicable
     g = gain_below(Fraction(2), 1 - share_above(share))
     if g <= 0 or top_c == 0:
-        raise Inapplicable
-    run = play_linear(trial.sketch, trial.menus, Rule(Fraction(1), top_c / g, top_m / g, by_bbar=True, gain=g))
+        raise ClaimInapplicable
+    run = run_linear(trial.sketch, trial.menus, Rule(Fraction(1), top_c / g, top_m / g, by_bbar=True, gain=g))
     jobs = trial.sketch.jobs
     if any(plan.net < plan.work + jobs[i].memory * len(plan.cells) for i, plan in run.admitted):
-        raise Inapplicable
+        raise ClaimInapplicable
     return _certified(run, 1 + max(top_c, top_m) / g)
 
 
@@ -333,12 +333,12 @@ def theorem_h(trial: Trial, floor: Fraction) -> Measure:
     assert found.right is not None
     if found.left > found.right:
         return Measure(Fraction(found.left), Fraction(found.right), Fraction(2))
-    if most(trial.menus) <= floor * found.left:
-        raise Inapplicable
+    if bound_optimum(trial.menus) <= floor * found.left:
+        raise ClaimInapplicable
     return _sides(Fraction(trial.optimum), Fraction(found.left))
 
 
-def _certified(run: LinearPlay, gamma: Fraction) -> Measure:
+def _certified(run: LinearRun, gamma: Fraction) -> Measure:
     if run.refused is not None:
         return Measure(run.dual, Fraction(0), Fraction(2))
     return _sides(run.dual, gamma * run.welfare)
@@ -366,5 +366,5 @@ def measure_tiny(target: Target, sketch: TinyInstance, floor: Fraction = Fractio
     """The claim's two sides on a sketch; None where it does not apply or cannot pass the floor."""
     try:
         return target.measure(Trial(sketch), floor)
-    except (Inapplicable, TooLarge):
+    except (ClaimInapplicable, TinyLimitExceeded):
         return None

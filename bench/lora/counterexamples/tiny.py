@@ -24,7 +24,7 @@ STEP_LIMIT = 20_000
 _KEPT = 50_000
 
 
-class TooLarge(ValueError):
+class TinyLimitExceeded(ValueError):
     """More schedules than are listed or tried."""
 
 
@@ -178,7 +178,7 @@ def _menu(sketch: TinyInstance, job: Job, every: bool) -> Menu:
     start = job.arrival + min(delay for _, delay in options)
     width = job.deadline - start + 1
     if width > 0 and (len(nodes) + 1) ** width > PLAN_LIMIT:
-        raise TooLarge(f"{len(nodes) + 1}^{width} ways to place a task")
+        raise TinyLimitExceeded(f"{len(nodes) + 1}^{width} ways to place a task")
     negative = any(
         cost < 0 for g, row in enumerate(job.costs) if able[g] for cost in row[start - 1 : job.deadline]
     )  # fmt: skip
@@ -262,7 +262,7 @@ class Answer(NamedTuple):
     admitted: bool
 
 
-class Play(NamedTuple):
+class TinyRun(NamedTuple):
     """A run of pdFTSP in file units with an exact maximiser of (9).
 
     Parameters
@@ -285,7 +285,7 @@ class Play(NamedTuple):
     beta: Fraction
 
 
-def ratios(jobs: tuple[Job, ...]) -> tuple[Fraction, Fraction]:
+def compute_ratios(jobs: tuple[Job, ...]) -> tuple[Fraction, Fraction]:
     """alpha = max b/M and beta = max b/r over all tasks."""
     return (
         max((Fraction(job.bid, job.work) for job in jobs), default=Fraction(0)),
@@ -293,7 +293,7 @@ def ratios(jobs: tuple[Job, ...]) -> tuple[Fraction, Fraction]:
     )
 
 
-def play(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, beta: Fraction) -> Play:
+def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, beta: Fraction) -> TinyRun:
     """Algorithm 1 with (9) solved by looking at all schedules of the menus (one per task)."""
     compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
@@ -349,10 +349,10 @@ def play(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, beta: Fractio
             for c, s in zip(best.cells, best.rates, strict=True):
                 samples[c] += s
                 held[c] += r
-    return Play(tuple(answers), lam, phi, over, welfare, tilde, (full, of), alpha, beta)
+    return TinyRun(tuple(answers), lam, phi, over, welfare, tilde, (full, of), alpha, beta)
 
 
-def optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
+def find_optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
     """OPT by branch and bound over the schedules with b_il > 0.
 
     Raises
@@ -381,7 +381,7 @@ def optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
                 break
             steps += 1
             if steps > STEP_LIMIT:
-                raise TooLarge(f"more than {STEP_LIMIT} steps")
+                raise TinyLimitExceeded(f"more than {STEP_LIMIT} steps")
             fits = True
             for c, s in zip(plan.cells, plan.rates, strict=True):
                 compute[c] -= s
@@ -398,6 +398,6 @@ def optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
     return best
 
 
-def most(menus: list[Menu]) -> int:
+def bound_optimum(menus: list[Menu]) -> int:
     """An upper bound on OPT: every task served as it likes best."""
     return sum(its.paying[0].net for its in menus if its.paying)

@@ -13,11 +13,11 @@ from typing import Any
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.lora.counterexamples.search import LocalSearch
-from ratiobench.bench.lora.counterexamples.targets import Inapplicable, Measure, Target, Trial, measure_tiny
-from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, most
+from ratiobench.bench.lora.counterexamples.targets import ClaimInapplicable, Measure, Target, Trial, measure_tiny
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance
 from ratiobench.instances.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
-from ratiobench.online.many import Many
+from ratiobench.online.repeated_runs import RepeatedRuns
 
 UNBOUNDED = Fraction(10**12)
 """The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most
@@ -34,7 +34,7 @@ class _Ratio:
     broke : the first rule that the algorithm broke, and on how many sketches it broke one.
     """
 
-    def __init__(self, player: Many[Any], tell: Callable[[str], None]) -> None:
+    def __init__(self, player: RepeatedRuns[Any], tell: Callable[[str], None]) -> None:
         self._player, self._tell = player, tell
         self.broke, self.invalid = "", 0
         self.measured, self.largest = 0, Fraction(0)
@@ -42,19 +42,19 @@ class _Ratio:
 
     def measure(self, trial: Trial, floor: Fraction) -> Measure:
         """The ratio as the score; unbounded ones violate the claim that there are none."""
-        if most(trial.menus) <= 0:
-            raise Inapplicable
+        if bound_optimum(trial.menus) <= 0:
+            raise ClaimInapplicable
         value, violations = self._player.value(instance(trial.sketch))
         self._count()
         if violations:
             self.invalid += 1
             self.broke = self.broke or str(violations[0])
-            raise Inapplicable
+            raise ClaimInapplicable
         earned = Fraction(value)
-        if earned > 0 and most(trial.menus) <= floor * earned:
-            raise Inapplicable
+        if earned > 0 and bound_optimum(trial.menus) <= floor * earned:
+            raise ClaimInapplicable
         if trial.optimum <= 0:
-            raise Inapplicable
+            raise ClaimInapplicable
         if earned <= 0:
             self.largest = UNBOUNDED
             return Measure(UNBOUNDED, Fraction(0), UNBOUNDED)
@@ -86,8 +86,8 @@ def search_worst_case(
     ------
     InputError : for an algorithm that does not exist, and a state that does not fit.
     """
-    with Many(ENVIRONMENT, algorithm) as player:
-        ratio = _Ratio(player, tell)
+    with RepeatedRuns(ENVIRONMENT, algorithm) as runner:
+        ratio = _Ratio(runner, tell)
         target = Target(
             statement=f"OPT/ALG of {algorithm}",
             algorithm=algorithm,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ratiobench.bench.family.explanation import Figure, Listing, Sentence
-from ratiobench.bench.lora.counterexamples.tiny import PLAN_LIMIT, TinyInstance, TooLarge, menu
-from ratiobench.bench.lora.explain.played import Prices
+from ratiobench.bench.lora.counterexamples.tiny import PLAN_LIMIT, TinyInstance, TinyLimitExceeded, menu
+from ratiobench.bench.lora.explain.price_replay import Prices
 from ratiobench.bench.lora.theory.basis.case import Cell
 from ratiobench.instances.lora.model import Instance, Task
 
@@ -42,7 +42,7 @@ def list_plans(instance: Instance, sketch: TinyInstance, task: Task) -> list[Pla
     """Every minimal schedule of the task (all where a cost is negative); None where there are too many to look at."""
     try:
         found = menu(sketch, sketch.jobs[task.index]).plans
-    except TooLarge:
+    except TinyLimitExceeded:
         return None
     cells = [tuple(divmod(cell, sketch.slots) for cell in plan.cells) for plan in found]
     return [
@@ -142,6 +142,6 @@ def name_cells(cells: Sequence[Cell]) -> str:
                 runs[-1][1] = t
             else:
                 runs.append([t, t])
-        told = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
-        parts.append(f"node {k}: slot{'s' * (len(told) > 1 and not told.isdecimal())} {told}")
+        text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+        parts.append(f"node {k}: slot{'s' * (len(text) > 1 and not text.isdecimal())} {text}")
     return "; ".join(parts)

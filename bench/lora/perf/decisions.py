@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ratiobench.bench.perf.measured import Bars, Measured, Part, Turns, Value, in_turns
+from ratiobench.bench.perf.measurement import Bars, Measurement, Part, Turns, Value, time_in_turns
 from ratiobench.formulations.lora.covering.schedules import Space, cheapest_cover, states
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
@@ -25,7 +25,7 @@ from ratiobench.online.lora.constants import CONSTANTS
 from ratiobench.online.lora.mechanism import FloatPrices
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, slot_by_slot, window
-from ratiobench.online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, ranked
+from ratiobench.online.lora.search.thresholds import Cells, fill, layout, limit, open_cells, rank_prices
 from ratiobench.online.lora.simulator import CapacityState
 from ratiobench.online.lora.traces import PriceTrace, Rule
 
@@ -159,7 +159,7 @@ def unpruned_search(task: Task, public: Public, menu: Space, prices: Prices) -> 
     after = np.cumsum([public.node_types[g].count for g in menu.types])
     before = np.concatenate([[0], after[:-1]])
     lam, phi = slot_by_slot(prices)
-    cells = Cells(*ranked(lam, phi, before[by_rate], after[by_rate]))
+    cells = Cells(*rank_prices(lam, phi, before[by_rate], after[by_rate]))
     covers = layout(x, cost, rates, task.work)
     value, _ = _every_pair(covers, cells, task.memory_mb, menu.offsets, task.bid - menu.prices)
     return float(value)
@@ -201,7 +201,7 @@ class State:
         return book
 
 
-def middle_of_day(instance: Instance, after: int, sample: int) -> State:
+def take_midday_state(instance: Instance, after: int, sample: int) -> State:
     """The prices of pdFTSP in doubles after the first tasks, and a sample of the tasks that follow, evenly spread."""
     spec = parse("pdftsp:arith=float")
     assert spec.entry is not None
@@ -237,47 +237,47 @@ def _asked(state: State, task: Task) -> tuple[Space, IntArray, Prices]:
 Decide = Callable[[State, Task], object]
 
 
-def by_literal(state: State, task: Task) -> Choice | None:
+def decide_literal(state: State, task: Task) -> Choice | None:
     """Algorithm 2 in units of one sample."""
     menu, nodes, prices = _asked(state, task)
     return literal_search(task, state.public, menu, nodes, prices)
 
 
-def by_printed(state: State, task: Task) -> Choice | None:
+def decide_printed(state: State, task: Task) -> Choice | None:
     """`search=printed` as shipped."""
     menu, nodes, prices = _asked(state, task)
     return printed_search(task, state.public, menu, nodes, prices)
 
 
-def by_exact(state: State, task: Task) -> Choice | None:
+def decide_exact(state: State, task: Task) -> Choice | None:
     """`search=exact` as shipped."""
     menu, nodes, prices = _asked(state, task)
     return exact_search(task, state.public, menu, nodes, prices)
 
 
-def by_unpruned(state: State, task: Task) -> float:
+def decide_unpruned(state: State, task: Task) -> float:
     """(9) by every pair of prices."""
     menu, _, prices = _asked(state, task)
     return unpruned_search(task, state.public, menu, prices)
 
 
-def by_additive(state: State, task: Task) -> float:
+def decide_additive(state: State, task: Task) -> float:
     """The search of the mechanisms of linear reduced cost as shipped: the least cost, inf without a schedule."""
     quote = state.linear.cheapest(task, None)
     return np.inf if quote is None else float(quote.cost)
 
 
-def disagreements(state: State, tasks: Sequence[Task]) -> list[str]:
+def find_disagreements(state: State, tasks: Sequence[Task]) -> list[str]:
     """Where a yardstick decides otherwise than what it stands beside; empty when all is well."""
     found = []
     for task in tasks:
-        printed, literal = by_printed(state, task), by_literal(state, task)
+        printed, literal = decide_printed(state, task), decide_literal(state, task)
         if printed != literal:
             found.append(f"task {task.index}: search=printed {printed}, literally {literal}")
-        exact, value = by_exact(state, task), by_unpruned(state, task)
+        exact, value = decide_exact(state, task), decide_unpruned(state, task)
         if (-np.inf if exact is None else exact.value) != value:
             found.append(f"task {task.index}: search=exact {exact}, without pruning {value}")
-        cost, programme = by_additive(state, task), additive_search(task, state.public, state.lam, state.phi)
+        cost, programme = decide_additive(state, task), additive_search(task, state.public, state.lam, state.phi)
         if cost != programme:
             found.append(f"task {task.index}: additive {cost}, by the dynamic programme {programme}")
     return found
@@ -294,7 +294,7 @@ _UNPRUNED = "search=exact without pruning"
 _ADDITIVE = "additive prices as shipped"
 
 
-def measure(instance: Instance, after: int, few: int, many: int, turns: int, say: Callable[[str], None]) -> Measured:
+def measure(instance: Instance, after: int, few: int, many: int, turns: int, say: Callable[[str], None]) -> Measurement:
     """Rows for `few` tasks, on which everything runs, and for `many`, without what is slow.
 
     Raises
@@ -302,22 +302,22 @@ def measure(instance: Instance, after: int, few: int, many: int, turns: int, say
     RuntimeError : when two searches that must agree do not.
     """
     say(f"prices after {after:,} tasks")
-    state = middle_of_day(instance, after, many)
+    state = take_midday_state(instance, after, many)
     every = max(1, len(state.tasks) // few)
     sampled = state.tasks[every // 2 :: every][:few]
     say(f"decisions on {len(sampled)} tasks are compared")
-    wrong = disagreements(state, sampled)
+    wrong = find_disagreements(state, sampled)
     if wrong:
         raise RuntimeError(wrong[0])
-    quick: dict[str, Decide] = {_PRINTED: by_printed, _EXACT: by_exact, _ADDITIVE: by_additive}
-    slow: dict[str, Decide] = {_LITERAL: by_literal, _UNPRUNED: by_unpruned}
+    quick: dict[str, Decide] = {_PRINTED: decide_printed, _EXACT: decide_exact, _ADDITIVE: decide_additive}
+    slow: dict[str, Decide] = {_LITERAL: decide_literal, _UNPRUNED: decide_unpruned}
     rows = []
     for tasks, contenders, times in ((sampled, slow | quick, max(2, turns // 2)), (state.tasks, quick, turns)):
         say(f"{len(tasks)} tasks, {len(contenders)} contenders, {times} turns")
         calls = {name: _all(decide, state, tasks) for name, decide in contenders.items()}
-        rows += _rows(in_turns(calls, times), len(tasks))
+        rows += _rows(time_in_turns(calls, times), len(tasks))
     bars = [(str(row["search"]), float(str(row["decisions_per_second"]))) for row in rows if row["times_literal"]]
-    return Measured(
+    return Measurement(
         COLUMNS,
         rows,
         [Bars(f"decisions per second, {len(sampled)} tasks", "decisions per second", bars)],
@@ -355,7 +355,7 @@ def _rows(spent: dict[str, Turns], tasks: int) -> list[dict[str, Value]]:
     ]
 
 
-def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
+def _measure(quick: bool, say: Callable[[str], None]) -> Measurement:
     instance = generate(DAY)
     return measure(instance, AFTER, 2 if quick else 8, 100 if quick else 800, 3 if quick else 7, say)
 

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 from ratiobench.bench.lora.perf.decisions import PART as ONLINE
 from ratiobench.bench.lora.perf.scaling import PART as SCALING
-from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.bench.perf.measurement import Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.direct import safe_floor
+from ratiobench.formulations.lora.direct_solve import safe_floor
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import UNLIMITED
 from ratiobench.formulations.settings import NO_BACKEND
-from ratiobench.instances.lora.fitting import load
+from ratiobench.instances.lora.feasibility import load
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
@@ -30,7 +30,7 @@ from ratiobench.online.lora.run import run
 Say = Callable[[str], None]
 
 
-def contention(tasks: int, nodes: int, slots: int) -> Instance:
+def make_contention(tasks: int, nodes: int, slots: int) -> Instance:
     """An instance of a part of a day in which tasks compete: a Philly morning on few nodes."""
     return generate(
         {
@@ -70,14 +70,16 @@ class Answer(NamedTuple):
     ended: str
 
 
-def ours(instance: Instance, seconds: float, backend: str = NO_BACKEND) -> Answer:
+def solve_ours(instance: Instance, seconds: float, backend: str = NO_BACKEND) -> Answer:
     """The bound and the search, without any solver unless one is named, until the seconds are over."""
     report = solve(instance, "auto", backend, UNLIMITED, seconds=seconds)
     ended = "proved" if report.lower == report.upper else "seconds"
     return Answer(int(report.lower), int(report.upper), 0.0, report.seconds, ended)
 
 
-def direct(instance: Instance, formulation: str, backend: str, seconds: float, start: Solution | None = None) -> Answer:
+def solve_directly(
+    instance: Instance, formulation: str, backend: str, seconds: float, start: Solution | None = None
+) -> Answer:
     """A solver on a model as it stands, from a solution if one is given; its incumbent is verified."""
     model = registry()[formulation]
     nothing = Answer(None, None, 0.0, 0.0, "")
@@ -114,7 +116,7 @@ def _call(path: str, *arguments: Any) -> Any:
     return getattr(importlib.import_module(module), name)(*arguments)
 
 
-def installed(solvers: Sequence[str]) -> dict[str, str]:
+def find_installed(solvers: Sequence[str]) -> dict[str, str]:
     """Name and version of the solvers that start here."""
     found = {name: backends.version(name) for name in solvers}
     return {name: version for name, version in found.items() if version is not None}
@@ -126,16 +128,18 @@ MODELS = (
 )  # fmt: skip
 
 
-def models(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: dict[str, str], say: Say) -> Measured:
+def compare_models(
+    sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: dict[str, str], say: Say
+) -> Measurement:
     """Incumbent and bound of ours and of every direct model on the same instances at equal seconds."""
     rows: list[dict[str, Value]] = []
     for size in sizes:
-        instance = contention(*size)
-        answers = {(OURS, "-"): ours(instance, seconds)}
+        instance = make_contention(*size)
+        answers = {(OURS, "-"): solve_ours(instance, seconds)}
         say(f"{instance.name}: {OURS} {_told(answers[OURS, '-'])}")
         for formulation, backend in DIRECT:
             if backend in solvers:
-                answers[formulation, backend] = direct(instance, formulation, backend, seconds)
+                answers[formulation, backend] = solve_directly(instance, formulation, backend, seconds)
                 say(f"{instance.name}: {formulation} / {backend} {_told(answers[formulation, backend])}")
         best = min(each.bound for each in answers.values() if each.bound is not None)
         for (model, solver), each in answers.items():
@@ -157,7 +161,7 @@ def models(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: dict[
         points = [(float(str(row["tasks"])), max(1e-6, float(str(row["gap"])))) for row in mine]
         if points:
             curves.append((model if solver == "-" else f"{model} / {solver}", points))
-    return Measured(
+    return Measurement(
         MODELS,
         rows,
         [Curves("relative gap of each contender, by tasks", "tasks", "gap (1e-6: none)", curves)] if curves else [],
@@ -191,9 +195,9 @@ def _told(answer: Answer) -> str:
     return f"{answer.incumbent} / {answer.bound} ({answer.ended}, {answer.seconds:.1f} s)"
 
 
-def _measure_models(quick: bool, say: Say) -> Measured:
-    solvers = installed(sorted({backend for _, backend in DIRECT}))
-    return models(SIZES[2:5:2] if quick else SIZES, 3.0 if quick else 20.0, solvers, say)
+def _measure_models(quick: bool, say: Say) -> Measurement:
+    solvers = find_installed(sorted({backend for _, backend in DIRECT}))
+    return compare_models(SIZES[2:5:2] if quick else SIZES, 3.0 if quick else 20.0, solvers, say)
 
 
 # ------------------------------------------------------------------------------------------- solvers from our solution
@@ -203,19 +207,21 @@ STARTED = ("instance", "tasks", "nodes", "slots", "load", "who", "incumbent", "b
 STARTING = ("highs", "scip", "gurobi")
 
 
-def started(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: Sequence[str], say: Say) -> Measured:
+def compare_started(
+    sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: Sequence[str], say: Say
+) -> Measurement:
     """`opt` as it comes against the tight model in each solver, which begins from the solution of `opt` at effort 1."""
     rows: list[dict[str, Value]] = []
     for size in sizes:
-        instance = contention(*size)
+        instance = make_contention(*size)
         begin = solve(instance, "auto", NO_BACKEND)
-        answers = {"opt": ours(instance, seconds, "auto")}
-        answers |= {name: direct(instance, "tight", name, seconds, begin.solution) for name in solvers}
+        answers = {"opt": solve_ours(instance, seconds, "auto")}
+        answers |= {name: solve_directly(instance, "tight", name, seconds, begin.solution) for name in solvers}
         for name, each in answers.items():
             say(f"{instance.name}: {name} {_told(each)}")
             who = name if name == "opt" else f"tight / {name} from our solution"
             rows.append(_row(instance, size, each) | {"who": who})
-    return Measured(
+    return Measurement(
         STARTED,
         rows,
         (),
@@ -223,9 +229,9 @@ def started(sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: Sequ
     )
 
 
-def _measure_started(quick: bool, say: Say) -> Measured:
-    solvers = list(installed(STARTING))
-    return started(STARTED_SIZES[:1] if quick else STARTED_SIZES, 3.0 if quick else 300.0, solvers, say)
+def _measure_started(quick: bool, say: Say) -> Measurement:
+    solvers = list(find_installed(STARTING))
+    return compare_started(STARTED_SIZES[:1] if quick else STARTED_SIZES, 3.0 if quick else 300.0, solvers, say)
 
 
 # ---------------------------------------------------------------------------------------------------- model building
@@ -258,14 +264,14 @@ def time_building(instance: Instance, names: Sequence[str], turns: int) -> dict[
 
         return call
 
-    spent = in_turns({name: make(name) for name in names}, turns)
+    spent = time_in_turns({name: make(name) for name in names}, turns)
     return {
         name: Building(len(made[name].columns), len(made[name].rows), len(made[name].index), each.first, each.median)
         for name, each in spent.items()
     }
 
 
-def building(sizes: Sequence[tuple[int, int, int]], turns: int, say: Say) -> Measured:
+def compare_building(sizes: Sequence[tuple[int, int, int]], turns: int, say: Say) -> Measurement:
     """Seconds to build P as printed with PuLP, and the tight formulation as arrays, in one and the same process.
 
     Raises
@@ -274,7 +280,7 @@ def building(sizes: Sequence[tuple[int, int, int]], turns: int, say: Say) -> Mea
     """
     rows: list[dict[str, Value]] = []
     for size in sizes:
-        instance = contention(*size)
+        instance = make_contention(*size)
         reply = backends.call("cbc", f"{__name__}:time_building", instance, BUILT, turns)
         if reply.termination is not None:
             raise RuntimeError(f"building models: {reply.termination}: {reply.message}")
@@ -301,7 +307,7 @@ def building(sizes: Sequence[tuple[int, int, int]], turns: int, say: Say) -> Mea
         (label, [(float(str(row["tasks"])), float(str(row["seconds"]))) for row in rows if row["model"] == label])
         for label in labels
     ]
-    return Measured(
+    return Measurement(
         BUILDING,
         rows,
         [Curves("seconds to build a model", "tasks", "seconds", curves)],
@@ -312,8 +318,8 @@ def building(sizes: Sequence[tuple[int, int, int]], turns: int, say: Say) -> Mea
     )
 
 
-def _measure_building(quick: bool, say: Say) -> Measured:
-    return building(BUILD_SIZES[:3] if quick else BUILD_SIZES, 3 if quick else 5, say)
+def _measure_building(quick: bool, say: Say) -> Measurement:
+    return compare_building(BUILD_SIZES[:3] if quick else BUILD_SIZES, 3 if quick else 5, say)
 
 
 # ------------------------------------------------------------------------------------------------------------- growth
@@ -323,7 +329,7 @@ DAYS = tuple((tasks, nodes) for nodes in (25, 50, 100, 200) for tasks in (500, 1
 ONLINE_RUNS = ("pdftsp", "pdftsp:search=printed")
 
 
-def growth(days: Sequence[tuple[int, int]], say: Say) -> Measured:
+def compare_growth(days: Sequence[tuple[int, int]], say: Say) -> Measurement:
     """Seconds of the Lagrangian bound and of whole online runs on days of growing size."""
     rows: list[dict[str, Value]] = []
     for tasks, nodes in days:
@@ -332,7 +338,7 @@ def growth(days: Sequence[tuple[int, int]], say: Say) -> Measured:
              "seed": ["perf", tasks, nodes]}
         )  # fmt: skip
         began = time.perf_counter()
-        bound(instance)
+        compute_bound(instance)
         seconds = {"bound": time.perf_counter() - began}
         seconds |= {name: run(instance, name).seconds for name in ONLINE_RUNS}
         say(f"{tasks} tasks, {nodes} nodes: " + ", ".join(f"{name} {each:.2f} s" for name, each in seconds.items()))
@@ -368,7 +374,7 @@ def growth(days: Sequence[tuple[int, int]], say: Say) -> Measured:
         )
         for what in ("bound", *ONLINE_RUNS)
     ]
-    return Measured(
+    return Measurement(
         GROWTH,
         rows,
         figures,
@@ -379,13 +385,13 @@ def growth(days: Sequence[tuple[int, int]], say: Say) -> Measured:
     )
 
 
-def bound(instance: Instance) -> int:
+def compute_bound(instance: Instance) -> int:
     """The Lagrangian bound at effort 1, from the instance on."""
     return dual_bound(Pricer(pool(instance))).upper
 
 
-def _measure_growth(quick: bool, say: Say) -> Measured:
-    return growth(((500, 25), (1_000, 25)) if quick else DAYS, say)
+def _measure_growth(quick: bool, say: Say) -> Measurement:
+    return compare_growth(((500, 25), (1_000, 25)) if quick else DAYS, say)
 
 
 PARTS: tuple[Part, ...] = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.suite import Case, SolveSettings, Suite
-from ratiobench.bench.perf.measured import Curves, Measured, Part, Value, in_turns
+from ratiobench.bench.perf.measurement import Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
@@ -34,7 +34,7 @@ def sweep(cases: int, tasks: int, effort: int) -> Suite:
     return Suite("scaling", "Parts of a day of one size", tuple(made))
 
 
-def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say: Callable[[str], None]) -> Measured:
+def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say: Callable[[str], None]) -> Measurement:
     """The same run with these numbers of workers in turns, in fresh folders, reports left out."""
     family, _ = find_suite("tiny")
     tables: dict[int, str] = {}
@@ -48,7 +48,7 @@ def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say:
         tables[count], work[count] = found.rows.to_csv(), float(found.seconds["seconds"].sum())
         say(f"{count} workers: {work[count]:.1f} s of work")
 
-    clock = in_turns({str(count): lambda count=count: run(count) for count in workers}, turns)  # type: ignore[misc]
+    clock = time_in_turns({str(count): lambda count=count: run(count) for count in workers}, turns)  # type: ignore[misc]
     one = clock[str(workers[0])].median
     rows: list[dict[str, Value]] = [
         {
@@ -63,7 +63,7 @@ def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say:
         for count in workers
     ]
     curve = [(float(count), one / clock[str(count)].median) for count in workers]
-    return Measured(
+    return Measurement(
         COLUMNS,
         rows,
         [Curves("Runs per second against one worker", "workers", "times", [("measured", curve)])],
@@ -75,7 +75,7 @@ def scaling(suite: Suite, tasks: int, workers: tuple[int, ...], turns: int, say:
     )
 
 
-def _measure(quick: bool, say: Callable[[str], None]) -> Measured:
+def _measure(quick: bool, say: Callable[[str], None]) -> Measurement:
     tasks = 50 if quick else 100
     return scaling(sweep(4 if quick else 12, tasks, 1 if quick else 6), tasks, (1, 2), 1 if quick else 3, say)
 

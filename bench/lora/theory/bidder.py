@@ -12,8 +12,8 @@ from ratiobench.bench.family.capabilities import BidCurve
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.bench.lora.theory.payments.tried import tried_curve
-from ratiobench.bench.lora.theory.pdftsp.bids import NoCurve, utility_curve
+from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
+from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, utility_curve
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
@@ -60,8 +60,8 @@ def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     try:
         return BidCurve([row | {"known": "exact"} for row in utility_curve(instance, run, task).rows()])
-    except NoCurve as error:
-        trials = tried_curve(instance, run, task)
+    except CurveUnknown as error:
+        trials = try_curve(instance, run, task)
         failed = f", {trials.failed} of them not valid" * (trials.failed > 0)
         note = f"{trials.runs} runs{failed}, as {error.problem}; between the bids that were tried nothing is proved"
         return BidCurve([row | {"known": "tried"} for row in trials.rows()], note)

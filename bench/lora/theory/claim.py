@@ -11,7 +11,7 @@ from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.theory import claim
 
 
-class Standing(StrEnum):
+class ProofStatus(StrEnum):
     """What is known about a claim in general."""
 
     PROVED = "proved"

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from ratiobench.bench.lora.theory import guarantees, guarded
 from ratiobench.bench.lora.theory.basis.assumptions import (
-    invalid,
-    outside_algorithm1,
-    outside_dual,
-    outside_paper,
-    outside_selected,
+    explain_invalid,
+    explain_outside_algorithm1,
+    explain_outside_dual,
+    explain_outside_paper,
+    explain_outside_selected,
 )
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.claim import Claim, SearchSpace, Standing
+from ratiobench.bench.lora.theory.claim import Claim, ProofStatus, SearchSpace
 from ratiobench.bench.lora.theory.notation import SIGNS
 from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
-from ratiobench.bench.lora.theory.payments import truthful
-from ratiobench.bench.lora.theory.payments.sale import without_payments
+from ratiobench.bench.lora.theory.payments import truthfulness
+from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import About, make_claims
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
@@ -41,7 +41,7 @@ def _is_pdftsp(run: OnlineRun) -> bool:
 
 
 PDFTSP = About("pdFTSP", _is_pdftsp, always_shown=True)
-EXPOSED = About("algorithms that show their prices", guarantees.is_exposed)
+PRICES_SHOWN = About("algorithms that show their prices", guarantees.has_final_prices)
 POSTED = About("posted", lambda run: guarantees.is_linear(run, "posted"))
 MINIMAL_EDIT = About("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
 ADDITIVE = About("mechanisms with additive prices", guarantees.is_linear)
@@ -54,7 +54,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem1",
         statement="problem (4) is NP-hard",
         source="main paper, Theorem 1",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         about=PDFTSP,
         proof=(
             "A knapsack of capacity C and items of weight w_i and value v_i is (4) with one node and one slot: K = T = "
@@ -67,7 +67,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem2",
         statement="Algorithms 1 and 2 finish in polynomial time, O(I N W T K)",
         source="main paper, Theorem 2",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired=(
             "O(I N W T K) is pseudo-polynomial: polynomial where the amounts of work are no larger than a polynomial "
             "in the number of tasks, slots and nodes"
@@ -84,7 +84,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem5",
         statement="OPT <= rho (1 + max{alpha, beta}) ALG",
         source="main paper, Theorem 5",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions="none; a valid run of Algorithm 1 as printed (updates=all)",
         proof_assumes=(
             "e >= 0; alpha = max b/M, beta = max b/r of this instance; bbar >= 1 on the schedules that rho is taken "
@@ -109,7 +109,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem5_repaired",
         statement="OPT <= kappa rho_L (1 + A) ALG",
         source="Theorem 5' (a) and (b) of this project",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions=(
             "e >= 0; bbar >= 1 on schedules with F > 0; alpha, beta at least this instance's; search=exact; updates=all"
         ),
@@ -127,7 +127,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem5_repaired_a",
         statement="OPT <= kappa (1 + A) P~",
         source="Theorem 5' (a) of this project",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="search=exact; with a negative cost kappa runs over all covers",
         about=PDFTSP,
         check=theorem5.theorem5_repaired_a,
@@ -139,9 +139,9 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma1",
         statement="D^I <= (1 + A) P~",
         source="main paper, Lemma 1",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=lemmas.lemma1,
         search=SearchSpace("D <= (1 + A) P~ (Lemma 1)", costs=-9, vendors=True, raised=3, nodes=2),
     ),
@@ -149,7 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma2",
         statement="no schedule with F > 0 uses a cell whose virtual load has reached a capacity",
         source="main paper, Lemma 2, with F <= 0 where it says F < 0",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions=(
             "e >= 0; s <= C_p and r <= C_m - r_b on candidate nodes; bbar >= 1 on schedules with F > 0; "
             "alpha, beta at least this instance's"
@@ -168,7 +168,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma3",
         statement="P~ <= rho P",
         source="main paper, Lemma 3",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions="what the proof of theorem5 assumes, of which it is a part; updates=all",
         repaired="P~ <= rho_L P (lemma3_repaired)",
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
@@ -180,7 +180,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma3_repaired",
         statement="P~ <= rho_L P",
         source="Theorem 5' (b) of this project",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="as for theorem5_repaired; any search",
         about=PDFTSP,
         check=lemmas.lemma3_repaired,
@@ -189,7 +189,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma4",
         statement="(mu, lambda, phi) after the last task satisfies (6a) for every schedule",
         source="main paper, Lemma 4",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired=(
             "(mu, kappa lambda, kappa phi) does (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max F') "
             "bounds OPT at any prices"
@@ -199,7 +199,7 @@ CLAIMS: tuple[Claim, ...] = (
             "be 0 where that sum leaves a surplus, and prices that rise later need not stand on those cells."
         ),
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=lemma4.lemma4,
         search=SearchSpace("mu_i + sum (lambda s + phi r) >= b_il at final prices (Lemma 4; false)"),
     ),
@@ -207,28 +207,28 @@ CLAIMS: tuple[Claim, ...] = (
         name="lemma4_repaired",
         statement="(mu, kappa lambda, kappa phi) satisfies (6a) for every schedule",
         source="Theorem 5' (a) of this project",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="search=exact",
         about=PDFTSP,
-        applies=outside_dual,
+        applies=explain_outside_dual,
         check=lemma4.lemma4_repaired,
     ),
     Claim(
         name="weak_duality",
         statement="OPT <= D^I",
         source="main paper, (16), last step",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired="OPT <= D(lambda, phi) with mu_i = max(0, max F') for any prices",
         flaw="D^I bounds OPT when the dual solution is feasible, which is Lemma 4.",
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=lemma4.weak_duality,
     ),
     Claim(
         name="algorithm2",
         statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices that it meets",
         source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions="exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
         repaired=(
             "for every pair of prices keep the cells that are no dearer, and solve the additive covering programme "
@@ -239,14 +239,14 @@ CLAIMS: tuple[Claim, ...] = (
             "of its whole path, so that a path that is dearer so far can end cheaper."
         ),
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=algorithm2.algorithm2,
     ),
     Claim(
         name="theorem3",
         statement="no bid is better than the valuation",
         source="main paper, Theorem 3, alpha and beta from the bids",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions=(
             "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant "
             "gains"
@@ -257,7 +257,7 @@ CLAIMS: tuple[Claim, ...] = (
             "meets; and (14) does not charge the operational cost."
         ),
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem3.theorem3,
         check_one=theorem3.theorem3_of,
         search=SearchSpace("no bid earns more than the truth (Theorem 3; false)", costs=0, raised=0),
@@ -266,14 +266,14 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem3_fixed_constants",
         statement="no bid is better than the valuation when no constant follows the bid",
         source="main paper, Theorem 3",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired="true for payment=critical; for (14) when every e = 0",
         flaw=(
             "a task wins above c = b - F, but (14) charges c less the operational cost: who values its schedule "
             "between the two gains by bidding above c."
         ),
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem3.theorem3_fixed_constants,
         check_one=theorem3.theorem3_fixed_constants_of,
     ),
@@ -281,7 +281,7 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem3_types",
         statement="no narrower window, more work or more memory than the true one gains",
         source="main paper, section 2 (the bid contains them); not claimed",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions=(
             "constants kept; exact prices; every window inside the true one, larger work and memory, alone and "
             "together; undecided where not all of them could be followed (with search=printed only a few are, on large "
@@ -294,7 +294,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         asked=True,
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem3.theorem3_types,
         check_one=theorem3.theorem3_types_of,
     ),
@@ -302,53 +302,53 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem4",
         statement="a truthful bid never pays more than its valuation",
         source="main paper, Theorem 4, for truthful bids",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="e >= 0, or payment=critical",
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem4.theorem4,
     ),
     Claim(
         name="theorem4_literal",
         statement="no bid at all ends in a loss",
         source="main paper, Definition 3 as printed",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired="for truthful bids (theorem4)",
         flaw=(
             "who bids above a price that exceeds its valuation wins and loses money, under any rule that charges "
             "something."
         ),
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem4.theorem4_literal,
     ),
     Claim(
         name="provider_deficit",
         statement="every admitted task pays at least its vendor and its operation",
         source="asked of (14) by this project",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         repaired="true for payment=critical: b - F = q + sum e + prices",
         flaw="(14) charges the vendor and the prices, but not the operational cost.",
         asked=True,
         about=PDFTSP,
-        applies=outside_paper,
+        applies=explain_outside_paper,
         check=theorem4.provider_deficit,
     ),
     Claim(
         name="drops",
         statement="at most one task is dropped per cell",
         source="main paper, proof of Lemma 3",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="as for lemma3_repaired",
         about=PDFTSP,
-        applies=outside_selected,
+        applies=explain_outside_selected,
         check=algorithm1.drops,
     ),
     Claim(
         name="overflow",
         statement="without line 8 no capacity would be exceeded",
         source="asked of Algorithm 1 by this project",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions="updates=all",
         repaired="prices that reach max b/s at C - s do it: exponential prices on admission",
         flaw=(
@@ -357,39 +357,39 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         asked=True,
         about=PDFTSP,
-        applies=outside_algorithm1,
+        applies=explain_outside_algorithm1,
         check=algorithm1.overflow,
     ),
     Claim(
         name="ghost_updates",
         statement="the prices that dropped tasks leave change no decision",
         source="asked of Algorithm 1, line 7, by this project",
-        standing=Standing.FALSE,
+        standing=ProofStatus.FALSE,
         assumptions="updates=all",
         flaw="line 7 moves prices for a task that line 8 turns away, so later ones pay for room that nobody uses.",
         asked=True,
         about=PDFTSP,
-        applies=outside_algorithm1,
+        applies=explain_outside_algorithm1,
         check=algorithm1.ghost_updates,
     ),
     Claim(
         name="dual_certificate",
         statement="OPT <= D(tau lambda, tau phi) at the final prices of any run, for any tau >= 0",
         source="weak duality for (5) with mu_i = max(0, max F')",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="none; needs an algorithm that exposes its prices",
-        about=EXPOSED,
-        applies=invalid,
+        about=PRICES_SHOWN,
+        applies=explain_invalid,
         check=guarantees.dual_certificate,
     ),
     Claim(
         name="theorem_a",
         statement="no schedule with F' > 0 lacks room, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
         source=f"Theorem A: {OURS}, mechanism posted",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance",
         about=POSTED,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarantees.theorem_a,
         search=SearchSpace(
             "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
@@ -411,10 +411,10 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem_b",
         statement="no schedule with F' > 0 lacks room, and OPT <= D <= (1 + max{alpha, beta}) ALG",
         source=f"Theorem B: {OURS}, mechanism minimal-edit",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="as for theorem_a; bbar >= 1 on admitted schedules",
         about=MINIMAL_EDIT,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarantees.theorem_b,
         search=SearchSpace(
             "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
@@ -428,39 +428,39 @@ CLAIMS: tuple[Claim, ...] = (
         name="theorem_c",
         statement="OPT <= D <= Gamma' ALG + Leak, all three known when the run ends",
         source=f"Theorem C: {OURS}, mechanisms with additive prices",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         about=ADDITIVE,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarantees.theorem_c,
     ),
     Claim(
         name="theorem_c_a_priori",
         statement="OPT <= D(full cells raised) <= (Gamma' + U / (1 - eps)) ALG",
         source=f"Theorem C: {OURS}, mechanisms with additive prices and a room test",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="eps < 1",
         about=ADDITIVE,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarantees.theorem_c_a_priori,
     ),
     Claim(
         name="theorem_g",
         statement="OPT <= D(full cells) <= (1 + U / (1 - eps)) ALG",
         source=f"Theorem G: {OURS}, the greedy rule",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="eps < 1",
         about=GREEDY,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarantees.theorem_g,
     ),
     Claim(
         name="theorem_h",
         statement="OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
-        standing=Standing.PROVED,
+        standing=ProofStatus.PROVED,
         assumptions="none; E is 0 where classes and caps that were announced bound those of the instance",
         about=GUARDED,
-        applies=invalid,
+        applies=explain_invalid,
         check=guarded.theorem_h,
         search=SearchSpace(
             "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E (Theorem H)",
@@ -481,50 +481,50 @@ CLAIMS: tuple[Claim, ...] = (
         name="truthful_bid",
         statement="no bid is better than the valuation, for any task",
         source=f"Theorem T: {OURS}",
-        standing=Standing.PROVED_BY_T,
+        standing=ProofStatus.PROVED_BY_T,
         assumptions=(
             f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are found again); "
             "else misreports are tried: violated where one gains, undecided where none does"
         ),
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=without_payments,
-        check=truthful.truthful_bid,
-        check_one=truthful.truthful_bid_of,
+        applies=explain_no_payments,
+        check=truthfulness.truthful_bid,
+        check_one=truthfulness.truthful_bid_of,
     ),
     Claim(
         name="truthful_type",
         statement="no later arrival, earlier deadline, more work or more memory than the true one gains, bid truthful",
         source=f"Theorem T: {OURS}",
-        standing=Standing.PROVED_BY_T,
+        standing=ProofStatus.PROVED_BY_T,
         assumptions="as for truthful_bid",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=without_payments,
-        check=truthful.truthful_type,
-        check_one=truthful.truthful_type_of,
+        applies=explain_no_payments,
+        check=truthfulness.truthful_type,
+        check_one=truthfulness.truthful_type_of,
     ),
     Claim(
         name="rational",
         statement="no truthful bidder is charged more than its valuation",
         source=f"Theorem T: {OURS}",
-        standing=Standing.PROVED_BY_T,
+        standing=ProofStatus.PROVED_BY_T,
         assumptions=f"a payment rule other than pdFTSP's; from the booked decisions; {AS_TAKEN_OR_LEFT}",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=without_payments,
-        check=truthful.rational,
+        applies=explain_no_payments,
+        check=truthfulness.rational,
     ),
     Claim(
         name="no_deficit",
         statement="every admitted task is charged at least its vendor's price and its operational cost",
         source=f"Theorem T: {OURS}",
-        standing=Standing.PROVED_BY_T,
+        standing=ProofStatus.PROVED_BY_T,
         assumptions="as for rational",
         asked=True,
         about=OTHER_PAYMENTS,
-        applies=without_payments,
-        check=truthful.no_deficit,
+        applies=explain_no_payments,
+        check=truthfulness.no_deficit,
     ),
 )
 """Every claim: those that a proof settles, then those that audits check, in the order of their output."""
@@ -534,5 +534,5 @@ audit = THEORY.audit
 
 def list_searches() -> dict[str, SearchSpace]:
     """Among which instances violations are searched for, by claim; the false ones, where a search ends, first."""
-    ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not Standing.FALSE)
+    ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not ProofStatus.FALSE)
     return {claim.name: claim.search for claim in ordered if claim.search is not None}

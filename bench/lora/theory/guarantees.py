@@ -25,12 +25,12 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
-from ratiobench.bench.lora.theory.basis.dual import Dual, Priced, dual_of
+from ratiobench.bench.lora.theory.basis.dual import Dual, DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.posted import settle_share
-from ratiobench.online.lora.mechanism import Room, prices
+from ratiobench.online.lora.mechanism import FreeCapacity, prices
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
@@ -42,7 +42,7 @@ ROUNDING = Fraction(1, 10**9)
 
 
 @runtime_checkable
-class Exposed(Protocol):
+class FinalPrices(Protocol):
     """A trace with final prices, micro-dollars per sample and per MB."""
 
     exact: bool
@@ -55,28 +55,28 @@ def is_linear(run: OnlineRun, mechanism: str = "") -> bool:
     return isinstance(run.trace, LinearTrace) and mechanism in ("", run.trace.mechanism)
 
 
-def is_exposed(run: OnlineRun) -> bool:
+def has_final_prices(run: OnlineRun) -> bool:
     """Whether the run left prices."""
-    return isinstance(run.trace, Exposed)
+    return isinstance(run.trace, FinalPrices)
 
 
-def _at_final_prices(case: Case) -> Priced:
+def _at_final_prices(case: Case) -> DualValue:
     """D at the final prices of a run (a float run's rounded to 2^-k)."""
     trace, dual = case.run.trace, dual_of(case.instance)
-    assert isinstance(trace, Exposed)
+    assert isinstance(trace, FinalPrices)
     return dual.exact(trace.lam, trace.phi) if trace.exact else dual.near(trace.lam, trace.phi)
 
 
 def dual_certificate(case: Case) -> Check:
     """OPT <= D at the best multiple of the final prices, as they are or with every type's nodes at their mean price."""
     run, trace = case.run, case.run.trace
-    assert isinstance(trace, Exposed)
+    assert isinstance(trace, FinalPrices)
     if isinstance(trace, Posted) and trace.problem:
         return Check("dual_certificate", Verdict.NOT_APPLICABLE, None, None, trace.problem)
     dual = dual_of(case.instance)
     final = case.share(_at_final_prices)
-    scaled_tau, scaled = dual.rescaled(trace.lam, trace.phi)
-    tau, value = dual.rescaled(dual.pooled(trace.lam), dual.pooled(trace.phi))
+    scaled_tau, scaled = dual.rescale(trace.lam, trace.phi)
+    tau, value = dual.rescale(dual.pool_prices(trace.lam), dual.pool_prices(trace.phi))
     if min(scaled, final.value) < value:
         tau, value = min((scaled, scaled_tau), (final.value, Fraction(1)))[::-1]
     figures: Figures = {
@@ -150,11 +150,11 @@ class _Linear:
         return dual_of(self.instance)
 
     @cached_property
-    def final(self) -> Priced:
+    def final(self) -> DualValue:
         """D at the final prices (a float run's rounded to 2^-k, unless `precise`)."""
         return self.at(self.trace.lam, self.trace.phi) if self.precise else self.case.share(_at_final_prices)
 
-    def at(self, lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> Priced:
+    def at(self, lam: Mapping[Cell, Fraction | float], phi: Mapping[Cell, Fraction | float]) -> DualValue:
         if self.trace.exact or self.precise:
             return self.dual.exact(*({cell: Fraction(price) for cell, price in part.items()} for part in (lam, phi)))
         return self.dual.near(lam, phi)
@@ -209,7 +209,7 @@ class _Linear:
         book = prices(public, self.trace.rule, exact=self.trace.exact)
         compute = np.repeat(public.compute[kind][:, None], public.slots, axis=1)
         memory = np.repeat(public.memory_mb[kind][:, None], public.slots, axis=1)
-        room = Room(compute, memory)
+        free = FreeCapacity(compute, memory)
         doubt = ""
         for offer in self.trace.offers:
             task = self.instance.task(offer.task)
@@ -217,7 +217,7 @@ class _Linear:
             quote = book.cheapest(task, None)
             if quote is not None and task.bid > quote.cost:
                 for k, t in quote.cells:
-                    if task.rate[kind[k]] > room.compute[k, t - 1] or task.memory_mb > room.memory_mb[k, t - 1]:
+                    if task.rate[kind[k]] > free.compute[k, t - 1] or task.memory_mb > free.memory_mb[k, t - 1]:
                         gain = Fraction(task.bid) - Fraction(quote.cost)
                         if self.trace.exact or gain > ROUNDING * (task.bid + abs(Fraction(quote.cost))):
                             return {"task": task.index, "node": k, "slot": t, "surplus": str(gain)}, ""
@@ -353,7 +353,7 @@ def theorem_c_a_priori(linear: _Linear) -> Check:
         return _not_applicable(linear, name, "eps < 1 fails: a task can fill a node's compute or memory", {})
     if not linear.trace.rule.tested:
         return _not_applicable(linear, name, "room was not looked at", {})
-    top_c, top_m = full_cells(linear.instance, linear.run, truth.cap_compute, truth.cap_memory, truth.share)
+    top_c, top_m = find_full_cells(linear.instance, linear.run, truth.cap_compute, truth.cap_memory, truth.share)
     raised = linear.at(_sum(linear.trace.lam, top_c), _sum(linear.trace.phi, top_m))
     gamma = max(Fraction(1), linear.trace.rule.growth) + linear.increment()
     observed = linear.spread(truth.cap_compute, truth.cap_memory)
@@ -371,7 +371,7 @@ def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -
     return total
 
 
-def full_cells(
+def find_full_cells(
     instance: Instance, run: OnlineRun, top_c: Fraction, top_m: Fraction, share: Fraction
 ) -> tuple[dict[Cell, Fraction], dict[Cell, Fraction]]:
     """X_c and X_m on the cells whose compute, or memory, is loaded by more than 1 - eps in the end."""
@@ -397,7 +397,7 @@ def theorem_g(case: Case) -> Check:
     if truth.share >= 1:
         reason = "eps < 1 fails: a task can fill a node's compute or memory"
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)
-    lam, phi = full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
+    lam, phi = find_full_cells(instance, run, truth.cap_compute, truth.cap_memory, truth.share)
     value = dual_of(instance).exact(lam, phi).value
     observed = Fraction(0)
     kind = instance.public("").type_of_node.tolist()

@@ -10,9 +10,9 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.guarantees import ROUNDING
 from ratiobench.instances.lora.model import Instance
-from ratiobench.online.lora.guard import Announced
-from ratiobench.online.lora.posting import PostedTrace
-from ratiobench.online.lora.public_constants import served
+from ratiobench.online.lora.guard import Announcement
+from ratiobench.online.lora.posted_prices import PostedTrace
+from ratiobench.online.lora.public_constants import list_served
 from ratiobench.online.outcome import OnlineRun
 
 
@@ -21,7 +21,7 @@ def is_guarded(run: OnlineRun) -> bool:
     return isinstance(run.trace, PostedTrace) and run.trace.announced is not None
 
 
-def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
+def find_excess(case: Case, announced: Announcement) -> tuple[Fraction, int]:
     """E of Theorem H, and how many tasks were not announced: of no class on a node type, or worth more than X_j w."""
     instance = case.instance
     public = instance.public("")
@@ -35,7 +35,7 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
         j = kind.find(rate, memory)
         return None if j < 0 else kind.cap[j] * kind.weigh(rate, memory)
 
-    for each in served(instance):
+    for each in list_served(instance):
         own = Fraction(0)
         for g, (_, compute, memory_mb) in enumerate(kinds):
             rate = int(instance.rate[each.task, g])
@@ -51,7 +51,7 @@ def find_excess(case: Case, announced: Announced) -> tuple[Fraction, int]:
     return total, beyond
 
 
-def least_factor(instance: Instance, announced: Announced, rest: Fraction) -> Fraction:
+def find_least_factor(instance: Instance, announced: Announcement, rest: Fraction) -> Fraction:
     """What F is at least where OPT <= F ALG + rest always, rounded down to thousandths (Theorem L); 0 for nothing.
 
     Bids are whole micro-dollars: on each node type those of its best class rise together in m equal steps, m being the
@@ -59,9 +59,9 @@ def least_factor(instance: Instance, announced: Announced, rest: Fraction) -> Fr
     1 + H_m - H_k - a / k, H being harmonic numbers.
     """
     public, best = instance.public(""), []
-    for kind, node, room in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
+    for kind, node, memory in zip(announced.kinds, instance.node_types, public.memory_mb.tolist(), strict=True):
         classes = [
-            (min(node.compute // s, room // r), math.floor(cap * kind.weigh(s, r)))
+            (min(node.compute // s, memory // r), math.floor(cap * kind.weigh(s, r)))
             for s, r, cap in zip(kind.rate, kind.memory, kind.cap, strict=True)
         ]
         fit, bid = max(classes, key=lambda each: each[0] * each[1], default=(0, 0))
@@ -100,7 +100,7 @@ def theorem_h(case: Case) -> Check:
         "opt_lower": case.lower,
         "opt_upper": case.upper,
         "factor": announced.factor,
-        "least_factor": least_factor(case.instance, announced, trace.start),
+        "least_factor": find_least_factor(case.instance, announced, trace.start),
         "omega": max(kind.omega for kind in announced.kinds),
         "classes": max(len(kind.rate) for kind in announced.kinds),
         "a0": trace.start,
@@ -110,7 +110,7 @@ def theorem_h(case: Case) -> Check:
     claim = "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0"
     if beyond:
         claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
-    if trace.start >= sum(each.worth for each in served(case.instance)) > 0:
+    if trace.start >= sum(each.worth for each in list_served(case.instance)) > 0:
         claim += "; A0 is no less than all tasks are worth together, so that this says nothing"
     slack = 0 if trace.exact else ROUNDING * (value + bound)
     if case.lower > value + slack or value > bound + slack:

@@ -214,8 +214,8 @@ class Programme:
             entries = fixed[p.type_start[i] : p.type_start[i + 1], window]
             needed = (entries == ALWAYS).any(axis=0)
             for column, local in self.of_task[i]:
-                said = entries[np.maximum(local, 0), np.arange(len(local))]
-                if ((said == NEVER) & (local >= 0)).any() or (needed & ((local < 0) | (said != ALWAYS))).any():
+                states = entries[np.maximum(local, 0), np.arange(len(local))]
+                if ((states == NEVER) & (local >= 0)).any() or (needed & ((local < 0) | (states != ALWAYS))).any():
                     closed.add(column)
         for column, g, t, cells in self.of_slot:
             if (cells > most[self.patterns[g].first : self.patterns[g].last, t]).any():

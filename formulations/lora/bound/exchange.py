@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, inlined, inner
+from ratiobench.formulations.kernels import inlined, inner, sort_stably
 
 NONE, INNER, OUTER = 0, 1, 2
 TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5
@@ -89,7 +89,7 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                 key[size] = price[_TO[move], t] - price[_FROM[move], t]
                 slots[size] = t
                 size += 1
-        ascends = ascending(key[:size])
+        ascends = sort_stably(key[:size])
         count[move] = size
         count[move + 1] = size
         for j in range(size):
@@ -137,7 +137,7 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                 gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
                 entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
             value += gain
-        kept = -1
+        result = -1
         best = value
         while True:
             need = max(0, -(-(work - a * slow) // fast))
@@ -148,16 +148,16 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                 value += gain
                 b -= 1
                 entries = _go((one, two), NONE, INNER, state, rank, at, journal, entries)
-            while kept < 0:  # at the first `a`; the best `b` only falls from there on
+            while result < 0:  # at the first `a`; the best `b` only falls from there on
                 gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
                 if one < 0 or not gain < 0:
                     break
                 value += gain
                 b += 1
                 entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
-            if kept < 0 or value < best:
+            if result < 0 or value < best:
                 best = value
-                kept = entries
+                result = entries
             gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
             swapped, three, four = _way(OUTER_TO_INNER, DROP_OUTER, TAKE_INNER, state, order, count, at, price, far)
             if need == 0 and (one < 0 or gain >= 0) and (three < 0 or swapped >= 0):
@@ -172,7 +172,7 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
             else:
                 break
             a += 1
-        while entries > kept:
+        while entries > result:
             entries -= 1
             state[journal[entries, 0]] = journal[entries, 1]
         value = price[NONE, 0]

@@ -52,7 +52,7 @@ _UNIT_BITS = 20
 _HEADROOM = 2**61
 
 
-def never() -> bool:
+def never_over() -> bool:
     """A clock that never runs out."""
     return False
 
@@ -182,7 +182,7 @@ def alone_bound(p: Pool) -> int:
     return sum(Pricer(p).integers(nothing, 1).tolist())
 
 
-def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never) -> DualBound:
+def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never_over) -> DualBound:
     """The best bound that some rounds find, first with prices of compute and memory, then of classes of cells.
 
     Parameters
@@ -394,10 +394,10 @@ class Multipliers:
         twin.limit = np.concatenate([twin.limit, twin.nodes])
         twin.price, twin.average = price, price.copy()
         twin.pooled = self.pooled.copy()
-        twin.used = twin.taken(class_cells(p, self.pooled))
+        twin.used = twin.count_nodes(class_cells(p, self.pooled))
         return twin
 
-    def taken(self, count: Prices) -> Prices:
+    def count_nodes(self, count: Prices) -> Prices:
         """(R, T) nodes that so many cells (C, T) take, by row."""
         taken = np.zeros_like(self.limit)
         for link, share in zip(self.link, self.share, strict=True):

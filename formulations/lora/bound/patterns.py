@@ -47,7 +47,7 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
     """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps."""
     classes = len(rate)
     count = np.zeros(classes, np.int64)
-    room, room_mb = capacity, capacity_mb
+    free, free_mb = capacity, capacity_mb
     found = 0
     level = 0
     down = True
@@ -56,15 +56,15 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
         if steps < 0:
             return -1
         if down and level < classes:
-            count[level] = min(room // rate[level], room_mb // memory[level])
-            room -= count[level] * rate[level]
-            room_mb -= count[level] * memory[level]
+            count[level] = min(free // rate[level], free_mb // memory[level])
+            free -= count[level] * rate[level]
+            free_mb -= count[level] * memory[level]
             level += 1
             continue
         if down:
             full = True
             for c in range(classes):
-                if rate[c] <= room and memory[c] <= room_mb:
+                if rate[c] <= free and memory[c] <= free_mb:
                     full = False
                     break
             if full:
@@ -79,8 +79,8 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
             return found
         if count[level] > 0:
             count[level] -= 1
-            room += rate[level]
-            room_mb += memory[level]
+            free += rate[level]
+            free_mb += memory[level]
             level += 1
             down = True
 

@@ -103,11 +103,11 @@ def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int
     vendors = instance.vendors(i)
     if not vendors:
         return [(0, 0, -1)]
-    kept: list[tuple[int, int, int]] = []
+    selection: list[tuple[int, int, int]] = []
     for offset, price, n in sorted((v.delay, v.price, n) for n, v in enumerate(vendors)):
-        if not kept or price < kept[-1][1]:
-            kept.append((offset, price, n))
-    return kept
+        if not selection or price < selection[-1][1]:
+            selection.append((offset, price, n))
+    return selection
 
 
 def pool(instance: Instance, spare: int = 0) -> Pool:
@@ -126,7 +126,7 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
     usable = (instance.rate > 0) & (instance.rate <= compute) & (instance.memory_mb[:, None] <= memory)
     lists: dict[str, list[int]] = {key: [] for key in ("kind", "rate", "offset", "price", "vendor")}
     starts: dict[str, list[int]] = {"type": [0], "option": [0], "row": [0]}
-    kept: list[int] = []
+    selection: list[int] = []
     first: list[int] = []
     width: list[int] = []
     layer: list[int] = []
@@ -148,7 +148,7 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         rates = instance.rate[i, types]
         negative = (instance.cost(i)[types, begin - 1 : deadline] < 0).sum(axis=1)
         table = _rows(rates, int(instance.work[i]), span, negative + spare, len(instance.node_types) - 1, i)
-        kept.append(i)
+        selection.append(i)
         first.append(begin - 1)
         width.append(span)
         layer.append(table.layer)
@@ -163,12 +163,12 @@ def pool(instance: Instance, spare: int = 0) -> Pool:
         starts["type"].append(len(lists["kind"]))
         starts["option"].append(len(lists["offset"]))
         starts["row"].append(starts["row"][-1] + len(table.length))
-    chosen = np.array(kept, dtype=np.int64)
+    chosen = np.array(selection, dtype=np.int64)
     sizes = (np.array(width, dtype=np.int64) + 1) * np.array(layer, dtype=np.int64)
     large = sizes > (LONG if sizes.sum() <= MUCH else SHORT)
     exchanged = (large & (np.diff(starts["type"]) <= 2)).astype(np.int64)
     for j in np.flatnonzero(large & (exchanged == 0)).tolist():
-        require_table(layer[j], width[j], kept[j])
+        require_table(layer[j], width[j], selection[j])
     where = np.full(instance.tasks, -1, dtype=np.int64)
     tables = sorted(instance.explicit_cost)
     where[tables] = np.arange(len(tables))
@@ -549,7 +549,7 @@ PARTS = 16
 """Then tasks are dealt to this many parts whatever the number of threads."""
 
 
-class Priced(NamedTuple):
+class ReducedProfits(NamedTuple):
     """Best reduced profits at given rents, and (C, T) how many cells the schedules that attain them take together."""
 
     surplus: NDArray[np.float64]
@@ -569,7 +569,7 @@ class Pricer:
         self._at = places(p)
         self._pooled = np.empty(int(p.width.sum()), np.int64)
 
-    def floats(self, rent: NDArray[np.float64]) -> Priced:
+    def floats(self, rent: NDArray[np.float64]) -> ReducedProfits:
         """In doubles, rents in micro-dollars per cell."""
         p, parts = self.pool, self._parts
         surplus = np.empty(p.tasks, np.float64)
@@ -578,7 +578,7 @@ class Pricer:
             _answers(p, rent, self._width, self._at, self._area[part], part, parts, surplus, self._pooled)
 
         self._deal(work)
-        return Priced(surplus, class_cells(p, self._pooled))
+        return ReducedProfits(surplus, class_cells(p, self._pooled))
 
     def integers(self, rent: IntArray, unit: int) -> IntArray:
         """(n,) exact best reduced profits in 1/unit micro-dollars; the caller has made sure that nothing overflows."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled
-from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never
+from ratiobench.formulations.kernels import compiled, sort_stably
+from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, Multipliers, Prices, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, class_cells
 from ratiobench.instances.lora.model import IntArray
 
@@ -32,27 +32,27 @@ WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
 
 
 @compiled
-def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[no-untyped-def]
+def best_fill(rent, rate, memory, most, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
 
     Parameters
     ----------
     rent, rate, memory, most : (classes,) of a cell, and how many cells of the class there are.
-    room, room_mb : what the node has left.
+    free, free_mb : what the node has left.
     """
-    kept = np.empty(len(rent), np.int64)
+    result = np.empty(len(rent), np.int64)
     by = np.empty(len(rent), np.float64)
     count = 0
     for c in range(len(rent)):
-        if rent[c] > 0 and most[c] > 0 and rate[c] <= room and memory[c] <= room_mb:
-            kept[count] = c
-            by[count] = -rent[c] / (rate[c] / room + memory[c] / room_mb)
+        if rent[c] > 0 and most[c] > 0 and rate[c] <= free and memory[c] <= free_mb:
+            result[count] = c
+            by[count] = -rent[c] / (rate[c] / free + memory[c] / free_mb)
             count += 1
     if count == 0:
         return np.int64(0)
-    order = ascending(by[:count])
+    order = sort_stably(by[:count])
     for level in range(count):
-        order[level] = kept[order[level]]
+        order[level] = result[order[level]]
     # What is left of the classes from a level on is worth at most so much per sample, per MB, and in all.
     dear = np.zeros(count + 1, np.float64)
     dear_mb = np.zeros(count + 1, np.float64)
@@ -63,7 +63,7 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
         dear_mb[level] = max(dear_mb[level + 1], rent[c] / memory[c])
         rest[level] = rest[level + 1] + float(rent[c]) * most[c]
     slack = 1.0 + 1e-9
-    whole = min(min(dear[0] * room, dear_mb[0] * room_mb), rest[0]) * slack + 1.0
+    whole = min(min(dear[0] * free, dear_mb[0] * free_mb), rest[0]) * slack + 1.0
     taken = np.zeros(count, np.int64)
     value = np.int64(0)
     best = np.int64(0)
@@ -75,13 +75,13 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
             return max(best, np.int64(whole))
         if down:
             if level < count:
-                bound = min(min(dear[level] * room, dear_mb[level] * room_mb), rest[level]) * slack + 1.0
+                bound = min(min(dear[level] * free, dear_mb[level] * free_mb), rest[level]) * slack + 1.0
                 if value + bound > best + 1.0:
                     c = order[level]
-                    taken[level] = min(most[c], min(room // rate[c], room_mb // memory[c]))
+                    taken[level] = min(most[c], min(free // rate[c], free_mb // memory[c]))
                     value += taken[level] * rent[c]
-                    room -= taken[level] * rate[c]
-                    room_mb -= taken[level] * memory[c]
+                    free -= taken[level] * rate[c]
+                    free_mb -= taken[level] * memory[c]
                     level += 1
                     continue
             if value > best:
@@ -94,8 +94,8 @@ def best_fill(rent, rate, memory, most, room, room_mb, steps):  # type: ignore[n
             c = order[level]
             taken[level] -= 1
             value -= rent[c]
-            room += rate[c]
-            room_mb += memory[c]
+            free += rate[c]
+            free_mb += memory[c]
             level += 1
             down = True
 
@@ -135,17 +135,17 @@ def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[n
                 continue
             count = 0
             for k in range(first_node[g], first_node[g + 1]):
-                room, room_mb = free[k, t], free_mb[k, t]
-                if room <= 0 or room_mb <= 0:
+                capacity_left, memory_left = free[k, t], free_mb[k, t]
+                if capacity_left <= 0 or memory_left <= 0:
                     continue
                 a = 0
-                while a < count and (seen[a, 0] != room or seen[a, 1] != room_mb):
+                while a < count and (seen[a, 0] != capacity_left or seen[a, 1] != memory_left):
                     a += 1
                 if a == count:
-                    seen[a, 0] = room
-                    seen[a, 1] = room_mb
+                    seen[a, 0] = capacity_left
+                    seen[a, 1] = memory_left
                     value[a] = best_fill(
-                        line, p.class_rate[low:high], p.class_memory[low:high], most, room, room_mb, steps
+                        line, p.class_rate[low:high], p.class_memory[low:high], most, capacity_left, memory_left, steps
                     )
                     count += 1
                 total[g, t] += value[a]
@@ -229,9 +229,9 @@ def residual_bound(pricer: Pricer, capacity: Residual) -> DualBound:
     p = pricer.pool
     kinds, slots = p.tariff.shape
     state = Multipliers(pricer, capacity)
-    state.limit[0::2] = capacity.fills(everywhere(p.class_rate, slots)) / p.compute[:, None]
-    state.limit[1::2] = capacity.fills(everywhere(p.class_memory, slots)) / p.capacity_mb[:, None]
-    state.descend(ROUNDS, FIRST_PENALTY, never)
+    state.limit[0::2] = capacity.fills(repeat_slots(p.class_rate, slots)) / p.compute[:, None]
+    state.limit[1::2] = capacity.fills(repeat_slots(p.class_memory, slots)) / p.capacity_mb[:, None]
+    state.descend(ROUNDS, FIRST_PENALTY, never_over)
     for _ in range(WEIGHTED):
         rent = state.best[0]
         whole, scale = capacity.whole(rent)
@@ -244,13 +244,13 @@ def residual_bound(pricer: Pricer, capacity: Residual) -> DualBound:
         twin.price = np.concatenate([np.zeros((2 * kinds, slots)), unit])
         twin.average = twin.price.copy()
         twin.pooled = state.pooled.copy()
-        twin.used = twin.taken(class_cells(p, twin.pooled))
+        twin.used = twin.count_nodes(class_cells(p, twin.pooled))
         twin.least, twin.best = state.least, state.best
         state = twin
-        state.descend(WEIGHTED_ROUNDS, WEIGHTED_PENALTY, never)
+        state.descend(WEIGHTED_ROUNDS, WEIGHTED_PENALTY, never_over)
     return state.proved()
 
 
-def everywhere(values: IntArray, slots: int) -> IntArray:
+def repeat_slots(values: IntArray, slots: int) -> IntArray:
     """(C, T) the same values in every slot."""
     return np.ascontiguousarray(np.broadcast_to(values[:, None], (len(values), slots)))

@@ -135,7 +135,7 @@ def _count_states(rates, work, caps, negative, width, counts, total, cells, less
     strides = np.ones(types, np.int64)
     for g in range(1, types):
         strides[g] = strides[g - 1] * (caps[g - 1] + 1)
-    kept = 0
+    count = 0
     position = 0
     while True:
         s = 0
@@ -155,19 +155,19 @@ def _count_states(rates, work, caps, negative, width, counts, total, cells, less
         if n <= width and (n == 0 or s < work + top or within):
             if fill:
                 for g in range(types):
-                    counts[kept, g] = digits[g]
-                    less[kept, g] = index[position - strides[g]] if digits[g] > 0 else -1
-                total[kept] = s
-                cells[kept] = n
-                index[position] = kept
-            kept += 1
+                    counts[count, g] = digits[g]
+                    less[count, g] = index[position - strides[g]] if digits[g] > 0 else -1
+                total[count] = s
+                cells[count] = n
+                index[position] = count
+            count += 1
         g = 0
         while g < types and digits[g] == caps[g]:
             position -= digits[g] * strides[g]
             digits[g] = 0
             g += 1
         if g == types:
-            return kept
+            return count
         digits[g] += 1
         position += strides[g]
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
-from ratiobench.formulations.lora.heuristic.packing import below, unit_interval
+from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import State, copy_into
 from ratiobench.instances.lora.model import IntArray
 
@@ -46,10 +46,10 @@ def anneal(
     last: int,
     blocks: int,
     heat: float,
-    kept: State,
+    best_state: State,
 ) -> None:
-    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `kept`."""
-    _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, kept)
+    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `best_state`."""
+    _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, best_state)
 
 
 @inlined
@@ -94,12 +94,12 @@ def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
     added = 0
     change = 0
     share = 0.0
-    t0 = low + below(d.seed, high - low)
+    t0 = low + draw_below(d.seed, high - low)
     size = d.start[t0 + 1] - d.start[t0]
     if size > 0:
-        want = 1 + below(d.seed, most)
+        want = 1 + draw_below(d.seed, most)
         for _ in range(6 * most):
-            i = d.members[d.start[t0] + below(d.seed, size)]
+            i = d.members[d.start[t0] + draw_below(d.seed, size)]
             seen = p.first[i] < low or p.first[i] + p.width[i] > high
             for j in range(count):
                 if b.task[j] == i:
@@ -124,13 +124,13 @@ def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
             change -= b.net[j]
             if b.option[j] >= 0:
                 remove(p, s, d, b.task[j])
-        spread = 0.2 + 0.8 * unit_interval(d.seed)
+        spread = 0.2 + 0.8 * draw_unit(d.seed)
         for j in range(count):
-            b.key[j] = -rank[b.task[j]] * (1.0 + spread * (unit_interval(d.seed) - 0.5))
-        share = 1.2 * unit_interval(d.seed)
-        if unit_interval(d.seed) < 0.3:
+            b.key[j] = -rank[b.task[j]] * (1.0 + spread * (draw_unit(d.seed) - 0.5))
+        share = 1.2 * draw_unit(d.seed)
+        if draw_unit(d.seed) < 0.3:
             share = 0.0
-        order = ascending(b.key[:count])
+        order = sort_stably(b.key[:count])
         for a in range(count):
             b.order[a] = order[a]
             b.listed[a] = b.task[order[a]]
@@ -142,7 +142,7 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
     """The change of welfare after the insertion; 0 when it was taken back, `change` being that of the removals."""
     for j in range(count):
         change += s.net[b.task[j]]
-    if change < 0 and not (temperature > 0 and unit_interval(d.seed) < chance(-change / temperature)):
+    if change < 0 and not (temperature > 0 and draw_unit(d.seed) < chance(-change / temperature)):
         # Backwards, since whoever came later may have moved who was there before.
         for a in range(count - 1, -1, -1):
             j = b.order[a]
@@ -157,11 +157,11 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
 
 
 @compiled
-def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, heat, apart, kept):  # type: ignore[no-untyped-def]
+def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block.
 
     A block removes some tasks and inserts them and some rejected ones again; tasks may be moved to other nodes of a
-    slot to make room, and what lost too much is taken back. With `apart` the best state is written to `kept`.
+    slot to make room, and what lost too much is taken back. With `apart` the best state is written to `best_state`.
     """
     b = _new_block(p, most)
     ruined = most > 0
@@ -169,7 +169,7 @@ def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, 
     best = 0
     for i in range(len(s.net)):
         welfare += s.net[i]
-        best += kept.net[i]
+        best += best_state.net[i]
     for block in range(first, last):
         listed = order
         count = len(order)
@@ -187,4 +187,4 @@ def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, 
             welfare += _settle(p, s, d, b, count, change, heat * (1.0 - block / planned))
             if apart and welfare > best:
                 best = welfare
-                copy_into(s, kept)
+                copy_into(s, best_state)

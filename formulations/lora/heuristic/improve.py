@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never, value_density
+from ratiobench.formulations.lora.bound.lagrangian import LAST_PENALTY, DualBound, never_over, value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool
-from ratiobench.formulations.lora.heuristic import gathering
+from ratiobench.formulations.lora.heuristic import consolidation
 from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
-from ratiobench.formulations.lora.heuristic.gathering import gather
+from ratiobench.formulations.lora.heuristic.consolidation import consolidate
 from ratiobench.formulations.lora.heuristic.insertion import (
     Workspace,
     begin,
@@ -70,7 +70,7 @@ class Found(NamedTuple):
 Tell = Callable[[Callable[[], Solution]], None]
 
 
-def quiet(_: Callable[[], Solution]) -> None:
+def ignore_solution(_: Callable[[], Solution]) -> None:
     """Tell no one: the `tell` of a search whose solutions on the way nobody wants."""
 
 
@@ -81,9 +81,9 @@ def heuristic(
     effort: int = 1,
     seed: int = 1,
     start: Solution | None = None,
-    over: Callable[[], bool] = never,
+    over: Callable[[], bool] = never_over,
     enough: int | None = None,
-    tell: Tell = quiet,
+    tell: Tell = ignore_solution,
     threads: int = 2,
 ) -> Found:
     """A good solution: several constructions guided by the dual prices, the best of them improved.
@@ -104,17 +104,17 @@ def heuristic(
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    desk = new_workspace(p, listed, bound.rent, seed)
+    workspace = new_workspace(p, listed, bound.rent, seed)
     rank = value_density(p)
     target = bound.upper if enough is None else enough
-    best = _constructed(instance, p, bound, desk, rank, start, over, target)
+    best = _constructed(instance, p, bound, workspace, rank, start, over, target)
     tell(partial(solution_of_state, instance, p, best))
     improve = _anneal if p.tasks < FEW else _descend
     done = 0
     if best.welfare >= target:
         return Found(solution_of_state(instance, p, best), best.welfare, done)
     with ThreadPoolExecutor(threads) as workers:
-        for state, blocks in improve(p, desk, best, rank, effort, seed, over, workers):
+        for state, blocks in improve(p, workspace, best, rank, effort, seed, over, workers):
             best = state
             done += blocks
             if best.welfare >= target:
@@ -127,18 +127,18 @@ def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
     """Compile the search by use, with both improvements: it takes one of them, by the number of tasks, or none."""
     heuristic(instance, p, bound)
     listed = node_patterns(p) if bound.state is None else bound.state.capacity.patterns
-    desk = new_workspace(p, listed, bound.rent, 1)
-    gathering.warm(p, empty_state(p), desk)
+    workspace = new_workspace(p, listed, bound.rent, 1)
+    consolidation.warm(p, empty_state(p), workspace)
     with ThreadPoolExecutor(1) as workers:
         for improve in (_anneal, _descend):
-            next(improve(p, desk, empty_state(p), value_density(p), 1, 1, never, workers))
+            next(improve(p, workspace, empty_state(p), value_density(p), 1, 1, never_over, workers))
 
 
 def _constructed(
     instance: Instance,
     p: Pool,
     bound: DualBound,
-    desk: Workspace,
+    workspace: Workspace,
     rank: NDArray[np.float64],
     start: Solution | None,
     over: Callable[[], bool],
@@ -148,10 +148,10 @@ def _constructed(
     orders = [np.argsort(-each, kind="stable") for each in (rank, p.bid.astype(np.float64))]
 
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:
-        begin(p, desk, s)
+        begin(p, workspace, s)
         for share in (*shares, 0.0):
-            gather(p, s, desk)
-            insert_all(p, s, desk, order, share)
+            consolidate(p, s, workspace)
+            insert_all(p, s, workspace, order, share)
         return s
 
     best = finished(empty_state(p), orders[0], (0.5,))
@@ -163,9 +163,9 @@ def _constructed(
         attempts += [partial(finished, empty_state(p), order, (share,)) for order, share in pairs]
     if bound.state is not None:
         # Gathered room is filled at the full price once more before it is sold for less.
-        many = gathering.unlisted(desk)
+        many = consolidation.find_types_without_patterns(workspace)
         shares = (1.0, 1.0, 0.5) if many else (1.0, 0.5)
-        packings = _corrected(p, desk, bound, lambda s: finished(s, orders[0], shares))
+        packings = _corrected(p, workspace, bound, lambda s: finished(s, orders[0], shares))
         attempts += [partial(next, packings)] * (UNLISTED_CORRECTIONS if many else CORRECTIONS)
     for attempt in attempts:
         if best.welfare >= target or over():
@@ -174,7 +174,7 @@ def _constructed(
     return best
 
 
-def _corrected(p: Pool, desk: Workspace, bound: DualBound, finish: Callable[[State], State]) -> Iterator[State]:
+def _corrected(p: Pool, workspace: Workspace, bound: DualBound, finish: Callable[[State], State]) -> Iterator[State]:
     """Pooled answers packed onto nodes, each after the limits were cut to what the packing before could fill.
 
     A (type, slot) whose cells do not fit although their sum does costs whole tasks; asking for a little less there
@@ -184,11 +184,11 @@ def _corrected(p: Pool, desk: Workspace, bound: DualBound, finish: Callable[[Sta
     state = bound.state.by_weight()
     while True:
         s = empty_state(p)
-        begin(p, desk, s)
-        pack_pooled(p, s, desk, state.pooled)
+        begin(p, workspace, s)
+        pack_pooled(p, s, workspace, state.pooled)
         finish(s)
         yield s
-        excess = state.used - state.taken(running_cells(p, s))
+        excess = state.used - state.count_nodes(running_cells(p, s))
         cut = np.maximum(state.used - excess, state.limit - 0.5 * excess - 0.02)
         state.limit = np.where(excess > 1e-6, np.minimum(state.limit, cut), state.limit)
         for _ in range(ANSWERS):
@@ -196,28 +196,28 @@ def _corrected(p: Pool, desk: Workspace, bound: DualBound, finish: Callable[[Sta
 
 
 def _anneal(
-    p: Pool, desk: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
-    threads: ThreadPoolExecutor,
+    p: Pool, workspace: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int,
+    over: Callable[[], bool], threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
     """Pairs of annealings from the best state, each pair longer than the one before: 1, 1, 2, 4, ... units.
 
     The last pair stops where the effort ends, in the middle of its cooling: more effort would go on from there.
     """
     heats = [heat * float(np.median(p.bid)) for heat in HEATS]
-    desks = [copy_workspace(p, desk, seed + chain, apart=True) for chain in range(len(HEATS))]
+    desks = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(HEATS))]
     unit = BLOCKS + 4 * p.tasks
 
-    def run(desk: Workspace, heat: float, last: int, blocks: int) -> State:
-        state, kept = copy_state(best), copy_state(best)
-        begin(p, desk, state)
+    def run(workspace: Workspace, heat: float, last: int, blocks: int) -> State:
+        state, best_state = copy_state(best), copy_state(best)
+        begin(p, workspace, state)
         for first in range(0, last, BLOCKS):
             if over():
                 break
-            gather(p, state, desk)
-            anneal(p, state, desk, rank, first, min(last, first + BLOCKS), blocks, heat, kept)
-        return kept
+            consolidate(p, state, workspace)
+            anneal(p, state, workspace, rank, first, min(last, first + BLOCKS), blocks, heat, best_state)
+        return best_state
 
-    for units, planned in doubling(effort):
+    for units, planned in double_steps(effort):
         if over():
             return
         found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, heats))
@@ -226,12 +226,12 @@ def _anneal(
 
 
 def _descend(
-    p: Pool, desk: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int, over: Callable[[], bool],
-    threads: ThreadPoolExecutor,
+    p: Pool, workspace: Workspace, best: State, rank: NDArray[np.float64], effort: int, seed: int,
+    over: Callable[[], bool], threads: ThreadPoolExecutor,
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
     """Blocks that lose nothing, in two parts of the day at once that share no task; where they meet changes."""
-    desks = [copy_workspace(p, desk, seed + part) for part in range(PARTS)]
-    begin(p, desk, best)
+    desks = [copy_workspace(p, workspace, seed + part) for part in range(PARTS)]
+    begin(p, workspace, best)
     slots = p.tariff.shape[1]
     left = effort * BLOCKS_PER_TASK * p.tasks
     last = p.first + p.width
@@ -241,7 +241,7 @@ def _descend(
         quantile = 0.25 + 0.5 * ((turn * 0.6180339887498949) % 1.0)
         meet = int(np.quantile(last, quantile, method="lower"))
         spans = ((0, meet), (meet, slots))
-        gather(p, best, desk, turn)
+        consolidate(p, best, workspace, turn)
         sizes = [int(((p.first >= low) & (last <= high)).sum()) for low, high in spans]
         blocks = min(left, CHUNK)
         shares = [blocks * size // max(1, sum(sizes)) for size in sizes]
@@ -256,7 +256,7 @@ def _descend(
         yield best, blocks
 
 
-def doubling(total: int) -> Iterator[tuple[int, int]]:
+def double_steps(total: int) -> Iterator[tuple[int, int]]:
     """(done, planned) for 1, 1, 2, 4, ...: the last one is cut so that what is done adds up to `total`."""
     done = 0
     while done < total:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.lora.bound.patterns import Patterns, node_values
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
@@ -96,7 +96,7 @@ def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.f
             classes = slice(each.first, each.last)
             weight[0, classes] = rent[classes] / np.maximum(node_values(each.cells, rent[classes]), 1e-300)
     empty = np.empty(0, np.int64)
-    desk = Workspace(
+    workspace = Workspace(
         at=places(p),
         first_node=np.concatenate([[0], np.cumsum(p.nodes)]).astype(np.int64),
         type_of=type_of_node(p),
@@ -115,18 +115,18 @@ def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.f
         cost=np.empty((0, 0)), usable=np.empty((0, 0), np.bool_), target=np.empty((0, 0), np.int64),
         chosen=empty, table=np.empty(0), seed=np.empty(0, np.uint64),
     )  # fmt: skip
-    return copy_workspace(p, desk, seed)
+    return copy_workspace(p, workspace, seed)
 
 
-def copy_workspace(p: Pool, desk: Workspace, seed: int, *, apart: bool = False) -> Workspace:
+def copy_workspace(p: Pool, workspace: Workspace, seed: int, *, apart: bool = False) -> Workspace:
     """A desk with its own scratch and random numbers; with `apart` for a state of its own, too."""
     kinds, width = len(p.nodes), int(p.width.max(initial=1))
     if apart:
-        desk = desk._replace(
-            version=desk.version.copy(), failed=desk.failed.copy(), running=desk.running.copy(),
-            weight=desk.weight.copy(),
+        workspace = workspace._replace(
+            version=workspace.version.copy(), failed=workspace.failed.copy(), running=workspace.running.copy(),
+            weight=workspace.weight.copy(),
         )  # fmt: skip
-    return desk._replace(
+    return workspace._replace(
         task=np.empty(JOURNAL + 1, np.int64),
         slot=np.empty(JOURNAL + 1, np.int64),
         node=np.empty(JOURNAL + 1, np.int64),
@@ -141,10 +141,10 @@ def copy_workspace(p: Pool, desk: Workspace, seed: int, *, apart: bool = False) 
     )
 
 
-def begin(p: Pool, desk: Workspace, s: State) -> None:
+def begin(p: Pool, workspace: Workspace, s: State) -> None:
     """Make the desk ready for a state that it has not seen."""
-    desk.running[:] = running_cells(p, s)
-    desk.version[:] += 1
+    workspace.running[:] = running_cells(p, s)
+    workspace.version[:] += 1
 
 
 @inlined
@@ -197,7 +197,7 @@ def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _make_room(p, s, d, c, slot):  # type: ignore[no-untyped-def]
+def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     """A node with room for a cell of class c in the slot, after one move or a new packing; -1 when none is found."""
     kind = p.class_kind[c]
     rate, memory = p.class_rate[c], p.class_memory[c]
@@ -319,7 +319,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
             g = d.chosen[t]
             if g >= 0 and d.target[g, t] < 0:
                 c = p.klass[p.type_start[i] + g]
-                d.target[g, t] = _make_room(p, s, d, c, first + t)
+                d.target[g, t] = _free_capacity(p, s, d, c, first + t)
                 if d.target[g, t] < 0:
                     d.failed[c, first + t] = d.version[p.class_kind[c], first + t]
                     usable[g, t] = False
@@ -451,7 +451,7 @@ def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
             )  # fmt: skip
             # Tasks of most welfare are placed first, those left over are rejected.
             node = np.zeros(classes, np.int64)
-            for j in ascending(loss[:count]):
+            for j in sort_stably(loss[:count]):
                 i = members[j]
                 c = local[p.klass[entry[j]]]
                 while node[c] < p.nodes[kind] and take[node[c], c] == 0:

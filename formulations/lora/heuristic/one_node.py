@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
-from ratiobench.formulations.lora.bound.lagrangian import DualBound, never, value_density
+from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
+from ratiobench.formulations.lora.bound.lagrangian import DualBound, never_over, value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.blocks import chance
-from ratiobench.formulations.lora.heuristic.improve import FEW, Found, Tell, doubling, quiet
+from ratiobench.formulations.lora.heuristic.improve import FEW, Found, Tell, double_steps, ignore_solution
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace, put_back, remove
-from ratiobench.formulations.lora.heuristic.packing import below, unit_interval
+from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import (
     State,
     copy_into,
@@ -52,9 +52,9 @@ def heuristic(
     effort: int = 1,
     seed: int = 1,
     start: Solution | None = None,
-    over: Callable[[], bool] = never,
+    over: Callable[[], bool] = never_over,
     enough: int | None = None,
-    tell: Tell = quiet,
+    tell: Tell = ignore_solution,
     threads: int = 2,
 ) -> Found:
     """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`.
@@ -65,7 +65,7 @@ def heuristic(
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
-    desk = new_workspace(p, [None] * len(p.nodes), bound.rent, seed)
+    workspace = new_workspace(p, [None] * len(p.nodes), bound.rent, seed)
     rank = value_density(p)
     target = bound.upper if enough is None else enough
     best = empty_state(p) if start is None else state_of(instance, p, start)
@@ -75,15 +75,15 @@ def heuristic(
                 break
             state = empty_state(p)
             for each in (share, 0.0):
-                _search(p, state, desk, order, each, rank, 0, 0, 1, 0.0, state)
+                _search(p, state, workspace, order, each, rank, 0, 0, 1, 0.0, state)
             best = max(best, state, key=lambda state: state.welfare)
     done = 0
     few = p.tasks < FEW
     unit = min(BLOCKS, BLOCKS_OF_A_TASK * p.tasks) if few else DESCENT * p.tasks
     heats = [heat * float(np.median(p.bid)) for heat in HEATS] if few else [0.0]
     with ThreadPoolExecutor(threads) as workers:
-        chains = [copy_workspace(p, desk, seed + chain, apart=True) for chain in range(len(heats))]
-        for units, planned in doubling(effort):
+        chains = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(heats))]
+        for units, planned in double_steps(effort):
             if best.welfare >= target or over():
                 break
             tell(partial(solution_of_state, instance, p, best))
@@ -95,16 +95,17 @@ def heuristic(
 
 
 def _chain(
-    p: Pool, best: State, rank: NDArray[np.float64], last: int, planned: int, over: Callable[[], bool], desk: Workspace,
+    p: Pool, best: State, rank: NDArray[np.float64], last: int, planned: int, over: Callable[[], bool],
+    workspace: Workspace,
     heat: float,
 ) -> State:  # fmt: skip
     """The best state of an annealing from `best` that is stopped after `last` of its `planned` blocks."""
-    state, kept = copy_state(best), copy_state(best)
+    state, best_state = copy_state(best), copy_state(best)
     for first in range(0, last, CHUNK):
         if over():
             break
-        _search(p, state, desk, _NOBODY, 0.0, rank, first, min(last, first + CHUNK), planned, heat, kept)
-    return kept
+        _search(p, state, workspace, _NOBODY, 0.0, rank, first, min(last, first + CHUNK), planned, heat, best_state)
+    return best_state
 
 
 @inner
@@ -128,8 +129,8 @@ def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
         for t in range(width):
             cost[t] = base_cost(p, i, kind, first + t) + share * d.rent[c, first + t]
             if noise > 0:
-                cost[t] += noise * p.bid[i] / need * unit_interval(d.seed)
-        order = ascending(cost)
+                cost[t] += noise * p.bid[i] / need * draw_unit(d.seed)
+        order = sort_stably(cost)
         for k in range(d.first_node[kind], d.first_node[kind + 1]):
             for o in range(p.option_start[i], p.option_start[i + 1]):
                 if width - p.offset[o] < need:
@@ -167,15 +168,15 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
 
     task, option, net, place, key : scratch: the tasks that are touched and how they were.
     """
-    t0 = below(d.seed, p.tariff.shape[1])
+    t0 = draw_below(d.seed, p.tariff.shape[1])
     size = d.start[t0 + 1] - d.start[t0]
     if size == 0:
         return 0
     count, removed, added, node = 0, 0, 0, -1
-    alike = unit_interval(d.seed) < 0.5
-    want = 1 + below(d.seed, MOST)
+    alike = draw_unit(d.seed) < 0.5
+    want = 1 + draw_below(d.seed, MOST)
     for _ in range(8 * MOST):
-        i = d.members[d.start[t0] + below(d.seed, size)]
+        i = d.members[d.start[t0] + draw_below(d.seed, size)]
         seen = False
         for j in range(count):
             seen = seen or task[j] == i
@@ -202,18 +203,18 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
         change -= net[j]
         if option[j] >= 0:
             remove(p, s, d, task[j])
-    spread = 0.2 + 0.8 * unit_interval(d.seed)
+    spread = 0.2 + 0.8 * draw_unit(d.seed)
     for j in range(count):
-        key[j] = -rank[task[j]] * (1.0 + spread * (unit_interval(d.seed) - 0.5))
-    share = 1.2 * unit_interval(d.seed)
-    if unit_interval(d.seed) < 0.3:
+        key[j] = -rank[task[j]] * (1.0 + spread * (draw_unit(d.seed) - 0.5))
+    share = 1.2 * draw_unit(d.seed)
+    if draw_unit(d.seed) < 0.3:
         share = 0.0
-    noise = 0.3 * max(0.0, unit_interval(d.seed) - 0.5)
-    for j in ascending(key[:count]):
+    noise = 0.3 * max(0.0, draw_unit(d.seed) - 0.5)
+    for j in sort_stably(key[:count]):
         _insert(p, s, d, task[j], share, noise)
     for j in range(count):
         change += s.net[task[j]]
-    if change >= 0 or (temperature > 0 and unit_interval(d.seed) < chance(-change / temperature)):
+    if change >= 0 or (temperature > 0 and draw_unit(d.seed) < chance(-change / temperature)):
         return change
     for j in range(count):
         if s.option[task[j]] >= 0:
@@ -225,10 +226,10 @@ def _block(p, s, d, rank, task, option, net, place, key, temperature):  # type: 
 
 
 @compiled
-def _search(p, s, d, order, share, rank, first, last, planned, heat, kept):  # type: ignore[no-untyped-def]
+def _search(p, s, d, order, share, rank, first, last, planned, heat, best_state):  # type: ignore[no-untyped-def]
     """Insert the tasks of `order` that have no place, then blocks first .. last-1 of an annealing of `planned`.
 
-    The best state is written to `kept`.
+    The best state is written to `best_state`.
     """
     for i in order:
         if s.option[i] < 0:
@@ -236,10 +237,10 @@ def _search(p, s, d, order, share, rank, first, last, planned, heat, kept):  # t
     size = 2 * MOST + 2
     task, option, net = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     place, key = np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64)
-    welfare, best = s.net.sum(), kept.net.sum()
+    welfare, best = s.net.sum(), best_state.net.sum()
     for block in range(first, last):
         temperature = heat * (1.0 - block / planned)
         welfare += _block(p, s, d, rank, task, option, net, place, key, temperature)
         if welfare > best:
             best = welfare
-            copy_into(s, kept)
+            copy_into(s, best_state)

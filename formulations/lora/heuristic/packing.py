@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 PIVOTS = 300
@@ -24,7 +24,7 @@ SEARCH_STEPS, REFILL_STEPS = 2_000, 500
 
 
 @inlined
-def next_word(seed):  # type: ignore[no-untyped-def]
+def draw_word(seed):  # type: ignore[no-untyped-def]
     """xorshift64*; seed is a (1,) uint64 array."""
     x = seed[0]
     x ^= x >> np.uint64(12)
@@ -35,15 +35,15 @@ def next_word(seed):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def below(seed, n):  # type: ignore[no-untyped-def]
+def draw_below(seed, n):  # type: ignore[no-untyped-def]
     """An integer from 0 to n-1."""
-    return np.int64((next_word(seed) >> np.uint64(11)) % np.uint64(n))
+    return np.int64((draw_word(seed) >> np.uint64(11)) % np.uint64(n))
 
 
 @inlined
-def unit_interval(seed):  # type: ignore[no-untyped-def]
+def draw_unit(seed):  # type: ignore[no-untyped-def]
     """A double in [0, 1)."""
-    return np.float64(next_word(seed) >> np.uint64(11)) / 9007199254740992.0
+    return np.float64(draw_word(seed) >> np.uint64(11)) / 9007199254740992.0
 
 
 @compiled
@@ -135,8 +135,8 @@ def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, t
         take[c] = 0
         opened[c] = False
         best_take[c] = 0
-    room = capacity
-    room_mb = capacity_mb
+    free = capacity
+    free_mb = capacity_mb
     total = 0.0
     best = 0.0
     steps = 0
@@ -145,13 +145,13 @@ def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, t
         spent = level == classes
         if not spent and not opened[level]:
             steps += 1
-            spent = steps > limit or total + value[level] / rate[level] * room <= best * (1 + 1e-12)
+            spent = steps > limit or total + value[level] / rate[level] * free <= best * (1 + 1e-12)
             if not spent:
                 opened[level] = True
-                count = min(most[level], room // rate[level], room_mb // memory[level])
+                count = min(most[level], free // rate[level], free_mb // memory[level])
                 take[level] = count
-                room -= count * rate[level]
-                room_mb -= count * memory[level]
+                free -= count * rate[level]
+                free_mb -= count * memory[level]
                 total += count * value[level]
                 level += 1
                 continue
@@ -162,16 +162,16 @@ def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, t
                     best_take[c] = take[c]
             level -= 1
         elif take[level] == 0 or steps > limit:
-            room += take[level] * rate[level]
-            room_mb += take[level] * memory[level]
+            free += take[level] * rate[level]
+            free_mb += take[level] * memory[level]
             total -= take[level] * value[level]
             take[level] = 0
             opened[level] = False
             level -= 1
         else:
             take[level] -= 1
-            room += rate[level]
-            room_mb += memory[level]
+            free += rate[level]
+            free_mb += memory[level]
             total -= value[level]
             level += 1
 
@@ -213,7 +213,7 @@ def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, b
                 here += 1
         if here == 0:
             continue
-        order = ascending(slope[:here])
+        order = sort_stably(slope[:here])
         for j in range(here):
             c = chosen[order[j]]
             rates[j], memories[j], most[j], values[j] = rate[c], memory[c], left[c], bent[c]
@@ -250,7 +250,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
         if before == 0.0:
             break
         for a in range(few):
-            chosen[a] = below(seed, nodes)
+            chosen[a] = draw_below(seed, nodes)
             repeated = True
             while repeated:
                 repeated = False
@@ -260,7 +260,7 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
                         repeated = True
         for c in range(classes):
             pooled[c] = left[c]
-            noisy[c] = value[c] * (1.0 + 0.1 * unit_interval(seed))
+            noisy[c] = value[c] * (1.0 + 0.1 * draw_unit(seed))
             for a in range(few):
                 pooled[c] += take[chosen[a], c]
         fill_nodes(rate, memory, noisy, capacity, capacity_mb, zero, few, np.int64(REFILL_STEPS), 0.0, pooled, filled)
@@ -316,7 +316,7 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
                     whole += 1
     start = left.copy()
     noisy = np.empty(classes)
-    kept = np.empty((whole, classes), np.int64)
+    best_state = np.empty((whole, classes), np.int64)
     for tried in range(fills if len(patterns) > 0 else 3):
         first = whole
         balance = 0.03
@@ -331,9 +331,9 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
             left[c] = start[c]
             for k in range(first, whole):
                 left[c] += trial[k, c]
-                kept[k, c] = trial[k, c]
+                best_state[k, c] = trial[k, c]
         for c in range(classes):
-            noisy[c] = size[c] * (1.0 + (0.2 * unit_interval(seed) if tried > 2 else 0.0))
+            noisy[c] = size[c] * (1.0 + (0.2 * draw_unit(seed) if tried > 2 else 0.0))
         fill_nodes(
             rate, memory, noisy, capacity, capacity_mb, first, nodes, np.int64(SEARCH_STEPS), balance, left, trial
         )
@@ -347,7 +347,7 @@ def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nod
                 for k in range(nodes):
                     take[k, c] = trial[k, c]
             for k in range(first, whole):
-                trial[k, c] = kept[k, c]
+                trial[k, c] = best_state[k, c]
         if least == 0.0:
             return best_left
     _refill(rate, memory, value, capacity, capacity_mb, nodes, refills, seed, best_left, take)

@@ -186,14 +186,16 @@ class _Search:
                 column = np.concatenate([x[mine], offered])
                 rows.block([f"work_{j}_{n}"], np.zeros(len(column), np.int64), column, value, 0.0, np.inf)
         cell = node * slots + slot
-        for name, amount, room in (("compute", p.rate[entry], free), ("memory", p.memory[owner], free_mb)):
-            total = np.bincount(cell, weights=amount, minlength=room.size)
-            tight = np.flatnonzero(total > room.reshape(-1))
-            number = np.full(room.size, -1)
+        for name, amount, capacity_left in (("compute", p.rate[entry], free), ("memory", p.memory[owner], free_mb)):
+            total = np.bincount(cell, weights=amount, minlength=capacity_left.size)
+            tight = np.flatnonzero(total > capacity_left.reshape(-1))
+            number = np.full(capacity_left.size, -1)
             number[tight] = np.arange(len(tight))
             inside = np.flatnonzero(number[cell] >= 0)
             names = [f"{name}_{n}" for n in range(len(tight))]
-            rows.block(names, number[cell[inside]], x[inside], amount[inside], -np.inf, room.reshape(-1)[tight])
+            rows.block(
+                names, number[cell[inside]], x[inside], amount[inside], -np.inf, capacity_left.reshape(-1)[tight]
+            )
         cost = p.energy[owner, p.kind[entry]] * p.tariff[p.kind[entry], slot]
         given = np.flatnonzero(p.explicit[owner] >= 0)
         cost[given] = p.table_cost[p.explicit[owner[given]], p.kind[entry[given]], slot[given]]

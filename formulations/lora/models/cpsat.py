@@ -103,9 +103,9 @@ class _Literals:
             rate = [int(self.tasks[i].rate[self.type[k]]) for i, _ in entries]
             memory = [self.tasks[i].memory_mb for i, _ in entries]
             literals = [literal for _, literal in entries]
-            room = node.memory_mb - self.instance.base_memory_mb
+            memory_mb = node.memory_mb - self.instance.base_memory_mb
             self.model.add(sum(s * x for s, x in zip(rate, literals, strict=True)) <= node.compute)
-            self.model.add(sum(r * x for r, x in zip(memory, literals, strict=True)) <= room)
+            self.model.add(sum(r * x for r, x in zip(memory, literals, strict=True)) <= memory_mb)
 
     def social_welfare(self) -> None:
         """(4)."""

@@ -124,8 +124,8 @@ class _Search:
         """Take the room that the decision needs (or give it back, sign = -1); False when a node is overloaded."""
         fits = True
         for k, t in decision.cells:
-            room = self.room[k, t]
-            room[0] -= sign * self.rate[i][self.type_of_node[k]]
-            room[1] -= sign * self.memory[i]
-            fits = fits and room[0] >= 0 and room[1] >= 0
+            free = self.room[k, t]
+            free[0] -= sign * self.rate[i][self.type_of_node[k]]
+            free[1] -= sign * self.memory[i]
+            fits = fits and free[0] >= 0 and free[1] >= 0
         return fits

@@ -26,7 +26,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 NAME = "one-node"
 
 
-class Stay(NamedTuple):
+class NodeOption(NamedTuple):
     """How one task can be served on a node of one type.
 
     Parameters
@@ -52,7 +52,7 @@ class Stay(NamedTuple):
         return self.options[0].first
 
 
-def stays(instance: Instance) -> list[Stay]:
+def list_node_options(instance: Instance) -> list[NodeOption]:
     """Every task with every type on which it can be served alone, task by task."""
     found = []
     for menu in menus(instance):
@@ -61,14 +61,14 @@ def stays(instance: Instance) -> list[Stay]:
             options = tuple(option for option in menu.options if menu.last - option.first + 1 >= need)
             if options:
                 cost = instance.cost(menu.task)[g, options[0].first - 1 : menu.last]
-                found.append(Stay(menu.task, g, rate, need, options, menu.last, cost))
+                found.append(NodeOption(menu.task, g, rate, need, options, menu.last, cost))
     return found
 
 
 def standalone_bound(instance: Instance) -> int:
     """Sum over tasks of the best net value alone on an empty node, micro-dollars: an upper bound."""
     best: dict[int, int] = {}
-    for stay in stays(instance):
+    for stay in list_node_options(instance):
         offers = [(option.first - stay.first, option.price) for option in stay.options]
         value = int(instance.bid[stay.task]) - _least_cost(stay.cost, offers, stay.need, 1)
         best[stay.task] = max(value, best.get(stay.task, 0))
@@ -118,7 +118,7 @@ def lagrangian_bound(p: Pool, dual: DualBound) -> int:
     return total // dual.unit
 
 
-def _places(instance: Instance, listed: list[Stay]) -> tuple[list[int], list[bool]]:
+def _places(instance: Instance, listed: list[NodeOption]) -> tuple[list[int], list[bool]]:
     """How many nodes of its type each stay may use, and whether all tasks of a type overload one node in some slot."""
     kinds = len(instance.node_types)
     compute, memory = np.zeros((kinds, instance.slots + 2), np.int64), np.zeros((kinds, instance.slots + 2), np.int64)
@@ -139,7 +139,7 @@ def _places(instance: Instance, listed: list[Stay]) -> tuple[list[int], list[boo
 
 def columns(instance: Instance) -> int:
     """Number of columns of the model."""
-    listed = stays(instance)
+    listed = list_node_options(instance)
     nodes, _ = _places(instance, listed)
     size = sum(n * (len(s.options) + s.last - s.first + 1) for n, s in zip(nodes, listed, strict=True))
     return size + len({stay.task for stay in listed})
@@ -148,7 +148,7 @@ def columns(instance: Instance) -> int:
 def canonical(instance: Instance, solution: Solution) -> Solution:
     """The same solution with the nodes of each type renumbered in the order of their first task."""
     first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
-    listed = stays(instance)
+    listed = list_node_options(instance)
     _, crowded = _places(instance, listed)
     known = {(stay.task, stay.type): stay for stay in listed}
     number: dict[int, dict[int, int]] = {}
@@ -182,7 +182,7 @@ def build(instance: Instance) -> LinearModel:
 class _Site(NamedTuple):
     """One node that a stay may use, with its columns."""
 
-    stay: Stay
+    stay: NodeOption
     local: int
     node: int
     choose: list[int]
@@ -203,7 +203,7 @@ class _OneNode:
         self.nodes_in_order()
 
     def _columns(self) -> None:
-        instance, listed = self.instance, stays(self.instance)
+        instance, listed = self.instance, list_node_options(self.instance)
         count, self.crowded = _places(instance, listed)
         first_node = np.concatenate([[0], np.cumsum([node.count for node in instance.node_types])]).tolist()
         tasks = sorted({stay.task for stay in listed})

@@ -8,12 +8,12 @@ import numpy as np
 
 from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.lagrangian import DualBound
-from ratiobench.formulations.lora.bound.residual import RENT_LEVELS, Residual, everywhere
+from ratiobench.formulations.lora.bound.residual import RENT_LEVELS, Residual, repeat_slots
 from ratiobench.formulations.lora.models.tight import cover_inequalities
 from ratiobench.instances.lora.model import IntArray
 
 
-class Relaxed(NamedTuple):
+class BatchRelaxation(NamedTuple):
     """An integer program for a batch: columns u of its tasks, then x of cells.
 
     Parameters
@@ -29,7 +29,7 @@ class Relaxed(NamedTuple):
     node: IntArray
 
 
-def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, int]]) -> Relaxed:
+def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, int]]) -> BatchRelaxation:
     """A relaxation of the batch in which nodes are told apart only in some types and slots; exact where in all.
 
     Rows: one node per slot; the facets of all covers (4e). Pooled in each type and slot: samples, megabytes, the rents
@@ -49,8 +49,8 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
             g = int(p.kind[e])
             here = hosts[p.klass[e]][:, p.first[i] : p.first[i] + p.width[i]] > 0
             for t in (p.first[i] + np.flatnonzero(here.any(axis=0))).tolist():
-                room = np.flatnonzero(here[:, t - p.first[i]])
-                nodes = (capacity.first_node[g] + room).tolist() if (g, t) in apart else [-1]
+                free = np.flatnonzero(here[:, t - p.first[i]])
+                nodes = (capacity.first_node[g] + free).tolist() if (g, t) in apart else [-1]
                 parts += [(i, e, t, k) for k in nodes]
     task, entry, slot, node = np.array(parts, dtype=np.int64).reshape(-1, 4).T
     klass, kind = p.klass[entry], p.kind[entry]
@@ -66,11 +66,13 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
         high = high.reshape(-1)
         mine = np.flatnonzero(key >= 0)
         total = np.bincount(key[mine], weights=value[mine], minlength=len(high))
-        kept = np.flatnonzero(total > high)
+        selection = np.flatnonzero(total > high)
         number = np.full(len(high), -1)
-        number[kept] = np.arange(len(kept))
+        number[selection] = np.arange(len(selection))
         mine = mine[number[key[mine]] >= 0]
-        rows.block([f"{name}_{j}" for j in kept], number[key[mine]], x[mine], value[mine], -np.inf, high[kept])
+        rows.block(
+            [f"{name}_{j}" for j in selection], number[key[mine]], x[mine], value[mine], -np.inf, high[selection]
+        )
 
     once, group = np.unique(task * slots + slot, return_inverse=True)
     rows.block(
@@ -88,8 +90,8 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
             value = np.append(weights[entry[mine] - p.type_start[i]], -needed)
             rows.block([f"work_{i}_{j}"], np.zeros(len(value), np.int64), np.append(x[mine], i), value, 0.0, np.inf)
     where = kind * slots + slot
-    at_most("compute", where, p.rate[entry], capacity.fills(everywhere(p.class_rate, slots)))
-    at_most("memory", where, p.memory[task], capacity.fills(everywhere(p.class_memory, slots)))
+    at_most("compute", where, p.rate[entry], capacity.fills(repeat_slots(p.class_rate, slots)))
+    at_most("memory", where, p.memory[task], capacity.fills(repeat_slots(p.class_memory, slots)))
     rent = bound.pi // max(1, int(bound.pi.max(initial=0)) // RENT_LEVELS)
     at_most("rent", where, rent[klass, slot], capacity.fills(rent))
     for c in range(len(p.class_kind)):
@@ -102,4 +104,4 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
     objective = np.concatenate([p.bid - p.price[p.option_start[:-1]], -cost]).astype(np.float64)
     columns = (*(f"u_{j}" for j in range(count)), *(f"x_{j}" for j in range(size)))
     model = rows.binary_model("batch", objective, columns)
-    return Relaxed(model, task, entry, slot, node)
+    return BatchRelaxation(model, task, entry, slot, node)

@@ -44,15 +44,15 @@ def menu(instance: Instance, task: Task) -> Menu | None:
         return None
     fastest = int(task.rate[types].max())
     slots_needed = -(-task.work // fastest)
-    kept: list[Option] = []
+    selection: list[Option] = []
     for option in sorted(task.options, key=lambda o: (o.price, o.first, o.vendor or 0)):
         enough = task.deadline - option.first + 1 >= slots_needed
-        if enough and all(option.first < other.first for other in kept):
-            kept.append(option)
-    if not kept:
+        if enough and all(option.first < other.first for other in selection):
+            selection.append(option)
+    if not selection:
         return None
-    kept.sort(key=lambda option: option.first)
-    return Menu(task.index, tuple(kept), types, task.rate[types], kept[0].first, task.deadline)
+    selection.sort(key=lambda option: option.first)
+    return Menu(task.index, tuple(selection), types, task.rate[types], selection[0].first, task.deadline)
 
 
 def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]:

@@ -43,7 +43,7 @@ class Job(NamedTuple):
     kind: str = ""
 
 
-class Left(NamedTuple):
+class SkippedLine(NamedTuple):
     """A line of a log that is no job of ours, by a rule of its format.
 
     Parameters
@@ -80,7 +80,7 @@ class LogFormat:
     title: str
     reading: tuple[str, ...]
     rows: Callable[[TextFile, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
-    job: Callable[[Any, str, str], Job | Left]
+    job: Callable[[Any, str, str], Job | SkippedLine]
     mapped: tuple[str, ...] = ()
 
 
@@ -94,7 +94,7 @@ def register(form: LogFormat) -> None:
     _FORMATS[form.name] = form
 
 
-def registered() -> dict[str, LogFormat]:
+def list_formats() -> dict[str, LogFormat]:
     """The formats by name."""
     return dict(sorted(_FORMATS.items()))
 
@@ -115,12 +115,12 @@ def amount(text: str, where: str, name: str, source: str) -> float:
     return value
 
 
-def whole_up(value: float) -> int:
+def round_up(value: float) -> int:
     """The least integer that is not less."""
     return math.ceil(value)
 
 
-def thousandths(value: float) -> int:
+def round_thousandths(value: float) -> int:
     """A number of GPUs in thousandths, rounded up, so that what shares a GPU is not 0."""
     return math.ceil(round(value * 1000, 6))
 

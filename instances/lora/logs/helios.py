@@ -11,13 +11,13 @@ from ratiobench.instances.lora.logs.base import (
     NO_GPU,
     NO_TIME,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     amount,
     moment,
     register,
-    thousandths,
-    whole_up,
+    round_thousandths,
+    round_up,
 )
 from ratiobench.instances.lora.readers.base import columns as places
 from ratiobench.instances.text_files import TextFile
@@ -36,19 +36,19 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
         yield line, [row[where[name]] for name in COLUMNS] if good else f"{len(row)} fields; {len(header)} are needed"
 
 
-def job(row: Any, where: str, source: str) -> Job | Left:
+def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     if isinstance(row, str):
         raise InputError(source, where, row)
     name, gpus, submitted, duration = row
     submit = moment(submitted, where, "submit_time", source)
-    count = thousandths(amount(gpus, where, "gpu_num", source))
+    count = round_thousandths(amount(gpus, where, "gpu_num", source))
     if not count:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     if not duration:
-        return Left(NO_END, submit)
-    seconds = whole_up(amount(duration, where, "duration", source))
-    return Job(name, submit, seconds, count) if seconds else Left(NO_TIME, submit)
+        return SkippedLine(NO_END, submit)
+    seconds = round_up(amount(duration, where, "duration", source))
+    return Job(name, submit, seconds, count) if seconds else SkippedLine(NO_TIME, submit)
 
 
 register(

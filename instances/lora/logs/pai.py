@@ -11,12 +11,12 @@ from ratiobench.instances.lora.logs.base import (
     NO_GPU,
     NO_TIME,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     amount,
     register,
-    thousandths,
-    whole_up,
+    round_thousandths,
+    round_up,
 )
 from ratiobench.instances.lora.readers.pai import COLUMNS, ZONE
 from ratiobench.instances.text_files import TextFile
@@ -33,7 +33,7 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
             yield line, row
 
 
-def job(row: Any, where: str, source: str) -> Job | Left:
+def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A task of a job, all its instances together, or why it is none of ours."""
     if len(row) != len(COLUMNS):
         raise InputError(source, where, f"{len(row)} fields; {len(COLUMNS)} are needed")
@@ -42,18 +42,18 @@ def job(row: Any, where: str, source: str) -> Job | Left:
     start = amount(row[_START], where, "start_time", source) if row[_START] else None
     end = amount(row[_END], where, "end_time", source) if row[_END] else None
     if start is None:
-        return Left("without a start")
+        return SkippedLine("without a start")
     submit = int(start) + ZONE
     if not gpus * count:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     if end is None or row[_STATUS] != "Terminated":
-        return Left(NO_END, submit)
+        return SkippedLine(NO_END, submit)
     if end < start:
         raise InputError(source, f"{where} end_time", f"{row[_END]} is before the start {row[_START]}")
     if end == start:
-        return Left(NO_TIME, submit)
+        return SkippedLine(NO_TIME, submit)
     name = f"{row[_JOB]}/{row[_TASK]}"
-    return Job(name, submit, whole_up(end - start), thousandths(gpus * count / 100), kind=row[_TYPE])
+    return Job(name, submit, round_up(end - start), round_thousandths(gpus * count / 100), kind=row[_TYPE])
 
 
 register(

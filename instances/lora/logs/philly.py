@@ -13,8 +13,8 @@ from ratiobench.instances.lora.logs.base import (
     NO_GPU,
     NO_TIME,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     moment,
     register,
 )
@@ -31,7 +31,7 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
         yield from table.rows(file, source, _COLUMNS)
 
 
-def job(row: Any, where: str, source: str) -> Job | Left:
+def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours; of the JSON log it runs for as long as all its attempts together."""
     if not (isinstance(row, dict) and "job" in row):
         return table.job(row, where, source)
@@ -48,7 +48,7 @@ def job(row: Any, where: str, source: str) -> Job | Left:
         if not isinstance(attempt, dict) or not isinstance(attempt.get("detail"), list):
             raise InputError(source, f"{where} attempts", "an attempt is an object with a list `detail`")
         if attempt.get("start_time") is None or attempt.get("end_time") is None:
-            return Left(NO_END, submit)
+            return SkippedLine(NO_END, submit)
         ends = (_moment(attempt[name], where, name, source) for name in ("start_time", "end_time"))
         start, end = ends
         seconds += max(0, end - start)
@@ -57,11 +57,11 @@ def job(row: Any, where: str, source: str) -> Job | Left:
         except (TypeError, KeyError):
             raise InputError(source, f"{where} detail", "not a list of nodes with their gpus") from None
     if not attempts:
-        return Left(CANCELLED, submit)
+        return SkippedLine(CANCELLED, submit)
     if not gpus:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     if not seconds:
-        return Left(NO_TIME, submit)
+        return SkippedLine(NO_TIME, submit)
     return Job(str(data.get("jobid", where)), submit, seconds, 1000 * gpus)
 
 

@@ -13,8 +13,8 @@ from ratiobench.instances.lora.logs.base import (
     NO_TIME,
     STEP,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     moment,
     register,
 )
@@ -49,32 +49,32 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
         yield line, dict(zip(header, fields, strict=True)) if len(fields) == len(header) else {"": str(len(fields))}
 
 
-def job(row: dict[str, str], where: str, source: str) -> Job | Left:
+def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     if "" in row and len(row) == 1:
         raise InputError(source, where, f"{row['']} fields; as many as the first line has are needed")
     name = row["JobID"]
     if _STEP.fullmatch(name):
-        return Left(STEP)
+        return SkippedLine(STEP)
     if not _ID.fullmatch(name):
         raise InputError(source, f"{where} JobID", f"{shorten(name)} is not a job such as 17, 17_3 or 17+1")
     submit = moment(row["Submit"], where, "Submit", source)
     state = row["State"].split(" ")[0].rstrip("+")
     if row["Start"] in _UNKNOWN:
-        return Left("not started yet" if state in _UNFINISHED | {_AGAIN} else CANCELLED, submit)
+        return SkippedLine("not started yet" if state in _UNFINISHED | {_AGAIN} else CANCELLED, submit)
     start = moment(row["Start"], where, "Start", source)
     if row["End"] in _UNKNOWN or state in _UNFINISHED:
-        return Left(NO_END, submit)
+        return SkippedLine(NO_END, submit)
     if state == _AGAIN:  # it ended, but it is not done
-        return Left("requeued, to start again", submit)
+        return SkippedLine("requeued, to start again", submit)
     end = moment(row["End"], where, "End", source)
     if end < start:  # as when clocks are set back
-        return Left("that end before they start", submit)
+        return SkippedLine("that end before they start", submit)
     gpus, kind = _gpus(row, where, source)
     if not gpus:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     if end == start:
-        return Left(CANCELLED if state == "CANCELLED" else NO_TIME, submit)
+        return SkippedLine(CANCELLED if state == "CANCELLED" else NO_TIME, submit)
     return Job(name, submit, end - start, 1000 * gpus, _limit(row.get("Timelimit", ""), where, source), kind=kind)
 
 

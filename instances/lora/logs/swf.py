@@ -13,8 +13,8 @@ from ratiobench.instances.lora.logs.base import (
     NO_GPU,
     NO_TIME,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     register,
 )
 from ratiobench.instances.text_files import TextFile
@@ -45,7 +45,7 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
         yield line, (words, start)
 
 
-def job(row: tuple[list[str], int], where: str, source: str) -> Job | Left:
+def job(row: tuple[list[str], int], where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     words, start = row
     if len(words) != len(FIELDS):
@@ -58,14 +58,14 @@ def job(row: tuple[list[str], int], where: str, source: str) -> Job | Left:
         raise InputError(source, f"{where} {FIELDS[_SUBMIT]}", f"{words[_SUBMIT]}: a job has one")
     submit, status = start + int(values[_SUBMIT]), int(values[_STATUS])
     if status in _PARTS:
-        return Left("part of a job that stands whole in another line", submit)
+        return SkippedLine("part of a job that stands whole in another line", submit)
     if values[_RUN] <= 0:
         if status == _CANCELLED:
-            return Left(CANCELLED, submit)
-        return Left(NO_END if values[_RUN] < 0 else NO_TIME, submit)
+            return SkippedLine(CANCELLED, submit)
+        return SkippedLine(NO_END if values[_RUN] < 0 else NO_TIME, submit)
     processors = values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED]
     if processors <= 0:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     limit = int(values[_LIMIT]) if values[_LIMIT] > 0 else None
     seconds = -int(-values[_RUN] // 1)
     return Job(words[_JOB], submit, seconds, int(processors * 1000), limit)

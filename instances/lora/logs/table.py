@@ -13,14 +13,14 @@ from ratiobench.instances.lora.logs.base import (
     NO_GPU,
     NO_TIME,
     Job,
-    Left,
     LogFormat,
+    SkippedLine,
     amount,
     has_zone,
     moment,
     register,
-    thousandths,
-    whole_up,
+    round_thousandths,
+    round_up,
 )
 from ratiobench.instances.lora.readers.base import columns as places
 from ratiobench.instances.text_files import TextFile
@@ -54,27 +54,27 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
             yield line, ({name: row[where[names[name]]].strip() for name in wanted}, names, zones)
 
 
-def job(row: Any, where: str, source: str) -> Job | Left:
+def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     if isinstance(row, str):
         raise InputError(source, where, row)
     fields, names, zones = row
     submit = _time(fields["submit"], where, names["submit"], source, zones)
     if not fields["duration"]:
-        return Left(NO_END, submit)
-    seconds = whole_up(amount(fields["duration"], where, names["duration"], source))
-    gpus = thousandths(amount(fields["gpus"], where, names["gpus"], source)) if fields["gpus"] else 0
+        return SkippedLine(NO_END, submit)
+    seconds = round_up(amount(fields["duration"], where, names["duration"], source))
+    gpus = round_thousandths(amount(fields["gpus"], where, names["gpus"], source)) if fields["gpus"] else 0
     memory, limit = (
-        whole_up(amount(text, where, names[name], source)) if (text := fields.get(name, "")) else None
+        round_up(amount(text, where, names[name], source)) if (text := fields.get(name, "")) else None
         for name in ("memory_mb", "limit")
     )
     text = fields.get("deadline", "")
     deadline = _time(text, where, names["deadline"], source, zones) if text else None
     bid = _micro_dollars(text, where, names["bid"], source) if (text := fields.get("bid", "")) else None
     if not gpus:
-        return Left(NO_GPU, submit)
+        return SkippedLine(NO_GPU, submit)
     if not seconds:
-        return Left(NO_TIME, submit)
+        return SkippedLine(NO_TIME, submit)
     limit = limit or None  # as in SWF, 0 is none
     return Job(fields.get("name") or where, submit, seconds, gpus, limit, memory, deadline, bid, fields.get("type", ""))
 

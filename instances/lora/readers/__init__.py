@@ -7,12 +7,12 @@ from ratiobench.instances.lora.readers.base import (
     SLOT_SECONDS,
     SLOTS_PER_DAY,
     Trace,
+    list_traces,
     read_arrivals,
     register,
-    registered,
 )
 
-__all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "read_arrivals", "register", "registered"]
+__all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "list_traces", "read_arrivals", "register"]
 
 REGISTERED = (helios, pai, philly)
 """The modules that register a trace each."""

@@ -48,7 +48,7 @@ def register(trace: Trace) -> None:
     _TRACES[trace.name] = trace
 
 
-def registered() -> dict[str, Trace]:
+def list_traces() -> dict[str, Trace]:
     """The traces by name, in alphabetical order."""
     return dict(sorted(_TRACES.items()))
 
@@ -66,7 +66,7 @@ def read_arrivals(
     InputError : naming file, line and value of a malformed row; for a missing file, saying where the data are.
     """
     if trace not in _TRACES:
-        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(registered())}")
+        raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(list_traces())}")
     reader = _TRACES[trace]
     counts: dict[date, list[int]] = {}
     nobody = [0] * (SLOTS_PER_DAY * SLOT_SECONDS // slot_seconds)

@@ -41,7 +41,7 @@ from functools import lru_cache
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined
-from ratiobench.instances.eapm.model import frozen
+from ratiobench.instances.eapm.model import freeze
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.eapm.registry import Entry, register
 
@@ -121,7 +121,7 @@ def _place(load_ms, etc, cost, tasks, worth, paid, user, prior, pieces, shares):
 @lru_cache(maxsize=1)
 def _load() -> None:
     """Have what was compiled in memory before a clock runs."""
-    one = frozen([1])
+    one = freeze([1])
     _place(one, one, one, 1, 2, 2, 1, np.ones(1), PIECES, np.zeros(1, np.int64))
 
 

@@ -30,8 +30,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined
-from ratiobench.instances.eapm.model import frozen
+from ratiobench.formulations.kernels import compiled, inlined, sort_stably
+from ratiobench.instances.eapm.model import freeze
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.remarks import Part, Remarks
 
@@ -61,9 +61,9 @@ def _profit(order, load, etc, cost, tasks, worth, finish):  # type: ignore[no-un
     """worth - C(finish); -1 where not all tasks can end by then or nothing is left."""
     left = tasks
     for j in order:
-        room = min(left, (finish - load[j]) // etc[j])
-        worth -= room * cost[j]
-        left -= room
+        free = min(left, (finish - load[j]) // etc[j])
+        worth -= free * cost[j]
+        left -= free
         if left == 0:
             return max(worth, -1)
     return -1
@@ -74,9 +74,9 @@ def _next(load, etc, tasks, finish):  # type: ignore[no-untyped-def]
     """The least candidate above `finish`, which is no less than any load; NEVER where there is none."""
     least = NEVER
     for j in range(len(load)):
-        room = (finish - load[j]) // etc[j]
-        if room < tasks:
-            least = min(least, load[j] + (room + 1) * etc[j])
+        free = (finish - load[j]) // etc[j]
+        if free < tasks:
+            least = min(least, load[j] + (free + 1) * etc[j])
     return least
 
 
@@ -96,7 +96,7 @@ def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-
     worth : P + p_i.
     """
     m = len(load)
-    order = ascending(cost)
+    order = sort_stably(cost)
     makespan = load.max()
     first = order[0]
     whole = max(makespan, load[first] + tasks * etc[first])
@@ -171,7 +171,7 @@ def best_step(load, etc, cost, tasks, worth, limit, shares):  # type: ignore[no-
 @lru_cache(maxsize=1)
 def _load() -> None:
     """Have what was compiled in memory before a clock runs."""
-    one = frozen([1])
+    one = freeze([1])
     best_step(one, one, one, 1, 2, LIMIT, np.zeros(1, np.int64))
 
 

@@ -39,8 +39,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled
-from ratiobench.instances.eapm.model import frozen
+from ratiobench.formulations.kernels import compiled, sort_stably
+from ratiobench.instances.eapm.model import freeze
 from ratiobench.instances.errors import InputError
 from ratiobench.online.eapm.algorithms.exact_step import ExactStep
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
@@ -76,7 +76,7 @@ def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual
     shares : (m,) zeros, becomes the decision. found : (4,) zeros, becomes the counts in the order of `_SYSTEMS`.
     """
     m = len(load)
-    order = ascending(energy)
+    order = sort_stably(energy)
     makespan = load.max() * 1.0
     # Every sum below has at most 2m terms of one sign, so this covers its relative error several times.
     slack = (4 * m + 32) * 2.0**-52
@@ -144,11 +144,11 @@ def _in_doubles(load, etc, cost, energy, tasks, worth, clipped, excluded, actual
 @lru_cache(maxsize=1)
 def _load() -> None:
     """Have what was compiled in memory before a clock runs."""
-    one = frozen([1])
+    one = freeze([1])
     _in_doubles(one, one, one, one, 1, 2, True, False, True, np.zeros(1, np.int64), np.zeros(4, np.int64))
 
 
-def exactly(
+def decide_exactly(
     load: list[int], etc: list[int], cost: list[int], energy: list[int], tasks: int, worth: int, reading: Reading
 ) -> tuple[list[int], list[int]]:
     """The decision and the counts of `_SYSTEMS` in fractions: the same rule, for the cases on the edge.
@@ -215,7 +215,7 @@ class Printed:
             decision, counted = shares.tolist(), found.tolist()
         else:
             load, etc, cost, energy = (a.tolist() for a in arrays)
-            decision, counted = exactly(load, etc, cost, energy, user.tasks, worth, self._reading)
+            decision, counted = decide_exactly(load, etc, cost, energy, user.tasks, worth, self._reading)
         self.counts["systems"] += len(decision)
         for name, count in zip(_SYSTEMS, counted, strict=True):
             self.counts[name] += count

@@ -16,10 +16,10 @@ import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
 from ratiobench.online.edgeflow.planner import tables
-from ratiobench.online.edgeflow.policy import Sharing, column, with_common
+from ratiobench.online.edgeflow.policy import Sharing, column, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
-from ratiobench.online.edgeflow.sharing import divide, put_right
+from ratiobench.online.edgeflow.sharing import divide, repair_levels
 
 PRODUCT_LIMIT = 2**62
 """Products up to it fit the kernel's integers; Python's take those that may be larger."""
@@ -47,9 +47,9 @@ class Afs(Sharing):
         order = np.lexsort((rank, left / speeds[model, 0]))
         given = (left, model, rank, order, np.full(len(index), -1, np.int64), levels, speeds, top)
         if self._is_small and int(left.max(initial=0)) * self._fastest <= PRODUCT_LIMIT:
-            at = _divided(view.gpus, put_right, divide, *given)
+            at = _divided(view.gpus, repair_levels, divide, *given)
         else:
-            plain = (getattr(kernel, "py_func", kernel) for kernel in (put_right, divide))
+            plain = (getattr(kernel, "py_func", kernel) for kernel in (repair_levels, divide))
             at = _divided(view.gpus, *plain, *(each.astype(object) for each in given)).astype(np.int64)
         gpus = levels[model, np.maximum(at, 0)].tolist()
         return Answer({i: (CLOUD, gpus[j]) for j, i in enumerate(index.tolist()) if at[j] >= 0})
@@ -69,7 +69,7 @@ register(
         "afs",
         "GPUs step by step to whom they shorten the finish times most; not deadline-aware",
         "2",
-        with_common(),
+        common_options(),
         lambda options: Afs(),
     )
 )

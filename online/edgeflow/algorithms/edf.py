@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job
-from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 
@@ -55,7 +55,7 @@ register(
         "edf",
         "earliest deadline first, pre-emptive",
         "1",
-        with_common(
+        common_options(
             share=Option("requested", ("requested", "elastic"), "elastic: the largest level that is free"),
             levels=Option("useful", ("useful", "measured"), "measured: the largest level, even where it is slower"),
         ),

@@ -16,16 +16,16 @@ import numpy as np
 
 from ratiobench.instances.edgeflow.model import EDGE, Job
 from ratiobench.online.edgeflow.algorithms.elasticflow import OPTIONS, ElasticFlow
-from ratiobench.online.edgeflow.placement import ending, largest, stays, without
+from ratiobench.online.edgeflow.placement import exclude_jobs, find_ending, find_largest, find_staying
 from ratiobench.online.edgeflow.plan import DROP_FAILED, KEEP_ALL, LEVEL
-from ratiobench.online.edgeflow.planner import Planned
-from ratiobench.online.edgeflow.policy import with_common
+from ratiobench.online.edgeflow.planner import PlanResult
+from ratiobench.online.edgeflow.policy import common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.remarks import Remarks
 
 _YES = ("yes", "no")
-_OPTIONS: Mapping[str, Option] = with_common(
+_OPTIONS: Mapping[str, Option] = common_options(
     stay=Option("yes", _YES, "rule 1: jobs on an edge server stay if they end there in time"),
     offload=Option("yes", _YES, "rule 2: free servers take jobs while GPUs are free"),
     rescue=Option("yes", _YES, "rule 3: jobs move to servers where the plan fails or a job would be declined"),
@@ -47,7 +47,7 @@ class EdgeFlow(ElasticFlow):
 
     def allocate(self, view: View, admitted: list[int], coming: Sequence[Job]) -> Answer:
         """The three rules around ElasticFlow's admission and plan."""
-        onedge = stays(self.planner, view, admitted) if self._stay else []
+        onedge = find_staying(self.planner, view, admitted) if self._stay else []
         # A plan that fails for jobs that are admitted already.
         onedge, planned = self._rescued(view, admitted, onedge, DROP_FAILED)
         tested = admitted if self._blocks else planned.jobs()
@@ -63,35 +63,35 @@ class EdgeFlow(ElasticFlow):
         onedge = moved
         self.admitted.update(taken)
         here = [*admitted, *taken]
-        planned = self.planner.plan(without(here, onedge), DROP_FAILED)
+        planned = self.planner.plan(exclude_jobs(here, onedge), DROP_FAILED)
         if self._offload and len(onedge) < view.servers and self._idle(planned, view) > 0:
-            able = ending(self.planner, view, without(here, onedge))
-            onedge = [*onedge, *largest(self.planner, able, view.servers - len(onedge))]
-            planned = self.planner.plan(without(here, onedge), DROP_FAILED)
+            able = find_ending(self.planner, view, exclude_jobs(here, onedge))
+            onedge = [*onedge, *find_largest(self.planner, able, view.servers - len(onedge))]
+            planned = self.planner.plan(exclude_jobs(here, onedge), DROP_FAILED)
         return self.answer(view, onedge, planned)
 
-    def _idle(self, planned: Planned, view: View) -> int:
+    def _idle(self, planned: PlanResult, view: View) -> int:
         """GPUs that the plan leaves now."""
         level = planned.found[:, LEVEL]
         model = self.planner.model[planned.index]
         used = np.where((planned.inside > 0) & (level >= 0), self.planner.levels[model, np.maximum(level, 0)], 0)
         return view.gpus - int(used.sum())
 
-    def _rescued(self, view: View, jobs: Sequence[int], onedge: list[int], rule: int) -> tuple[list[int], Planned]:
+    def _rescued(self, view: View, jobs: Sequence[int], onedge: list[int], rule: int) -> tuple[list[int], PlanResult]:
         """Who is on the edge so that the plan of the others is whole, as far as that goes, and the plan."""
-        planned = self.planner.plan(without(jobs, onedge), rule)
+        planned = self.planner.plan(exclude_jobs(jobs, onedge), rule)
         while not planned.whole and self._rescue and len(onedge) < view.servers:
             mover = self._mover(view, planned)
             if mover is None:
                 break
             onedge = [*onedge, mover]
-            planned = self.planner.plan(without(jobs, onedge), rule)
+            planned = self.planner.plan(exclude_jobs(jobs, onedge), rule)
         return onedge, planned
 
-    def _mover(self, view: View, planned: Planned) -> int | None:
+    def _mover(self, view: View, planned: PlanResult) -> int | None:
         """The third rule's choice among the jobs in the cloud; None for none."""
         planner = self.planner
-        index = ending(planner, view, planned.index.tolist())
+        index = find_ending(planner, view, planned.index.tolist())
         index = index[planner.place[index] != EDGE]
         level, model = planner.level[index], planner.model[index]
         able = level < planner.top[model]

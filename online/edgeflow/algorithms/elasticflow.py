@@ -24,10 +24,10 @@ import numpy as np
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.edgeflow.admission import ADMITS
-from ratiobench.online.edgeflow.placement import RULES, without
+from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL
-from ratiobench.online.edgeflow.planner import Planned, Planner
-from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.planner import Planner, PlanResult
+from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import WINDOW, Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.edgeflow.sharing import spread
@@ -65,7 +65,7 @@ class ElasticFlow(Sharing):
             running = [row for row in rows if row[2] and not (closed and row[1] == EDGE)]
             named = {i: (place, gpus) for i, place, gpus in running}
             return Answer(named, view.second - view.second % self._slot + self._slot)
-        self.planner.see(view)
+        self.planner.update_state(view)
         here = set(view.index.tolist())
         coming, self._coming = [job for job in self._coming if job.index in here], []
         admitted = [i for i in view.index.tolist() if i in self.admitted]
@@ -77,15 +77,15 @@ class ElasticFlow(Sharing):
         """Admission, placement, plan, spare GPUs."""
         planner = self.planner
         onedge = self._edge(planner, view, admitted) if self._edge else []
-        cloud = without(admitted, onedge)
+        cloud = exclude_jobs(admitted, onedge)
         tested = cloud if self._blocks or not coming else planner.plan(cloud, DROP_FAILED).jobs()
         taken = self._admit(coming, lambda jobs: planner.plan([*tested, *jobs]).whole)
         self.admitted.update(taken)
         if self._edge and taken:
             onedge = self._edge(planner, view, [*admitted, *taken])
-        return self.answer(view, onedge, planner.plan(without([*admitted, *taken], onedge), DROP_FAILED))
+        return self.answer(view, onedge, planner.plan(exclude_jobs([*admitted, *taken], onedge), DROP_FAILED))
 
-    def answer(self, view: View, onedge: Sequence[int], planned: Planned) -> Answer:
+    def answer(self, view: View, onedge: Sequence[int], planned: PlanResult) -> Answer:
         """The plan's levels, and steps for the GPUs that it leaves; a job that the plan drops may have some, too."""
         planner = self.planner
         index = planned.index
@@ -130,7 +130,7 @@ register(
         "elasticflow",
         "admission by a plan that meets all admitted jobs, with the least share that suffices",
         "2",
-        with_common(
+        common_options(
             edge=Option(
                 "none", ("none", *RULES), "any: free edge servers take jobs that fit; ending: that end there in time"
             ),

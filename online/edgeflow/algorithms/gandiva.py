@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
-from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
@@ -111,7 +111,7 @@ register(
         "gandiva",
         "jobs of one size take turns on sets of nodes, at the requested share; not deadline-aware",
         "2",
-        with_common(),
+        common_options(),
         lambda options: Gandiva(),
     )
 )

@@ -20,10 +20,10 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from ratiobench.online.edgeflow.placement import RULES, without
+from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_LARGEST, LEVEL, USED
-from ratiobench.online.edgeflow.planner import FloatArray, Planned, Planner
-from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.planner import FloatArray, Planner, PlanResult
+from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.edgeflow.sharing import restore, spread
@@ -51,9 +51,9 @@ class Hold(Sharing):
         """Placement, the better plan, spare GPUs."""
         planner = self.planner
         planner.learn(new)
-        planner.see(view)
+        planner.update_state(view)
         onedge = self._edge(planner, view, view.index.tolist()) if self._edge else []
-        return self._answer(view, onedge, self._plan(without(self._alive(view), onedge)))
+        return self._answer(view, onedge, self._plan(exclude_jobs(self._alive(view), onedge)))
 
     def _alive(self, view: View) -> list[int]:
         """Who would end in time with all GPUs from now on."""
@@ -63,7 +63,7 @@ class Hold(Sharing):
         alive: list[int] = index[fast * (planner.deadline[index] - view.second) >= view.left].tolist()
         return alive
 
-    def _plan(self, jobs: list[int]) -> Planned:
+    def _plan(self, jobs: list[int]) -> PlanResult:
         size = self._sizes(np.array(jobs, np.int64))
         held = self.planner.plan(jobs, DROP_LARGEST, hold=True, stalls=True, weight=size)
         if held.whole:
@@ -87,7 +87,7 @@ class Hold(Sharing):
         size[index] = need * (1 + left / np.array([self.jobs[i].work for i in index.tolist()])) / 2
         return size
 
-    def _answer(self, view: View, onedge: Sequence[int], planned: Planned) -> Answer:
+    def _answer(self, view: View, onedge: Sequence[int], planned: PlanResult) -> Answer:
         planner, inside = self.planner, planned.inside > 0
         index, at, used = planned.index[inside], planned.found[inside, LEVEL].copy(), planned.found[inside, USED]
         model, present = planner.model[index], planner.level[index]
@@ -107,7 +107,7 @@ register(
         "hold",
         "ours: at every event as many jobs as a plan can meet; what runs is held to",
         "2",
-        with_common(edge=Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's")),
+        common_options(edge=Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's")),
         Hold,
     )
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ratiobench.instances.edgeflow.model import CLOUD, Job, Public
-from ratiobench.online.edgeflow.policy import Sharing, with_common
+from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
@@ -56,7 +56,7 @@ register(
         "tiresias",
         "least attained service first, in three queues, pre-emptive; not deadline-aware",
         "1",
-        with_common(),
+        common_options(),
         lambda options: LeastAttained(),
     )
 )

@@ -12,38 +12,38 @@ from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.seeds import Stream
-from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.spec import always
+from ratiobench.online.spec import state_always
 
 
-def drawn_vendor(task: Task, public: Public) -> Preprocessing:
+def draw_vendor(task: Task, public: Public) -> Preprocessing:
     """A vendor drawn uniformly from (the run's seed, the task's index); the only option if there is none to draw."""
     options = task.options
     return options[Stream("vendor", public.seed, task.index).integer(0, len(options) - 1)]
 
 
-def fastest_vendor(task: Task, public: Public) -> Preprocessing:
+def find_fastest_vendor(task: Task, public: Public) -> Preprocessing:
     """The vendor of least delay; ties by price, then by index."""
     return min(task.options, key=lambda option: (option.first, option.price, option.vendor or 0))
 
 
-def earliest_cells(
-    task: Task, first: int, room: NDArray[np.bool_], rate: NDArray[np.int64]
+def find_earliest_cells(
+    task: Task, first: int, free: NDArray[np.bool_], rate: NDArray[np.int64]
 ) -> tuple[list[tuple[int, int]], int]:
     """In each slot from the first one on, the fastest node with room, until the work is covered; the work done.
 
     Parameters
     ----------
     first : slot.
-    room, rate : (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
+    free, rate : (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
     """
     cells: list[tuple[int, int]] = []
     done = 0
     for slot in range(first, task.deadline + 1):
-        here = np.where(room[:, slot - first], rate, 0)
+        here = np.where(free[:, slot - first], rate, 0)
         node = int(here.argmax())
         if here[node] == 0:
             continue
@@ -76,18 +76,18 @@ class EarliestFinish:
         """Reject if the work is never covered before the deadline."""
         return self.settle(task, view, self.find(task, view))
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """The schedule that finishes first."""
-        option = drawn_vendor(task, self._public) if self._alone else fastest_vendor(task, self._public)
+        option = draw_vendor(task, self._public) if self._alone else find_fastest_vendor(task, self._public)
         window = view.between(option.first, task.deadline)
-        room = window.room(task, self._public)
+        free = window.room(task, self._public)
         if self._alone:
-            room &= window.tasks == 0
+            free &= window.tasks == 0
         rate = task.rate[self._type_of]
-        cells, done = earliest_cells(task, option.first, room, rate)
-        return None if done < task.work else Found((cells[-1][1],), tuple(cells), option)
+        cells, done = find_earliest_cells(task, option.first, free, rate)
+        return None if done < task.work else NodeAnswer((cells[-1][1],), tuple(cells), option)
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Take it, with `admit=profitable` if it is worth anything."""
         if found is None:
             return None
@@ -108,7 +108,7 @@ register(
             "1",
             _ADMIT,
             lambda options: EarliestFinish(options, name="eft", alone=False),
-            standing=always(guarantee="none", truthful="no payments"),
+            standing=state_always(guarantee="none", truthful="no payments"),
         )
     )
 )
@@ -120,7 +120,7 @@ register(
             "1",
             _ADMIT,
             lambda options: EarliestFinish(options, name="ntm", alone=True),
-            standing=always(guarantee="none", truthful="no payments"),
+            standing=state_always(guarantee="none", truthful="no payments"),
             randomised=True,
         )
     )

@@ -20,11 +20,11 @@ from ratiobench.formulations.lora.covering.schedules import Cover, cheapest_cove
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, register
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.spec import always
+from ratiobench.online.spec import state_always
 
 _DIGITS = 40
 _BITS = 20
@@ -89,17 +89,17 @@ class Eris:
         """The cheapest schedule at the posted prices among nodes with room for the task and its own base model."""
         return self.settle(task, view, self.find(task, view))
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """That schedule."""
         public = self._public
         memory = task.memory_mb + public.base_memory_mb
         first = min(option.first for option in task.options)
         span = slice(first - 1, task.deadline)
-        room = view.between(first, task.deadline).room(task, public)
-        room &= self._weight[:, span] + memory <= self._memory_total[self._type_of][:, None]
+        free = view.between(first, task.deadline).room(task, public)
+        free &= self._weight[:, span] + memory <= self._memory_total[self._type_of][:, None]
         rate = task.rate[self._type_of][:, None]
         posted = self._compute_price[:, span] * rate + self._memory_price[:, span] * memory
-        usable, price, node = self._cheapest_nodes(room, posted, span)
+        usable, price, node = self._cheapest_nodes(free, posted, span)
         unit = 1 << _BITS if self._integral else 1
         cost: Amounts
         if self._integral and int(np.abs(task.cost).max()) * public.slots < 2**38:
@@ -112,9 +112,9 @@ class Eris:
         if cover is None:
             return None
         total = cover.cost if unit == 1 else Fraction(int(cover.cost), unit)
-        return Found((total, cover.option, len(cover.cells)), cover.cells, cover)
+        return NodeAnswer((total, cover.option, len(cover.cells)), cover.cells, cover)
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Admit it if the bid is above its exact price, and charge that."""
         if found is None:
             return None
@@ -136,7 +136,7 @@ class Eris:
         return compute + self._exact(weight, int(self._memory_total[g])) * memory
 
     def _cheapest_nodes(
-        self, room: NDArray[np.bool_], posted: Amounts, span: slice
+        self, free: NDArray[np.bool_], posted: Amounts, span: slice
     ) -> tuple[NDArray[np.bool_], Amounts, IntArray]:
         """By type and slot, from the span's columns: whether a node has room, the least price and its node."""
         types = len(self._first_node) - 1
@@ -145,9 +145,9 @@ class Eris:
         closed = np.iinfo(np.int64).max if self._integral else np.inf
         for g in range(types):
             low, high = self._first_node[g], self._first_node[g + 1]
-            block = np.where(room[low:high], posted[low:high], closed)
+            block = np.where(free[low:high], posted[low:high], closed)
             best = block.argmin(axis=0)
-            usable[g, span] = room[low:high].any(axis=0)
+            usable[g, span] = free[low:high].any(axis=0)
             price[g, span] = np.where(usable[g, span], np.take_along_axis(block, best[None, :], axis=0)[0], 0)
             node[g, span] = low + best
         return usable, price, node
@@ -169,7 +169,7 @@ register(
             "2",
             {},
             Eris,
-            standing=always(guarantee="none proved here", truthful="posted prices; not examined"),
+            standing=state_always(guarantee="none proved here", truthful="posted prices; not examined"),
         )
     )
 )

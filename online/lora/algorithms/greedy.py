@@ -22,12 +22,12 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapes
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.mechanism import TRUTHFUL
-from ratiobench.online.lora.one_node import Found, with_one_node
-from ratiobench.online.lora.protocol import View, first_with_room
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
+from ratiobench.online.lora.protocol import View, first_free_node
 from ratiobench.online.lora.registry import Entry, register
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
-from ratiobench.online.lora.traces import GreedyTrace, Offered
-from ratiobench.online.spec import always
+from ratiobench.online.lora.traces import GreedyOffer, GreedyTrace
+from ratiobench.online.spec import state_always
 
 
 class Greedy:
@@ -49,20 +49,20 @@ class Greedy:
         """The cheapest schedule with room, if the bid is above its cost."""
         return self.settle(task, view, self.find(task, view))
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """The cheapest schedule with room."""
         offer = self._offer(task, view)
-        return None if offer is None else Found((offer.cost, offer.option, len(offer.cells)), offer.cells, offer)
+        return None if offer is None else NodeAnswer((offer.cost, offer.option, len(offer.cells)), offer.cells, offer)
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Admit it if the bid is above its cost, and charge that."""
-        offer: Offered | None = None if found is None else found.answer
+        offer: GreedyOffer | None = None if found is None else found.answer
         self.trace.offers.append(offer)
         if offer is None or not offer.admitted:
             return None
         return Decision(offer.option if task.vendors else None, offer.cells, int(offer.cost))
 
-    def _offer(self, task: Task, view: View) -> Offered | None:
+    def _offer(self, task: Task, view: View) -> GreedyOffer | None:
         starts, prices = offers(task)
         dearest = int(prices.max()) + task.cost.shape[1] * int(np.abs(task.cost).max())
         if dearest >= DOUBLES:
@@ -75,15 +75,15 @@ class Greedy:
             raise too_large(task)
         if option == -1:
             return None
-        return Offered(int(total), option, tuple(map(tuple, cells.tolist())), bool(task.bid > total))
+        return GreedyOffer(int(total), option, tuple(map(tuple, cells.tolist())), bool(task.bid > total))
 
-    def _in_integers(self, task: Task, view: View) -> Offered | None:
+    def _in_integers(self, task: Task, view: View) -> GreedyOffer | None:
         """The same where doubles do not hold every sum of costs."""
-        usable, node = first_with_room(view.room(task, self._public), self._public.first_node)
+        usable, node = first_free_node(view.room(task, self._public), self._public.first_node)
         cover = cheapest_cover(task, self._public, task.cost, usable, node)
         if cover is None:
             return None
-        return Offered(int(cover.cost), cover.option, cover.cells, bool(task.bid > cover.cost))
+        return GreedyOffer(int(cover.cost), cover.option, cover.cells, bool(task.bid > cover.cost))
 
 
 register(
@@ -94,7 +94,7 @@ register(
             "1",
             {},
             Greedy,
-            standing=always(guarantee="OPT <= (1 + U/(1-eps)) ALG (Theorem G)", truthful=TRUTHFUL),
+            standing=state_always(guarantee="OPT <= (1 + U/(1-eps)) ALG (Theorem G)", truthful=TRUTHFUL),
         )
     )
 )

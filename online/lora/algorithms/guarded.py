@@ -20,32 +20,32 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, did_you_mean, not_one_of
+from ratiobench.instances.errors import InputError, explain_unknown_name, suggest_name
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
 from ratiobench.online.lora.external_prices import PROTOCOL, ExternalPrices
 from ratiobench.online.lora.mechanism import Mechanism
-from ratiobench.online.lora.posting import PostedPrices, ProposedPrices, find_room
-from ratiobench.online.lora.protocol import View, first_with_room
+from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices, find_free_cells
+from ratiobench.online.lora.protocol import View, first_free_node
 from ratiobench.online.lora.registry import REGISTRY, Entry, Option, register
 from ratiobench.online.lora.traces import Cell
 
 INNER = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
 
 
-class Nothing:
+class NoPoster:
     """Wishes nothing: the first node with room."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         self._public, self._first = public, public.first_node
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        found = find_room(task, view, self._public)
+        found = find_free_cells(task, view, self._public)
         if found is None:
             return None
-        types, first, room = found
-        usable, node = first_with_room(room, self._first)
-        return ProposedPrices(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), room.shape[1])))
+        types, first, free = found
+        usable, node = first_free_node(free, self._first)
+        return ProposedPrices(types, first, np.where(usable, node, -1)[types], np.zeros((len(types), free.shape[1])))
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
         """Nothing moves."""
@@ -66,17 +66,17 @@ class _Moving:
         self._mechanism.start(public, constants)
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
-        found = find_room(task, view, self._public)
+        found = find_free_cells(task, view, self._public)
         if found is None:
             return None
-        types, first, room = found
+        types, first, free = found
         price = self._mechanism.cell_prices(task, first)
-        shape = len(types), room.shape[1]
+        shape = len(types), free.shape[1]
         node, best = np.full(shape, -1), np.zeros(shape, price.dtype)
         for z, g in enumerate(types.tolist()):
             low, high = self._public.first_node[g : g + 2]
             for k in range(low, high):
-                better = room[k] & ((node[z] < 0) | (price[k] < best[z]))
+                better = free[k] & ((node[z] < 0) | (price[k] < best[z]))
                 best[z] = np.where(better, price[k], best[z])
                 node[z] = np.where(better, k, node[z])
         return ProposedPrices(types, first, node, best)
@@ -96,7 +96,9 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     name, exact = options["inner"], options["arith"] == "exact"
     own = ":" in name
     if not own and name not in INNER:
-        problem = not_one_of(name, INNER) + "; or an import path package.module:Class" + did_you_mean(name, INNER)
+        problem = (
+            explain_unknown_name(name, INNER) + "; or an import path package.module:Class" + suggest_name(name, INNER)
+        )
         raise InputError("algorithm", "guarded:inner", problem)
     guard = guard_settings("guarded", options, "beta")
     if guard is None:
@@ -104,7 +106,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     if own:
         return PostedPrices(ExternalPrices(name), guard, exact=exact)
     if name == "greedy":
-        return PostedPrices(Nothing(), guard, exact=exact)
+        return PostedPrices(NoPoster(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
     defaults = {key: option.default for key, option in entry.options.items()}
     return PostedPrices(_Moving(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)

@@ -30,7 +30,7 @@ from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.lora.guard import CLASSES, MORE_CLASSES
 from ratiobench.online.lora.learned.forecast import AHEAD
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
-from ratiobench.online.lora.posting import GuardSettings, PostedPrices
+from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.traces import EXACT_TASKS
 

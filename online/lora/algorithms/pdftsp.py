@@ -23,7 +23,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.mechanism import ORACLE
-from ratiobench.online.lora.one_node import Found, with_one_node
+from ratiobench.online.lora.one_node import NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
@@ -163,7 +163,7 @@ class PdFtsp:
         """Lines 3-13 for one task."""
         return self.settle(task, view, self.find(task, view))
 
-    def find(self, task: Task, view: View) -> Found | None:
+    def find(self, task: Task, view: View) -> NodeAnswer | None:
         """Lines 3-6: the schedule of largest F."""
         where = window(task, self._public)
         choice = None
@@ -173,9 +173,9 @@ class PdFtsp:
         if choice is None:
             return None
         fewest = (len(choice.cells),) if self._search is exact_search else ()
-        return Found((-choice.value, choice.option, *fewest), choice.cells, choice)
+        return NodeAnswer((-choice.value, choice.option, *fewest), choice.cells, choice)
 
-    def settle(self, task: Task, view: View, found: Found | None) -> Decision | None:
+    def settle(self, task: Task, view: View, found: NodeAnswer | None) -> Decision | None:
         """Lines 7-13: prices move for F > 0, and who fits is admitted."""
         choice: Choice | None = None if found is None else found.answer
         if choice is None:

@@ -20,14 +20,14 @@ from ratiobench.formulations.lora import batch
 from ratiobench.formulations.lora.batch import solve_batch
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, frozen
+from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, freeze
 from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.online.lora.algorithms.earliest import drawn_vendor, earliest_cells
+from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_earliest_cells
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.remarks import PARTS_PER_MILLION, Part, Remarks
-from ratiobench.online.spec import always
+from ratiobench.online.spec import state_always
 
 EXACT_CELLS = 5_000
 """Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap."""
@@ -73,13 +73,17 @@ class Titan:
     def decide_batch(self, tasks: Sequence[Task], view: View) -> list[Decision | None]:
         """The best answer to the slot's arrivals, as far as the work goes."""
         self.counts["batches"] += 1
-        vendors = [drawn_vendor(task, self._public) for task in tasks]
+        vendors = [draw_vendor(task, self._public) for task in tasks]
         first = min(option.first for option in vendors)
         last = max(first, *(task.deadline for task in tasks))
         span = slice(first - 1, min(last, self._public.slots))
-        rooms = [view.room(task, self._public)[:, span] for task in tasks]
-        gap = self._gap if sum(np.count_nonzero(room) for room in rooms) > EXACT_CELLS else Fraction(0)
-        batch = self._batch(tasks, vendors, rooms, span)
+        free_cells = [view.room(task, self._public)[:, span] for task in tasks]
+        gap = (
+            self._gap
+            if sum(np.count_nonzero(capacity_left) for capacity_left in free_cells) > EXACT_CELLS
+            else Fraction(0)
+        )
+        batch = self._batch(tasks, vendors, free_cells, span)
         earliest = self._earliest(tasks, vendors, view, span)
         free, free_mb = view.compute[:, span], view.memory_mb[:, span]
         try:
@@ -97,7 +101,11 @@ class Titan:
         ]
 
     def _batch(
-        self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], rooms: Sequence[NDArray[np.bool_]], span: slice
+        self,
+        tasks: Sequence[Task],
+        vendors: Sequence[Preprocessing],
+        free_cells: Sequence[NDArray[np.bool_]],
+        span: slice,
     ) -> Instance:
         """The batch as an instance of the span's slots, vendors paid out of the bids.
 
@@ -105,16 +113,16 @@ class Titan:
         """
         count = len(tasks)
         costs = {}
-        for j, (task, nodes) in enumerate(zip(tasks, rooms, strict=True)):
-            room = np.logical_or.reduceat(nodes, self._heads, axis=0)
+        for j, (task, nodes) in enumerate(zip(tasks, free_cells, strict=True)):
+            free = np.logical_or.reduceat(nodes, self._heads, axis=0)
             cost = task.cost[:, span]
             never = abs(task.bid) + int(np.maximum(0, -cost.min(axis=0, initial=0)).sum()) + 1
-            costs[j] = frozen(np.where(room, cost, never))
+            costs[j] = freeze(np.where(free, cost, never))
 
         def column(values: Sequence[int]) -> IntArray:
-            return frozen(values)
+            return freeze(values)
 
-        nothing = frozen(np.zeros(count))
+        nothing = freeze(np.zeros(count))
         return Instance(
             name="batch",
             origin={},
@@ -128,12 +136,12 @@ class Titan:
             work=column([task.work for task in tasks]),
             bid=column([task.bid - option.price for task, option in zip(tasks, vendors, strict=True)]),
             valuation=nothing,
-            rate=frozen(np.stack([task.rate for task in tasks])),
-            energy_wh=frozen(np.zeros((count, len(self._public.node_types)))),
+            rate=freeze(np.stack([task.rate for task in tasks])),
+            energy_wh=freeze(np.zeros((count, len(self._public.node_types)))),
             explicit_cost=costs,
-            vendor_start=frozen(np.zeros(count + 1)),
-            vendor_price=frozen([]),
-            vendor_delay=frozen([]),
+            vendor_start=freeze(np.zeros(count + 1)),
+            vendor_price=freeze([]),
+            vendor_delay=freeze([]),
         )
 
     def _earliest(self, tasks: Sequence[Task], vendors: Sequence[Preprocessing], view: View, span: slice) -> Solution:
@@ -143,8 +151,8 @@ class Titan:
         for task, option in zip(tasks, vendors, strict=True):
             rate = task.rate[self._type_of]
             window = View(view.slot, compute, memory, view.tasks).between(option.first, task.deadline)
-            room = window.room(task, self._public)
-            cells, done = earliest_cells(task, option.first, room, rate)
+            free = window.room(task, self._public)
+            cells, done = find_earliest_cells(task, option.first, free, rate)
             net = task.bid - option.price - sum(int(task.cost[self._type_of[k], t - 1]) for k, t in cells)
             if done < task.work or net <= 0:
                 decisions.append(None)
@@ -167,7 +175,7 @@ register(
         },
         Titan,
         warm=batch.warm,  # on the small instance it needs hardly anything
-        standing=always(guarantee="none", truthful="no payments"),
+        standing=state_always(guarantee="none", truthful="no payments"),
         randomised=True,
         slow=True,
         solver="highs",

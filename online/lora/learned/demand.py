@@ -56,7 +56,7 @@ class Representatives(NamedTuple):
     counted: IntArray
 
 
-def points(slots: int) -> IntArray:
+def list_points(slots: int) -> IntArray:
     """(P,) the slots at which arrivals are foretold, from 0."""
     return np.arange(0, slots, -(-slots // POINTS))
 
@@ -67,7 +67,7 @@ def draw(past: Past, share: Floats, slots: int, size: int, seed: str) -> Represe
     At each point the tasks are cut by their size into `size` parts of equally many; of each part one is taken whose
     place in the order of bid per work is another one of `size` parts.
     """
-    begin = points(slots)
+    begin = list_points(slots)
     stream = Stream("learned", seed)
     count = len(begin) * size
     picks = np.zeros(count, np.int64)
@@ -246,7 +246,7 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
     cost = np.empty(types)
     used = np.empty((types, slots))
     own = np.zeros((types, slots))
-    kept = 0
+    number = 0
     for round_ in range(rounds):
         for g in range(types):
             for t in range(slots):
@@ -278,7 +278,7 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
                             own[g, t] = 0.0
         length = step / (1.0 + 2.0 * round_ / rounds)
         if round_ >= rounds // 3:
-            kept += 1
+            number += 1
             for g in range(types):
                 for t in range(now, slots):
                     mean[g, t] += price[g, t]
@@ -289,5 +289,5 @@ def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step)
                 price[g, t] = max(0.0, price[g, t] + length * unit[g] * over)
     for g in range(types):
         for t in range(slots):
-            mean[g, t] /= kept
+            mean[g, t] /= number
     return mean

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, dual_bound
 from ratiobench.formulations.lora.bound.patterns import node_values
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
@@ -59,7 +59,7 @@ class Shares(NamedTuple):
 def find_shares(day: Instance) -> list[Shares]:
     """The shares on each node type at the dual prices of a day; each type's compute alone where nothing has a price."""
     every = -(-day.tasks // SAMPLE)
-    p = pool(thinned(day, every) if every > 1 else day)
+    p = pool(thin_instance(day, every) if every > 1 else day)
     bound = dual_bound(Pricer(p, parallel=False))
     found = []
     for g, patterns in enumerate(Capacity(p).patterns):
@@ -79,7 +79,7 @@ def find_shares(day: Instance) -> list[Shares]:
     return found
 
 
-def thinned(day: Instance, every: int) -> Instance:
+def thin_instance(day: Instance, every: int) -> Instance:
     """Every so many-th task on as many times fewer nodes (at least one of a type)."""
     nodes = tuple(replace(kind, count=max(1, round(kind.count / every))) for kind in day.node_types)
     return replace(choose(day, np.arange(0, day.tasks, every)), node_types=nodes)
@@ -158,7 +158,7 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
             if fits == 0:
                 table[i, j] = stop
                 continue
-            order = ascending(value)
+            order = sort_stably(value)
             left = 1.0
             seen = 0.0
             mean = 0.0

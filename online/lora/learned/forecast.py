@@ -67,7 +67,7 @@ class Forecast:
             if day.sum() > 0:
                 mean += day * (self.total / float(day.sum()))
         mean /= max(1, len(days))
-        self.profile = smoothed(mean, SMOOTH / seconds)
+        self.profile = smooth(mean, SMOOTH / seconds)
         level = float(self.profile.mean())
         self.profile = level + self._recurs(days) * (self.profile - level)
         if self.profile.sum() > 0:
@@ -162,7 +162,7 @@ def powers(fade: float, count: int) -> Floats:
     return found
 
 
-def smoothed(values: Floats, width: float) -> Floats:
+def smooth(values: Floats, width: float) -> Floats:
     """The values under three running means that make about a bell of that standard deviation; ends are repeated."""
     half = max(0, round((float(np.sqrt(4 * width * width + 1)) - 1) / 2))
     for _ in range(3):

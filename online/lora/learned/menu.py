@@ -14,7 +14,7 @@ from ratiobench.online.lora.learned.filling import GRID
 
 
 @compiled
-def best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
+def find_best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
     """Fill node and price, (G', W): of the nodes with room the one of least dW; without any -1, priced without waste.
 
     Parameters

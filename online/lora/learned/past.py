@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.lora.fitting import usable_types
+from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Past(NamedTuple):
         return len(self.arrival)
 
 
-def no_past(types: int) -> Past:
+def empty_past(types: int) -> Past:
     """No task at all."""
     none, wide = np.zeros(0, np.int64), np.zeros((0, types), np.int64)
     ways = np.zeros((0, OPTIONS), np.int64)
@@ -84,13 +84,13 @@ def _undominated(vendors: Sequence[tuple[int, int]]) -> tuple[list[int], list[in
     """(delays, prices) of the ways that no other one is both earlier and cheaper than."""
     if not vendors:
         return [0] + [-1] * (OPTIONS - 1), [0] * OPTIONS
-    kept: list[tuple[int, int]] = []
+    selection: list[tuple[int, int]] = []
     for delay, price in sorted((delay, price) for price, delay in vendors):
-        if not kept or price < kept[-1][1]:
-            kept.append((delay, price))
-    kept = kept[:OPTIONS]
-    left = OPTIONS - len(kept)
-    return [delay for delay, _ in kept] + [-1] * left, [price for _, price in kept] + [0] * left
+        if not selection or price < selection[-1][1]:
+            selection.append((delay, price))
+    selection = selection[:OPTIONS]
+    left = OPTIONS - len(selection)
+    return [delay for delay, _ in selection] + [-1] * left, [price for _, price in selection] + [0] * left
 
 
 def note(tasks: Sequence[Task], public: Public) -> Past:
@@ -98,7 +98,7 @@ def note(tasks: Sequence[Task], public: Public) -> Past:
     tariff, size, compute = public.tariff.astype(float), public.memory_mb, public.compute
     types = len(size)
     if not tasks:
-        return no_past(types)
+        return empty_past(types)
     energy, flat = np.zeros((len(tasks), types)), np.zeros((len(tasks), types))
     rate = np.zeros((len(tasks), types), np.int64)
     for row, task in enumerate(tasks):
@@ -130,6 +130,6 @@ def thin(past: Past, stride: int) -> Past:
     return Past._make(np.ascontiguousarray(column[::stride]) for column in past)
 
 
-def together(parts: Sequence[Past]) -> Past:
+def join_pasts(parts: Sequence[Past]) -> Past:
     """All of them, in this order."""
     return Past._make(np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*parts, strict=True))

@@ -14,13 +14,13 @@ from ratiobench.instances.disk_cache import code_mark, recall, store
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
-from ratiobench.online.lora.learned.demand import Representatives, descend, draw, points
+from ratiobench.online.lora.learned.demand import Representatives, descend, draw, list_points
 from ratiobench.online.lora.learned.filling import Filling, find_shares
-from ratiobench.online.lora.learned.first import FirstPrices, read_prices, write_prices
+from ratiobench.online.lora.learned.first_prices import FirstPrices, read_prices, write_prices
 from ratiobench.online.lora.learned.forecast import Forecast
-from ratiobench.online.lora.learned.menu import best_filled
-from ratiobench.online.lora.learned.past import Floats, Past, no_past, note, read_past, thin, together
-from ratiobench.online.lora.posting import ProposedPrices, reach
+from ratiobench.online.lora.learned.menu import find_best_filled
+from ratiobench.online.lora.learned.past import Floats, Past, empty_past, join_pasts, note, read_past, thin
+from ratiobench.online.lora.posted_prices import ProposedPrices, find_usable_types
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import Cluster
 from ratiobench.online.lora.traces import Cell
@@ -52,7 +52,7 @@ class Settings:
     monotone: bool = False
 
 
-class Lesson(NamedTuple):
+class LearnedState(NamedTuple):
     """What earlier days tell, before the day: see `LearnedPrices`."""
 
     past: Past
@@ -63,7 +63,7 @@ class Lesson(NamedTuple):
     nu: Floats
 
 
-_KEPT: dict[tuple[object, ...], Lesson] = {}
+_KEPT: dict[tuple[object, ...], LearnedState] = {}
 KEPT_FROM = 500
 """Sampled past tasks from which on the first prices are kept on disk."""
 CODE = ("ratiobench.instances", "ratiobench.formulations", "ratiobench.online")
@@ -97,7 +97,7 @@ class LearnedPrices:
         """Prices before the day, from what earlier days tell: that is found once, and kept by their content."""
         s, slots = self._settings, public.slots
         self._public, self._cluster = public, Cluster(public)
-        self._begin = points(slots)
+        self._begin = list_points(slots)
         self._tariff = public.tariff.astype(float)
         self._nodes = np.array([kind.count for kind in public.node_types], float)
         self._empty = np.repeat(self._nodes[:, None], slots, axis=1)
@@ -114,7 +114,9 @@ class LearnedPrices:
         else:
             self._learn(key)
             if key is not None:
-                _KEPT[key] = Lesson(self._past, self._forecast, self._filling, self._samples, self._unit, self._nu)
+                _KEPT[key] = LearnedState(
+                    self._past, self._forecast, self._filling, self._samples, self._unit, self._nu
+                )
                 if len(_KEPT) > MOST_KEPT:
                     del _KEPT[next(iter(_KEPT))]
         # What is worked on is this day's own: the unit of a type that no past task could use, and the order of entries.
@@ -136,16 +138,16 @@ class LearnedPrices:
     def _learn(self, key: tuple[object, ...] | None) -> None:
         """Everything that earlier days tell; of many tasks what takes long is looked for on disk."""
         public, s, slots = self._public, self._settings, self._public.slots
-        past, last = no_past(len(self._nodes)), None
+        past, last = empty_past(len(self._nodes)), None
         counts: list[Floats] = []
         if self._history is not None:
             days = split(self._history, public)
             counts = [np.bincount(day.arrival - 1, minlength=slots).astype(float) for day in days]
-            past, last = together([read_past(day, slots) for day in days[-s.days :]]), days[-1]
+            past, last = join_pasts([read_past(day, slots) for day in days[-s.days :]]), days[-1]
         self._past = past
         self._forecast = Forecast(counts, slots, public.slot_seconds, s.total, s.ahead)
-        kept = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s), code_mark(CODE)]
-        known = None if kept is None else read_prices(recall(kept))
+        result = None if key is None or past.tasks < KEPT_FROM else [*key[:2], asdict(s), code_mark(CODE)]
+        known = None if result is None else read_prices(recall(result))
         shares = find_shares(last) if known is None and last is not None and last.tasks else None
         self._filling = Filling(past, public, shares if known is None else known.shares)
         if past.tasks:
@@ -157,8 +159,8 @@ class LearnedPrices:
             for rounds, step in FIRST_SOLUTIONS:
                 self._nu = self._descend(0, expected, self._nu, rounds, step)
             self._unit = np.maximum(self._unit / 10, self._nu.mean(axis=1))
-        if kept is not None and known is None and shares is not None:
-            store(kept, write_prices(FirstPrices(shares, self._unit, self._nu)))
+        if result is not None and known is None and shares is not None:
+            store(result, write_prices(FirstPrices(shares, self._unit, self._nu)))
 
     def _draw(self, past: Past) -> None:
         """New representatives, and the unit of price steps: what the median task pays for a whole node and slot."""
@@ -202,14 +204,14 @@ class LearnedPrices:
         return wish
 
     def _wish(self, task: Task, view: View) -> ProposedPrices | None:
-        found = reach(task, self._public)
+        found = find_usable_types(task, self._public)
         if found is None:
             return None
         types, first = found
         share = self._share(task)
         shape = len(types), task.deadline - first
         node, price = np.empty(shape, np.int64), np.empty(shape)
-        best_filled(
+        find_best_filled(
             self._settings.scale * self._nu, share, self._waste, self._filling.tables, view.compute,
             view.memory_mb, self._cluster.arrays, types, task.rate, task.memory_mb, first, node, price,
         )  # fmt: skip
@@ -226,9 +228,9 @@ class LearnedPrices:
     def _solve(self, now: int) -> None:
         if len(self._seen) >= self._noted:
             self._noted *= 2
-            kept = max(KEPT, self._past.tasks - 10 * len(self._seen))
-            stride = max(1, self._past.tasks // kept)
-            past = together([thin(self._past, stride), note(self._seen, self._public)])
+            result = max(KEPT, self._past.tasks - 10 * len(self._seen))
+            stride = max(1, self._past.tasks // result)
+            past = join_pasts([thin(self._past, stride), note(self._seen, self._public)])
             if self._history is None:
                 self._filling = Filling(past, self._public, None)
             self._draw(past)

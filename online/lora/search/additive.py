@@ -21,7 +21,7 @@ from ratiobench.formulations.lora.covering.schedules import (
     require_table,
     states,
 )
-from ratiobench.instances.lora.model import IntArray, Public, Task, frozen
+from ratiobench.instances.lora.model import IntArray, Public, Task, freeze
 
 Costs = Sequence[Sequence[int | None]]
 """(G', W) cell costs; None where no node of the type can be taken."""
@@ -603,11 +603,11 @@ class Cluster:
 
     def __init__(self, public: Public) -> None:
         self.kind = public.type_of_node
-        self.arrays = (public.first_node, frozen([public.compute, public.memory_mb]))
+        self.arrays = (public.first_node, freeze([public.compute, public.memory_mb]))
 
     def of_one_node_each(self) -> tuple[IntArray, IntArray]:
         """The same node types with a single node each."""
-        return frozen(np.arange(len(self.arrays[0]))), self.arrays[1]
+        return freeze(np.arange(len(self.arrays[0]))), self.arrays[1]
 
 
 def offers(task: Task) -> tuple[IntArray, IntArray]:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.covering.schedules import Space, space, states
-from ratiobench.instances.lora.model import IntArray, Public, Task, frozen
+from ratiobench.instances.lora.model import IntArray, Public, Task, freeze
 from ratiobench.online.lora.search.running_maxima import amounts, best_path, records
-from ratiobench.online.lora.search.thresholds import Cells, best_pairs, first_schedule, layout, ranked
+from ratiobench.online.lora.search.thresholds import Cells, best_pairs, first_schedule, layout, rank_prices
 
 
 class Prices(NamedTuple):
@@ -86,7 +86,7 @@ def window(task: Task, public: Public) -> tuple[Space, IntArray] | None:
 @lru_cache(maxsize=256)
 def _nodes(public: Public, types: tuple[int, ...]) -> IntArray:
     first = public.first_node
-    return frozen(np.concatenate([np.arange(first[g], first[g + 1]) for g in types]))
+    return freeze(np.concatenate([np.arange(first[g], first[g + 1]) for g in types]))
 
 
 def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, prices: Prices) -> Choice | None:
@@ -105,7 +105,7 @@ def exact_search(task: Task, public: Public, menu: Space, nodes: IntArray, price
     after = np.cumsum(sizes)
     first, last = (after - sizes)[by_rate], after[by_rate]
     lam, phi = slot_by_slot(prices)
-    begin, lam_at, phi_at, lam_keys, phi_keys = ranked(lam, phi, first, last)
+    begin, lam_at, phi_at, lam_keys, phi_keys = rank_prices(lam, phi, first, last)
     cells = Cells(begin, lam_at, phi_at, _doubles(lam_keys, prices.lam_exact), _doubles(phi_keys, prices.phi_exact))
     exact = prices.lam_exact is not None
     # In doubles each of the three terms of a near-best F is off by a few units in the last place of at most `scale`.
@@ -171,11 +171,11 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
     first_node = np.concatenate([[0], np.cumsum(_sizes(public)[menu.types])])
     less, depth = amounts(menu.rates, task.work, menu.width, task.index)
     lam, phi = slot_by_slot(prices)
-    kept = records(lam, phi, first_node)
+    result = records(lam, phi, first_node)
     net = task.bid - menu.prices
     if prices.lam_exact is None:
         option, value, work, energy, taken = best_path(
-            *kept, first_node, cost, menu.rates, task.memory_mb, less, depth, menu.offsets, net
+            *result, first_node, cost, menu.rates, task.memory_mb, less, depth, menu.offsets, net
         )
         if option < 0:
             return None
@@ -183,7 +183,7 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
         return Choice(value, option, cells, work, energy, int(net[option]) - energy)
     best: Choice | None = None
     for option, offset in enumerate(menu.offsets.tolist()):
-        path = _printed_exact(task, prices, kept, cost, menu.rates, less, offset)
+        path = _printed_exact(task, prices, result, cost, menu.rates, less, offset)
         if path is None:
             continue
         i, j, work, taken, energy = path
@@ -198,7 +198,7 @@ def printed_search(task: Task, public: Public, menu: Space, nodes: IntArray, pri
 def _printed_exact(
     task: Task,
     prices: Prices,
-    kept: tuple[NDArray[Any], ...],
+    selection: tuple[NDArray[Any], ...],
     cost: IntArray,
     rates: IntArray,
     less: IntArray,
@@ -215,7 +215,7 @@ def _printed_exact(
     lam_exact, phi_exact = prices.lam_exact, prices.phi_exact
     lam, phi = [float(value) for value in lam_exact], [float(value) for value in phi_exact]
     r, width = task.memory_mb, cost.shape[1]
-    begin, node, lam_rank, phi_rank = (array.astype(np.int64).tolist() for array in kept)
+    begin, node, lam_rank, phi_rank = (array.astype(np.int64).tolist() for array in selection)
     costs, pred = cost.tolist(), less.tolist()
     # A path: (float objective, S, n, E, lam rank, phi rank, previous path, node row, slot offset).
     layer: list[Any] = [None] * len(pred)

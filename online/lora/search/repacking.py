@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.instances.lora.model import IntArray, Public, Task
-from ratiobench.online.lora.binding import Move
+from ratiobench.online.lora.final_schedule import Move
 from ratiobench.online.lora.traces import Cell
 
 FRESH = 4
@@ -34,7 +34,7 @@ def _best_fit(free, free_mb, rate, memory, but, capacity, capacity_mb):  # type:
 
 
 @compiled
-def make_room(rate, memory, node, nodes, capacity, capacity_mb, need, need_mb):  # type: ignore[no-untyped-def]
+def free_capacity(rate, memory, node, nodes, capacity, capacity_mb, need, need_mb):  # type: ignore[no-untyped-def]
     """The node with room for a task of `need` samples and `need_mb` when others have moved; -1 if none was found.
 
     Parameters
@@ -115,7 +115,7 @@ def make_room(rate, memory, node, nodes, capacity, capacity_mb, need, need_mb): 
             free[k] = capacity
             free_mb[k] = capacity_mb
         packed = True
-        order = ascending(size)
+        order = sort_stably(size)
         for at in range(count + 1):
             i = order[at]
             here = need if i == count else rate[i]
@@ -134,7 +134,7 @@ def make_room(rate, memory, node, nodes, capacity, capacity_mb, need, need_mb): 
     return -1
 
 
-class Found(NamedTuple):
+class Repacking(NamedTuple):
     """Room in a cell.
 
     Parameters
@@ -148,7 +148,7 @@ class Found(NamedTuple):
     changes: tuple[tuple[int, int, int], ...]
 
 
-class Rooms:
+class NodeContents:
     """Who is where, by node type and slot, and how room is made."""
 
     def __init__(self, public: Public) -> None:
@@ -157,13 +157,13 @@ class Rooms:
         self._capacity = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
         self._there: dict[tuple[int, int], list[list[int]]] = {}
 
-    def find(self, g: int, slot: int, rate: int, memory: int) -> Found | None:
+    def find(self, g: int, slot: int, rate: int, memory: int) -> Repacking | None:
         """Room for a cell of this size on nodes of type g in a slot; None where none was found."""
         there = self._there.get((g, slot), [])
         tasks = np.array(there, np.int64).reshape(-1, 4)
         node = np.ascontiguousarray(tasks[:, 3])
         columns = np.ascontiguousarray(tasks[:, 1]), np.ascontiguousarray(tasks[:, 2])
-        k = make_room(*columns, node, self._first[g + 1] - self._first[g], *self._capacity[g], rate, memory)
+        k = free_capacity(*columns, node, self._first[g + 1] - self._first[g], *self._capacity[g], rate, memory)
         if k < 0:
             return None
         first = self._first[g]
@@ -176,7 +176,7 @@ class Rooms:
                 amounts = more.setdefault(place, [0, 0])
                 amounts[0] += sign * its_rate
                 amounts[1] += sign * its_memory
-        return Found(first + int(k), tuple(moves), tuple((place, a, m) for place, (a, m) in more.items()))
+        return Repacking(first + int(k), tuple(moves), tuple((place, a, m) for place, (a, m) in more.items()))
 
     def take(self, task: Task, cells: Sequence[Cell], moves: Iterable[Move]) -> None:
         """A task was admitted on these cells, and others have moved."""
@@ -190,7 +190,7 @@ class Rooms:
             self._there.setdefault((g, slot), []).append(list(size))
 
 
-def pooled_room(task: Task, types: IntArray, free: tuple[IntArray, IntArray], public: Public) -> Any:
+def pool_free_capacity(task: Task, types: IntArray, free: tuple[IntArray, IntArray], public: Public) -> Any:
     """(G', W) whether the nodes of a type together have the samples and megabytes for a cell of the task.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled
+from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.covering.schedules import states
 from ratiobench.instances.lora.model import IntArray
 
@@ -35,7 +35,7 @@ def _amounts(state_work, state_cells, rates, work):  # type: ignore[no-untyped-d
     left[0] = 0
     for x in range(len(state_work)):
         left[x + 1] = max(0, work - state_work[x])
-    order = ascending(left)
+    order = sort_stably(left)
     amounts = np.empty(len(left), np.int64)
     depth = np.empty(len(left), np.int64)
     count = 0
@@ -162,7 +162,7 @@ def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, dept
                 taken[t, w] = -1
                 if depth[w] > width - 1 - t:
                     continue  # M cannot be reached from here in the slots that are left
-                kept = value[w]
+                result = value[w]
                 pick = -1
                 pick_g = 0
                 pick_lam = 0.0
@@ -176,14 +176,14 @@ def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, dept
                     s = samples[source] + rates[g]
                     r = memory * (slots[source] + 1)
                     e = energy[source] + cost[g, t]
-                    if a * s + b * r + e >= kept:
+                    if a * s + b * r + e >= result:
                         continue
                     for j in range(begin[g * width + t], begin[g * width + t + 1]):
                         i_lam = max(a, lam[j])
                         i_phi = max(b, phi[j])
                         candidate = i_lam * s + i_phi * r + e
-                        if candidate < kept:
-                            kept = candidate
+                        if candidate < result:
+                            result = candidate
                             pick = node[j]
                             pick_g = g
                             pick_lam = i_lam
@@ -192,7 +192,7 @@ def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, dept
                             break  # no later node of the type is cheaper than the path's own prices
                 if pick >= 0:
                     source = less[w, pick_g]
-                    value[w] = kept
+                    value[w] = result
                     samples[w] = samples[source] + rates[pick_g]
                     slots[w] = slots[source] + 1
                     energy[w] = energy[source] + cost[pick_g, t]

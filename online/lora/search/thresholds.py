@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.covering.schedules import FAR, States
 from ratiobench.instances.lora.model import IntArray
 
@@ -75,7 +75,7 @@ class Layout(NamedTuple):
 
 
 @inlined
-def undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[no-untyped-def]
+def list_undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[no-untyped-def]
     """The price pairs of each (type, slot) that no other node of the type undercuts in both; returns their number.
 
     Parameters
@@ -122,7 +122,7 @@ def _distinct(values):  # type: ignore[no-untyped-def]
     keys = np.empty_like(values)
     at = np.empty(len(values), np.int64)
     count = 0
-    for place in ascending(values):
+    for place in sort_stably(values):
         if count == 0 or values[place] != keys[count - 1]:
             keys[count] = values[place]
             count += 1
@@ -131,12 +131,12 @@ def _distinct(values):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ranked(lam, phi, first, last):  # type: ignore[no-untyped-def]
+def rank_prices(lam, phi, first, last):  # type: ignore[no-untyped-def]
     """(begin, lam_at, phi_at, distinct lambdas, distinct phis) of the undominated cells; see `Cells`."""
     begin = np.empty(len(first) * lam.shape[0] + 1, np.int64)
     lam_of = np.empty(lam.size, lam.dtype)
     phi_of = np.empty(phi.size, phi.dtype)
-    rows = undominated(lam, phi, first, last, begin, lam_of, phi_of)
+    rows = list_undominated(lam, phi, first, last, begin, lam_of, phi_of)
     lam_keys, lam_at = _distinct(lam_of[:rows])
     phi_keys, phi_at = _distinct(phi_of[:rows])
     return begin, lam_at, phi_at, lam_keys, phi_keys
@@ -277,14 +277,14 @@ def fill(p, usable, length, slot_of, table):  # type: ignore[no-untyped-def]
         new = table[m]
         left = slots - m
         for o in range(rows):
-            room = m - p.outer[o]
-            if length[o] == 0 or room < -1:
+            free = m - p.outer[o]
+            if length[o] == 0 or free < -1:
                 continue
             begin = p.start[o]
-            if room + 1 < length[o]:
-                new[begin + room + 1] = p.far[0]
+            if free + 1 < length[o]:
+                new[begin + free + 1] = p.far[0]
             low = max(0, p.need[o] - left * step)
-            high = min(length[o], room + 1)
+            high = min(length[o], free + 1)
             if high <= low:
                 continue
             target = new[begin + low : begin + high]
@@ -532,14 +532,14 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
 @inlined
 def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
     """Move the rows with a figure of at least `least` to the front; returns their number."""
-    kept = 0
+    count = 0
     for row in range(rows):
         if figure[row] >= least:
             for part in range(found.shape[1]):
-                found[kept, part] = found[row, part]
-            figure[kept] = figure[row]
-            kept += 1
-    return kept
+                found[count, part] = found[row, part]
+            figure[count] = figure[row]
+            count += 1
+    return count
 
 
 @compiled
@@ -548,7 +548,7 @@ def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offs
 
     Parameters
     ----------
-    lam, phi, first, last : as in `undominated`; lam_top, phi_top : the pair's prices, as they stand there.
+    lam, phi, first, last : as in `list_undominated`; lam_top, phi_top : the pair's prices, as they stand there.
 
     Returns
     -------

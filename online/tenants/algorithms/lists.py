@@ -30,24 +30,24 @@ class Tails(Planner):
 Order = Callable[[Jobs], IntArray]
 
 
-def by_deadline(jobs: Jobs) -> IntArray:
+def sort_by_deadline(jobs: Jobs) -> IntArray:
     """Earliest deadline first."""
     return np.argsort(jobs.deadline, kind="stable")
 
 
-def by_release(jobs: Jobs) -> IntArray:
+def sort_by_release(jobs: Jobs) -> IntArray:
     """First come, first served."""
     return np.argsort(jobs.release, kind="stable")
 
 
-def by_weight(jobs: Jobs) -> IntArray:
+def sort_by_weight(jobs: Jobs) -> IntArray:
     """Least shortest run over the weight of the job's time first; exact, and those of no weight last."""
     shortest, weight = jobs.run.min(axis=1).tolist(), jobs.weight.tolist()
     keys = [(not w, Fraction(r, w) if w else r) for r, w in zip(shortest, weight, strict=True)]
     return np.array(sorted(range(len(keys)), key=lambda place: (keys[place], place)), dtype=np.int64)
 
 
-class Sorted(Planner):
+class SortedLists(Planner):
     """All that wait in an order, each on the tail where it costs least."""
 
     def __init__(self, order: Order) -> None:
@@ -58,7 +58,7 @@ class Sorted(Planner):
         self.add(jobs, plan, GREEDY, self._order(jobs))
 
 
-class Random(Planner):
+class RandomLists(Planner):
     """All that wait in a random order, each on the tail where it costs least."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -78,17 +78,17 @@ def _tails(name: str, summary: str, rule: int) -> None:
 
 def _sorted(name: str, summary: str, order: Order) -> None:
     register(Entry(name, f"waiting jobs sorted {summary}, each on the tail where it costs least", "1", {},
-                   lambda options: Sorted(order)))  # fmt: skip
+                   lambda options: SortedLists(order)))  # fmt: skip
 
 
 _tails("greedy", "each new job on the tail where it costs least", GREEDY)
 _tails("least-loaded", "each new job on the tail that is free first", LEAST_LOADED)
 _tails("fastest", "each new job on the tail where it ends first", FASTEST)
 _tails("cheapest", "each new job on the GPU where its run takes the least money", CHEAPEST)
-_sorted("edf", "by deadline", by_deadline)
-_sorted("fifo", "by release", by_release)
-_sorted("wspt", "by shortest run over the weight of their time", by_weight)
+_sorted("edf", "by deadline", sort_by_deadline)
+_sorted("fifo", "by release", sort_by_release)
+_sorted("wspt", "by shortest run over the weight of their time", sort_by_weight)
 register(
     Entry("random", "waiting jobs in a random order, each on the tail where it costs least", "1", {},
-          lambda options: Random(), randomised=True)
+          lambda options: RandomLists(), randomised=True)
 )  # fmt: skip

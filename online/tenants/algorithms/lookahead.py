@@ -100,8 +100,8 @@ class Lookahead(Planner):
         if len(gaps) < LEAST or not gaps.any() or len(view.waiting) > MANY:
             return
         both, later = self._scenarios(jobs, gaps, view.now)
-        room = np.zeros((len(plan.kind), AHEAD), np.int64)
-        wide = Plan(plan.kind, plan.free, np.concatenate((plan.queue, room), axis=1), plan.length)
+        slots = np.zeros((len(plan.kind), AHEAD), np.int64)
+        wide = Plan(plan.kind, plan.free, np.concatenate((plan.queue, slots), axis=1), plan.length)
         soon = (plan.free - view.now) * len(gaps) <= SOON * gaps.sum()
         trials = TRIALS * FEW // max(FEW, len(view.waiting))
         self.counts["tried"] += look_ahead(both, wide, soon, later, MOVES, trials, DEPTH)

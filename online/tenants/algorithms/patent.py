@@ -73,7 +73,7 @@ HEURISTICS: Mapping[str, Callable[[Public, Job, int], Fraction | int]] = {
 """What a job that is not placed adds to h, 1/100 micro-dollar."""
 
 
-def scaled(values: list[Fraction | int], bound: int) -> tuple[IntArray, int]:
+def scale_values(values: list[Fraction | int], bound: int) -> tuple[IntArray, int]:
     """The values times a whole number, rounded down, and that number; `bound` is no less than any g or l."""
     fractions = [Fraction(value) for value in values]
     most = max(1, LIMIT // (2 * bound + int(sum(fractions)) + 1))
@@ -100,7 +100,7 @@ class Patent(Planner):
         self._batches += 1
         latest = int(plan.free.max()) + int(jobs.run.max(axis=1).sum())
         bound = sum(max(self.public.cost(job, k, latest) for k in range(len(job.run))) for job in view.waiting)
-        rest, scale = scaled([self._value(self.public, job, view.now) for job in view.waiting], bound)
+        rest, scale = scale_values([self._value(self.public, job, view.now) for job in view.waiting], bound)
         if self._search == "beam":
             beam(jobs, plan, rest, scale, self._load, self._width)
             return

@@ -13,7 +13,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
-from ratiobench.bench.eapm.literal import decide_all
+from ratiobench.bench.eapm.literal_rule import decide_literally
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
 from ratiobench.bench.family.registry import families, find_suite
@@ -108,10 +108,10 @@ def test_theorem_1_counts_the_systems_that_are_solved(monkeypatch: pytest.Monkey
         sizes.append(len(matrix))
         return solve(matrix, right)
 
-    monkeypatch.setattr("ratiobench.bench.eapm.literal.np.linalg.solve", counted)
+    monkeypatch.setattr("ratiobench.bench.eapm.literal_rule.np.linalg.solve", counted)
     instance = generate({"kind": "users", "users": 4})
     m = len(instance.machines)
-    decide_all(instance)
+    decide_literally(instance)
     assert sizes == [m - tau + 2 for tau in range(1, m + 1)] * instance.users
     [theorem] = [each for each in CLAIMS if each.name == "theorem1"]
     assert theorem.standing == "proved"
@@ -251,6 +251,6 @@ def test_measures_are_shares_of_what_was_counted() -> None:
 def test_the_transcription_with_linear_solves_is_the_same_rule() -> None:
     """Its profit rate is that of the closed form, up to shares that doubles round up past an integer."""
     instance = generate({"kind": "users", "users": 60, "gamma": "1.3", "seed": ["twin"]})
-    value, ours = check(instance, decide_all(instance)).value, run(instance, "online").welfare
+    value, ours = check(instance, decide_literally(instance)).value, run(instance, "online").welfare
     assert value is not None
     assert abs(value - ours) <= Fraction(1, 100) * ours

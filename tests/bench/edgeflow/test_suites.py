@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ratiobench
-from ratiobench.bench.edgeflow.claims import CLAIMS, audit, met_in_cloud
+from ratiobench.bench.edgeflow.claims import CLAIMS, audit, find_met_in_cloud
 from ratiobench.bench.edgeflow.explanation import explain, gantt
 from ratiobench.bench.edgeflow.measures import MEASURES, measures
 from ratiobench.bench.edgeflow.suites import ALGORITHMS, OPTIONS, published_group, suites
@@ -20,7 +20,7 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.theory.claim import Case
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.solve import solve
-from ratiobench.instances.arrays import frozen
+from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.format import parse
 from ratiobench.instances.edgeflow.generate import generate, recipes
 from ratiobench.instances.edgeflow.model import Instance
@@ -132,7 +132,7 @@ def test_admission_for_good_is_compared_with_a_schedule_that_needs_no_edge_serve
     played, reference = run(instance, "elasticflow"), solve(instance, "auto", "auto", 1, 0.0, None)
     (found,) = (each for each in audit(instance, played, reference) if each.name == "for_good")
     rival = run(instance, "hold:edge=none")
-    assert sum(met_in_cloud(instance, reference)) <= played.admitted < rival.admitted
+    assert sum(find_met_in_cloud(instance, reference)) <= played.admitted < rival.admitted
     assert (found.status, found.left) == (Verdict.VIOLATED, rival.admitted)
 
 
@@ -152,7 +152,7 @@ def test_another_policy_is_played_beside_at_any_size() -> None:
     """A thousand jobs, as the largest printed traces have: `aware` has a verdict."""
     small = named("edf_domino")
     fields = ("submit", "deadline", "model", "work", "share")
-    columns = {name: frozen(getattr(small, name)[:1].repeat(1000)) for name in fields}
+    columns = {name: freeze(getattr(small, name)[:1].repeat(1000)) for name in fields}
     instance = replace(small, **columns, cache={})
     (claim,) = (claim for claim in CLAIMS if claim.name == "aware")
     played = run(instance, "elasticflow")

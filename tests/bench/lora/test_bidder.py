@@ -18,8 +18,8 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.figures.bids import has_bid
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 from ratiobench.bench.lora.theory.paper import theorem3
-from ratiobench.bench.lora.theory.payments import sale, tried
-from ratiobench.bench.lora.theory.payments.tried import tried_curve
+from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
+from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
@@ -149,7 +149,7 @@ def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_i
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On shipped instances: a violation of the audit is one of its bidder, `holds` is `holds` for each."""
-    monkeypatch.setattr(sale, "ONE", 2)
+    monkeypatch.setattr(bidder_view, "ONE", 2)
     compared = 0
     for name in ("tiny_cost_table", "tiny_contention", "truth_overbid_e", "thm5_T4_4tasks_strict"):
         instance = named(name)
@@ -206,11 +206,11 @@ def test_more_is_asked_of_one_bidder_and_only_the_offers_it_can_meet_are_found_a
     last = int((instance.arrival <= instance.deadline[i]).sum())
     [check] = truthfulness_of(instance, result, i, ["truthful_bid"])
     assert (check.status, check.figures["offers_found_again"]) == (Verdict.HOLDS, last)
-    monkeypatch.setattr(sale, "ALLOWANCE", 0)
+    monkeypatch.setattr(bidder_view, "ALLOWANCE", 0)
     result = run(named("tiny_two_types"), "eris")
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 0 decisions are allowed")
-    monkeypatch.setattr(sale, "ALLOWANCE", 5)
+    monkeypatch.setattr(bidder_view, "ALLOWANCE", 5)
     [check] = truthfulness_of(named("tiny_two_types"), result, i, ["truthful_bid"])
     assert 5 < int(str(check.figures["misreports_tried"])) <= 500
 
@@ -226,13 +226,13 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
     except InputError:
         return
     assume(instance.tasks)
-    trials = tried_curve(instance, result, 0)
+    trials = try_curve(instance, result, 0)
     rows = list(trials.rows())
     assert any(has_bid(row, Fraction(int(instance.valuation[0]))) for row in rows)
     for row in rows:
         for end in ("from", "to"):
             assert utility_of(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])
-    if trials.failed == 0 and trials.runs < tried.RUNS:
+    if trials.failed == 0 and trials.runs < bid_trials.RUNS:
         assert all(int(two["bid_from"]) == int(one["bid_to"]) + 1 for one, two in pairwise(rows))
         assert (rows[0]["bid_from"], rows[-1]["bid_to"]) == ("0", str(LIMIT))
     if algorithm == "greedy":
@@ -244,7 +244,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
 
 def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first price: nothing below the cost, then every bid a piece of its own, as far as runs are allowed."""
-    monkeypatch.setattr(tried, "RUNS", 20)
+    monkeypatch.setattr(bid_trials, "RUNS", 20)
     instance = named("tiny_contention")
     found = curve(instance, run(instance, "tests.support.auctioneers:FirstPrice"), 0)
     assert found.note.startswith("20 runs, as this run kept no offers; between the bids that were tried nothing")
@@ -253,7 +253,7 @@ def test_anyones_own_auction_has_a_curve_as_far_as_runs_go(monkeypatch: pytest.M
     assert (lost["bid_from"], lost["bid_to"], lost["utility_to"]) == ("0", "4", "0")
     assert won[0]["bid_from"] == "5"
     assert all(row["payment_from"] == row["bid_from"] == row["bid_to"] for row in won)
-    monkeypatch.setattr(tried, "RUNS", 6)
+    monkeypatch.setattr(bid_trials, "RUNS", 6)
     found = curve(instance, run(instance, "tests.support.auctioneers:Remembers"), 0)
     assert {row["utility_from"] for row in found.rows} <= {"0", "5"}
 
@@ -275,6 +275,6 @@ def test_bids_that_end_in_no_valid_run_are_in_no_row(mutants: None, monkeypatch:
     data = document(instance)
     data["tasks"][0] |= {"bid": 10, "valuation": 10}
     instance = parse(data)
-    trials = tried_curve(instance, run(instance, "mutant:kind=second"), 0)
+    trials = try_curve(instance, run(instance, "mutant:kind=second"), 0)
     assert [(row["bid_from"], row["bid_to"]) for row in trials.rows()] == [("0", "2"), ("3", "6"), ("10", str(LIMIT))]
     assert trials.failed == 3

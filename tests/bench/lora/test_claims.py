@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, raised, start
+from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.claim import Claim, Standing
+from ratiobench.bench.lora.theory.claim import Claim, ProofStatus
 from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit
 from ratiobench.bench.theory.claim import About
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -36,7 +36,7 @@ from tests.support.literal_claims import constants as largest_ratios
 from tests.tools.survey import shipped_cases, survey
 
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
-FALSE = {claim.name for claim in PAPER if claim.standing is Standing.FALSE}
+FALSE = {claim.name for claim in PAPER if claim.standing is ProofStatus.FALSE}
 Named = list[tuple[str, Case]]
 
 
@@ -74,8 +74,8 @@ def _agrees(check: Check, said: Said, factor: Fraction) -> None:
 
 
 def _factor(name: str, case: Case) -> Fraction:
-    assert case.seen is not None
-    return Fraction(case.seen.almost_feasible if name == "theorem5_repaired_a" else case.run.welfare)
+    assert case.observations is not None
+    return Fraction(case.observations.almost_feasible if name == "theorem5_repaired_a" else case.run.welfare)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -180,7 +180,7 @@ def test_both_facts_of_theorem_5_are_those_of_their_definitions(
 def test_what_is_proved_is_never_violated(instance: Instance, algorithm: str) -> None:
     """Lemmas 1 and 2, the repaired forms, rationality of truthful bids, one drop per cell."""
     optimum, _ = enumerate_optimum(instance)
-    proved = frozenset(claim.name for claim in PAPER if claim.standing is Standing.PROVED)
+    proved = frozenset(claim.name for claim in PAPER if claim.standing is ProofStatus.PROVED)
     for check in _checks(_case(instance, f"pdftsp{algorithm}", optimum), proved).values():
         assert check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), check
 
@@ -399,8 +399,8 @@ def test_two_tasks_never_violate_theorem_5() -> None:
     """As online/lora/README.md proves: OPT/ALG <= 1 + A (rho - 1) < bound. The witness of three is the smallest."""
     applied = 0
     for j in range(150):
-        sketch = start(Draws("two tasks", j), Bounds(2, 4, 2, 60, 0, vendors=True))
-        instance = sketch_instance(raised(sketch) if j % 4 else sketch)
+        sketch = draw_start(RandomNumbers("two tasks", j), Bounds(2, 4, 2, 60, 0, vendors=True))
+        instance = sketch_instance(raise_bids(sketch) if j % 4 else sketch)
         optimum, _ = enumerate_optimum(instance)
         for algorithm in ("pdftsp", "pdftsp:search=printed", "pdftsp:units=canonical"):
             case = _case(instance, algorithm, optimum)
@@ -409,7 +409,7 @@ def test_two_tasks_never_violate_theorem_5() -> None:
                 continue
             applied += 1
             assert case.rho is not None
-            assert optimum <= (1 + max(case.known.alpha, case.known.beta) * (case.rho - 1)) * case.run.welfare
+            assert optimum <= (1 + max(case.facts.alpha, case.facts.beta) * (case.rho - 1)) * case.run.welfare
             assert check.status is Verdict.HOLDS
     assert applied > 150
     about = json.loads(path("thm5_T5_3tasks").read_text(encoding="utf-8"))["origin"]["about"]
@@ -461,8 +461,8 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
     """Whom it is about and what it assumes are asked before its check; words and signs come from it."""
     about = About("greedy", lambda run: run.algorithm == "greedy")
     claim = Claim(
-        name="small", statement="ALG <= N", source="a test", standing=Standing.FALSE, about=about, signs=(("N", "5"),),
-        applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
+        name="small", statement="ALG <= N", source="a test", standing=ProofStatus.FALSE, about=about,
+        signs=(("N", "5"),), applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
         check=lambda case: compare(case, "small", case.run.welfare, 5, "ALG <= 5"),
         check_one=lambda case, task: compare(case, "small", task, 5, "i <= 5"),
     )  # fmt: skip

@@ -16,10 +16,10 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.paper import theorem3
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of, cost_of, deficits
-from ratiobench.bench.lora.theory.pdftsp.bids import recomputed_curve, utility_curve
+from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
-from ratiobench.bench.lora.theory.pdftsp.ledger import Meter, OutOfSearches
-from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Lie
+from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport
+from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
@@ -224,9 +224,9 @@ def test_at_a_breakpoint_the_ties_decide(
 def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
-    bidder = Bidder(auction_of(instance, run(instance, "pdftsp")), 0, "printed", Meter(None))
-    assert (bidder.tell(Lie(1, 1, 1, 1)).utility, bidder.tell(Lie(2, 2, 1, 1)).utility) == (20, 0)
-    assert lie_pays(instance, 0, Lie(2, 2, 1, 1), "printed", constants(instance)) == 0
+    bidder = Bidder(auction_of(instance, run(instance, "pdftsp")), 0, "printed", SearchBudget(None))
+    assert (bidder.tell(Misreport(1, 1, 1, 1)).utility, bidder.tell(Misreport(2, 2, 1, 1)).utility) == (20, 0)
+    assert lie_pays(instance, 0, Misreport(2, 2, 1, 1), "printed", constants(instance)) == 0
 
 
 @pytest.mark.parametrize("name", ["dropped_duals_hurt_L10", "lemma3_T2_two_tasks", "thm5_T2_drop_18tasks"])
@@ -298,8 +298,8 @@ def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pyte
     """Searches are counted, not seconds."""
     instance = named("formulation_4d")
     auction = auction_of(instance, run(instance, "pdftsp"))
-    with pytest.raises(OutOfSearches):
-        recomputed_curve(auction, 1, "printed", Meter(2))
+    with pytest.raises(SearchLimitReached):
+        recompute_curve(auction, 1, "printed", SearchBudget(2))
     assert check_claim(instance, "pdftsp", "theorem3").status is Verdict.HOLDS
     monkeypatch.setattr(theorem3, "SEARCHES", 2)
     check = check_claim(instance, "pdftsp", "theorem3")

@@ -6,7 +6,7 @@ from ratiobench.bench.family.suite import Case
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.running.work import make
 from ratiobench.instances.lora import loads
-from ratiobench.instances.lora.arrivals import days, earlier
+from ratiobench.instances.lora.arrivals import days, list_earlier_days
 
 
 def _with_history() -> list[Case]:
@@ -19,7 +19,7 @@ def test_history_is_of_the_days_right_before_the_day() -> None:
     assert len(cases) > 10
     for case in cases:
         trace = case.recipe["arrivals"]["trace"]
-        known = (*earlier(trace), *days(trace))
+        known = (*list_earlier_days(trace), *days(trace))
         at = known.index(case.recipe["arrivals"].get("day", days(trace)[0]))
         parts = case.history["recipes"] if case.history else []
         assert tuple(part["arrivals"]["day"] for part in parts) == known[at - len(parts) : at]

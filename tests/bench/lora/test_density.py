@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.lora.theory.basis import density
-from ratiobench.bench.lora.theory.basis.density import Menu, Totals, every_bbar, menus
+from ratiobench.bench.lora.theory.basis.density import Menu, Totals, find_bbar_range, menus
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
@@ -91,14 +91,16 @@ def test_the_extremes_over_all_covers_are_the_listed_ones(
 ) -> None:
     """Negative costs, negative net values, vendors and windows without room included."""
     wanted = _by_listing(instance, memory)
-    assert every_bbar(instance, money, memory) == (None if wanted is None else tuple(money * end for end in wanted))
+    assert find_bbar_range(instance, money, memory) == (
+        None if wanted is None else tuple(money * end for end in wanted)
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(instance=_wide_instances(), memory=MEMORY)
 def test_the_extremes_in_wide_windows_are_those_of_the_count_vectors(instance: Instance, memory: Fraction) -> None:
     """Doubles sort out what they can; whole numbers decide."""
-    assert every_bbar(instance, Fraction(1), memory) == _by_count_vectors(instance, memory)
+    assert find_bbar_range(instance, Fraction(1), memory) == _by_count_vectors(instance, memory)
 
 
 @settings(max_examples=100, deadline=None)
@@ -143,7 +145,7 @@ def test_ratios_that_doubles_cannot_tell_apart_are_told_apart() -> None:
     memory = Fraction(1, 2**60)
     wanted = [bid / (rate + memory) for bid, rate in tops]
     assert len({float(value) for value in wanted}) < len(tops)
-    assert every_bbar(instance, Fraction(1), memory) == (min(wanted), max(wanted))
+    assert find_bbar_range(instance, Fraction(1), memory) == (min(wanted), max(wanted))
 
 
 def test_a_day_of_wide_windows_has_its_extremes_too() -> None:
@@ -162,7 +164,7 @@ def test_a_day_of_wide_windows_has_its_extremes_too() -> None:
             "tasks": tasks,
         }
     )  # fmt: skip
-    found = every_bbar(instance, Fraction(1), Fraction(1))
+    found = find_bbar_range(instance, Fraction(1), Fraction(1))
     # Least: all 144 slots on the dearest type. Largest: 51 = 17 + 17 + 17 for 12, or 13 + 13 + 13 + 13 > 51 for more.
     assert found is not None
     assert found[0] == Fraction(900 - 144 * 4, 144 * (17 + 2))
@@ -189,4 +191,4 @@ def test_more_sums_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -
         }
     )  # fmt: skip
     with pytest.raises(StateSpaceTooLarge, match="19 sums"):
-        every_bbar(instance, Fraction(1), Fraction(1))
+        find_bbar_range(instance, Fraction(1), Fraction(1))

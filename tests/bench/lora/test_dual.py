@@ -49,8 +49,8 @@ def test_the_dual_is_the_enumerated_one_and_never_below_opt(priced: tuple[Instan
     optimum, _ = enumerate_optimum(instance)
     assert value >= optimum
     dual = Dual(instance)
-    assert dual.exact(dual.pooled(lam), dual.pooled(phi)).value <= value
-    tau, rescaled = dual_of(instance).rescaled(lam, phi)
+    assert dual.exact(dual.pool_prices(lam), dual.pool_prices(phi)).value <= value
+    tau, rescaled = dual_of(instance).rescale(lam, phi)
     tried = {t: dual_value(instance, *({c: t * v for c, v in table.items()} for table in (lam, phi))) for t in TAUS}
     assert rescaled == tried[tau] == min(tried.values()) >= optimum
 
@@ -77,8 +77,8 @@ def test_the_best_multiple_of_the_prices_is_found(price: int, tau: str) -> None:
     )  # fmt: skip
     best = Fraction(tau)
     prices = {(0, 1): Fraction(price)} if price else {}
-    assert dual_of(instance).rescaled(prices, {}) == (best, 30 - 2 * best * price)
-    assert dual_of(instance).rescaled({}, prices)[1] == min(
+    assert dual_of(instance).rescale(prices, {}) == (best, 30 - 2 * best * price)
+    assert dual_of(instance).rescale({}, prices)[1] == min(
         30, *(3 * t * price + 3 * max(0, 10 - t * price) for t in TAUS)
     )
 

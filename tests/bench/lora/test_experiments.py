@@ -18,8 +18,8 @@ from ratiobench.bench.lora.experiments import (
     Sentence,
     compare,
     judge,
-    outperforms,
-    told,
+    judge_outperformance,
+    verdict_text,
 )
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
@@ -66,8 +66,8 @@ def test_a_comparison_is_decided_by_the_interval_of_the_pairs() -> None:
     assert {column: compare(each) for column, each in found.items()} == {
         "pai": "holds", "philly": "fails", "helios": "undecided",
     }  # fmt: skip
-    assert told(found["pai"]) == "holds (+11 %)"
-    assert told(found["helios"]).startswith("undecided (+3 %; ")
+    assert verdict_text(found["pai"]) == "holds (+11 %)"
+    assert verdict_text(found["helios"]).startswith("undecided (+3 %; ")
     alone = _means("fig7", ours, theirs, runs=False)
     assert compare(alone.above("fig7", "helios", OURS, "eft")) == "holds"
     assert judge(_sentence("fig7", "best"), means) == {
@@ -118,7 +118,9 @@ def test_sentences_have_verdicts_on_all_that_the_committed_run_has() -> None:
         if sentence.check == "best" and sentence.figure != "fig6":
             figures = COLUMNS if sentence.figure == "fig4 to fig9" else [sentence.figure]
             run = [
-                f"{figure}: {column}" for figure, column, _ in outperforms(means, figures=WELFARE) if figure in figures
+                f"{figure}: {column}"
+                for figure, column, _ in judge_outperformance(means, figures=WELFARE)
+                if figure in figures
             ]
             assert list(found) == run
     assert judge(_sentence("fig8", "gains"), Means({}, {})) == {}

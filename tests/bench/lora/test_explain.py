@@ -10,17 +10,17 @@ import pytest
 
 from ratiobench.bench.family.explanation import Explanation, Listing
 from ratiobench.bench.lora import FAMILY
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, start
+from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start
 from ratiobench.bench.lora.counterexamples.tiny import instance, tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import name_cells
-from ratiobench.bench.lora.theory.claim import Standing
+from ratiobench.bench.lora.theory.claim import ProofStatus
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.bench.tables.explanations import explain, sentence_text, text, too_large, verdict_text
+from ratiobench.bench.tables.explanations import explain, explain_too_large, sentence_text, text, verdict_text
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import named, names
 from ratiobench.online.lora.run import run
 
-SMALL = [name for name in names() if not too_large(FAMILY, named(name))]
+SMALL = [name for name in names() if not explain_too_large(FAMILY, named(name))]
 EVERY = (
     "pdftsp",
     "pdftsp:search=printed,units=canonical",
@@ -175,7 +175,7 @@ def test_names_are_looked_at_before_anything_runs(monkeypatch: pytest.MonkeyPatc
 def test_every_false_claim_says_which_step_fails() -> None:
     """In one sentence; those that a proof settles have the proof."""
     for claim in CLAIMS:
-        assert bool(claim.flaw or claim.proof) == (claim.standing is Standing.FALSE or bool(claim.proof)), claim.name
+        assert bool(claim.flaw or claim.proof) == (claim.standing is ProofStatus.FALSE or bool(claim.proof)), claim.name
 
 
 def test_figures_that_differ_never_read_alike() -> None:
@@ -212,9 +212,9 @@ def test_the_verdict_comes_first_and_last() -> None:
 
 def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
     """Tasks, vendors, costs, kinds."""
-    draws = Draws("sketches")
+    draws = RandomNumbers("sketches")
     for _ in range(30):
-        sketch = start(draws, Bounds(4, 4, 3, 50, -9, True))
+        sketch = draw_start(draws, Bounds(4, 4, 3, 50, -9, True))
         again = tiny_instance_of(instance(sketch))
         plain = [job._replace(costs=() if not any(map(any, job.costs)) else job.costs) for job in sketch.jobs]
         assert again == sketch._replace(jobs=tuple(plain))

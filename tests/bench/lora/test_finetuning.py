@@ -15,7 +15,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.calibrate import finetuning
 from ratiobench.bench.lora.calibrate.finetuning import GPT2, SMALL, Base, TorchMachine
-from ratiobench.bench.lora.calibrate.measuring import DoesNotFit
+from ratiobench.bench.lora.calibrate.measurement import OutOfMemory
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.calibration import read_calibration
 from ratiobench.instances.lora.format import read
@@ -103,7 +103,7 @@ def test_no_memory_left_is_a_cell_that_does_not_fit(
 
     with monkeypatch.context() as patch:
         patch.setattr(machine.base, "steps", steps)
-        with pytest.raises(DoesNotFit, match="out of memory"):
+        with pytest.raises(OutOfMemory, match="out of memory"):
             machine.measure(2, 2, 0)
     assert machine.measure(1, 1, 0).samples_per_s > 0
 
@@ -149,7 +149,7 @@ def test_what_is_asked_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(finetuning, "_IDLE_SECONDS", 0.05)
     stand_in_for_nvidia_smi(tmp_path, monkeypatch, "80.0", "280.0")
     with closing(TorchMachine("auto", "auto", SMALL, metered=True)) as machine:
-        assert (str(machine.device), machine.memory_bytes, machine.room_bytes) == ("cuda:1", 16 * 10**9, None)
+        assert (str(machine.device), machine.memory_bytes, machine.free_bytes) == ("cuda:1", 16 * 10**9, None)
         assert (machine.about["device"], machine.about["dtype"]) == ("Some GPU", "float32/tf32")
         assert machine.idle_watts is not None
         assert 80 <= machine.idle_watts <= 280

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.lora.theory.guarantees import full_cells
+from ratiobench.bench.lora.theory.guarantees import find_full_cells
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.errors import InputError
@@ -188,7 +188,7 @@ def test_a_cell_is_full_above_1_minus_eps_and_not_at_it(tasks: int, full: bool) 
     instance = parse(data)
     result = run(instance, "greedy")
     assert sum(decision is not None for decision in result.decisions) == tasks
-    lam, phi = full_cells(instance, result, Fraction(8), Fraction(8), Fraction(1, 4))
+    lam, phi = find_full_cells(instance, result, Fraction(8), Fraction(8), Fraction(1, 4))
     assert lam == phi == ({(0, 1): 8} if full else {})
     check = _checks(instance, result, 8 * tasks)["theorem_g"]
     # Full: 4 * 8 + 4 * 8 and no surplus; else every task's 8.

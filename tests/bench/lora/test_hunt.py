@@ -14,11 +14,26 @@ from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.counterexamples import search as hunting
 from ratiobench.bench.lora.counterexamples import shrink as shrinking
-from ratiobench.bench.lora.counterexamples.moves import Bounds, Draws, changed, raised, size, start, within
+from ratiobench.bench.lora.counterexamples.moves import (
+    Bounds,
+    RandomNumbers,
+    apply_random_move,
+    draw_start,
+    is_within,
+    measure_size,
+    raise_bids,
+)
 from ratiobench.bench.lora.counterexamples.search import confirm, search_counterexample
 from ratiobench.bench.lora.counterexamples.shrink import shrink
 from ratiobench.bench.lora.counterexamples.targets import GROWTH, TARGETS, measure_tiny
-from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, TooLarge, instance, menu, play, ratios
+from ratiobench.bench.lora.counterexamples.tiny import (
+    TinyInstance,
+    TinyLimitExceeded,
+    compute_ratios,
+    instance,
+    menu,
+    simulate_pdftsp,
+)
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import content_hash, read
@@ -93,15 +108,15 @@ def test_a_true_claim_is_approached_and_not_violated(claim: str) -> None:
 def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
     """Two ways of computing: what the search calls violated is violated, what it does not is not."""
     target = TARGETS[claim]
-    draws = Draws("agree", claim)
+    draws = RandomNumbers("agree", claim)
     seen: dict[bool, int] = {True: 0, False: 0}
     for j in range(40):
         bounds = Bounds(4, 4, target.nodes, 12, target.costs, target.vendors)
-        sketch = start(draws, bounds)
+        sketch = draw_start(draws, bounds)
         if j % 4:
             kinds = tuple(kind._replace(compute=2 * kind.compute, memory=2 * kind.memory) for kind in sketch.kinds)
             sketch = sketch._replace(kinds=kinds)
-        sketch = raised(sketch) if target.raised and j % 3 else sketch
+        sketch = raise_bids(sketch) if target.raised and j % 3 else sketch
         measure = measure_tiny(target, sketch)
         if measure is None:
             continue
@@ -122,7 +137,7 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
     compared = 0
     for j in range(80):
         sketch = sketch_of_number(j)
-        twin = play(sketch, [menu(sketch, job) for job in sketch.jobs], *ratios(sketch.jobs))
+        twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs], *compute_ratios(sketch.jobs))
         for answer, (value, admitted, cells, _) in zip(
             twin.answers, run_pdftsp(instance(sketch), "exact"), strict=True
         ):
@@ -221,7 +236,7 @@ def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     measure = measure_tiny(target, small)
     assert measure is not None
     assert measure.violated
-    assert size(small) < size(before)
+    assert measure_size(small) < measure_size(before)
     assert len(small.jobs) <= 6
     for i in range(len(small.jobs)):
         less = small._replace(jobs=(*small.jobs[:i], *small.jobs[i + 1 :]))
@@ -232,15 +247,15 @@ def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
 @pytest.mark.parametrize("bounds", BOUNDS)
 def test_every_move_leaves_an_instance_within_the_bounds(bounds: Bounds) -> None:
     """Tasks, slots and nodes never pass them; the file format takes whatever a search may measure."""
-    draws = Draws("moves", str(bounds))
+    draws = RandomNumbers("moves", str(bounds))
     for _ in range(20):
-        sketch = start(draws, bounds)
+        sketch = draw_start(draws, bounds)
         for _ in range(60):
-            after = changed(sketch, draws, bounds)
+            after = apply_random_move(sketch, draws, bounds)
             assert 1 <= len(after.jobs) <= bounds.tasks
             assert 1 <= after.slots <= bounds.slots
             assert 1 <= after.nodes <= bounds.nodes
-            if within(after, bounds):
+            if is_within(after, bounds):
                 assert sketch_of(instance(after)) == _plain(after)
                 sketch = after
 
@@ -255,26 +270,26 @@ def _plain(sketch: TinyInstance) -> TinyInstance:
 
 def test_raised_bids_give_bbar_of_at_least_one() -> None:
     """Over every minimal schedule, and exactly 1 where a bid was raised."""
-    draws = Draws("raised")
+    draws = RandomNumbers("raised")
     for _ in range(100):
-        sketch = raised(start(draws, BOUNDS[0]))
+        sketch = raise_bids(draw_start(draws, BOUNDS[0]))
         for job in sketch.jobs:
             try:
                 its = menu(sketch, job)
-            except TooLarge:
+            except TinyLimitExceeded:
                 continue
             assert all(p.net >= p.work + job.memory * len(p.cells) for p in its.plans if p.minimal)
 
 
 def test_words_are_drawn_as_if_never_interrupted() -> None:
     """A stream taken up after any number of words goes on with the next one."""
-    whole = Draws("a", 1)
-    expected = [whole.below(1000) for _ in range(1500)]
+    whole = RandomNumbers("a", 1)
+    expected = [whole.draw_below(1000) for _ in range(1500)]
     for stop in (0, 1, 511, 512, 1300):
-        first = Draws("a", 1)
-        head = [first.below(1000) for _ in range(stop)]
-        rest = Draws("a", 1, skip=first.used)
-        assert head + [rest.below(1000) for _ in range(1500 - stop)] == expected
+        first = RandomNumbers("a", 1)
+        head = [first.draw_below(1000) for _ in range(stop)]
+        rest = RandomNumbers("a", 1, skip=first.used)
+        assert head + [rest.draw_below(1000) for _ in range(1500 - stop)] == expected
 
 
 @pytest.mark.parametrize(

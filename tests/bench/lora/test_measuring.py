@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.lora.calibrate import power
-from ratiobench.bench.lora.calibrate.measuring import Plan, calibrate, duration
+from ratiobench.bench.lora.calibrate.measurement import Plan, calibrate, duration
 from ratiobench.bench.lora.calibrate.power import PowerMeter
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.calibration import Calibration
@@ -73,7 +73,7 @@ def test_a_cell_in_the_middle_may_be_missing() -> None:
 
 def test_where_no_memory_left_ends_the_program_a_cell_is_not_tried() -> None:
     """90 % of the free memory, by what a sample took in the cell before."""
-    machine = FakeMachine(room_bytes=30_000_000)
+    machine = FakeMachine(free_bytes=30_000_000)
     found, _, _ = _calibrated(machine)
     assert (8, 4) not in machine.asked
     assert found.document is not None

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.paper import theorem3
-from ratiobench.bench.lora.theory.payments import sale
-from ratiobench.bench.lora.theory.payments.truthful import REPORTS
+from ratiobench.bench.lora.theory.payments import bidder_view
+from ratiobench.bench.lora.theory.payments.truthfulness import REPORTS
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
-from ratiobench.bench.lora.theory.pdftsp.ledger import Meter
-from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Lie, best_lie
+from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport, find_best_misreport
+from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
@@ -50,7 +50,7 @@ def _gains(instance: Instance, rule: str, scale: Fraction, *, ghosts: bool) -> l
         task = instance.task(i)
         truthful, best = pays[task.arrival, task.deadline, task.work, task.memory_mb], max(pays.values())
         gains.append(best - truthful)
-        found = best_lie(auction, i, rule, Meter(None))
+        found = find_best_misreport(auction, i, rule, SearchBudget(None))
         assert found.every
         assert (found.lie is not None, found.utility) == (best > truthful, best)
         assert found.lie is None or pays[found.lie] == best
@@ -93,11 +93,11 @@ def test_a_lie_pays_what_algorithm_1_makes_of_it(
     auction = auction_of(instance, run(instance, f"pdftsp:alpha={alpha},beta={beta}"))
     pays = every_lie(instance, i, rule, (alpha, beta))
     some = data.draw(st.lists(st.sampled_from(sorted(pays)), min_size=1, max_size=12))
-    bidder = Bidder(auction, i, rule, Meter(None))
+    bidder = Bidder(auction, i, rule, SearchBudget(None))
     for lie in sorted(some):
-        assert bidder.tell(Lie(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, (alpha, beta))
+        assert bidder.tell(Misreport(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, (alpha, beta))
         worse = [pays[each] for each in pays if _no_better(each, lie)]
-        assert bidder.ceiling(Lie(*lie)) >= max(worse, default=0)
+        assert bidder.ceiling(Misreport(*lie)) >= max(worse, default=0)
 
 
 def _no_better(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -127,7 +127,7 @@ def _lies_to_algorithm_2(instance: Instance, rule: str, scale: Fraction, some: i
         listed = sorted(every_lie(instance, i, rule, (alpha, beta)))
         truthful, step = _told_anew(instance, i, truth_, algorithm), -(-len(listed) // some)
         pays = [_told_anew(instance, i, lie, algorithm) for lie in listed[:: max(1, step)]]
-        found = best_lie(auction, i, rule, Meter(None))
+        found = find_best_misreport(auction, i, rule, SearchBudget(None))
         assert found.every
         assert found.utility >= max(pays, default=Fraction(0))
         assert step > 1 or found.utility == max(pays)
@@ -318,7 +318,7 @@ def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch
 def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:
     """truth_later_arrival: bbar >= 1, constants kept, critical payment; still the window is not told truthfully."""
     instance = named("truth_later_arrival")
-    later = Lie(arrival=2, deadline=2, work=2, memory_mb=1)
+    later = Misreport(arrival=2, deadline=2, work=2, memory_mb=1)
     for rule, wins in (("printed", 20), ("critical", 4)):
         assert lie_pays(instance, 1, later, rule, constants(instance)) == wins
         check = check_claim(instance, f"pdftsp:payment={rule}", "theorem3_types")
@@ -461,7 +461,7 @@ def test_a_run_that_ends_in_no_valid_run_is_skipped_and_counted(mutants: None, m
 
 def test_a_long_day_is_too_long_to_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """By decisions, not by seconds."""
-    monkeypatch.setattr(sale, "ALLOWANCE", 3)
+    monkeypatch.setattr(bidder_view, "ALLOWANCE", 3)
     instance = named("tiny_two_types")
     check = checks_of_payments(instance, run(instance, "eris"))["truthful_bid"]
     assert (check.status, check.reason) == (Verdict.UNDECIDED, "too long to probe: 3 decisions are allowed")

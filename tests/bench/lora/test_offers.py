@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.lora.theory.payments import compiled, offers
-from ratiobench.bench.lora.theory.payments.offers import Offers, verify_offers
+from ratiobench.bench.lora.theory.payments import cost_kernel, offers
+from ratiobench.bench.lora.theory.payments.offers import OfferVerification, verify_offers
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
@@ -21,12 +21,12 @@ from ratiobench.online.outcome import OnlineRun
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 
 
-def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[Offers, Offers]:
+def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerification, OfferVerification]:
     """In one loop, and one by one."""
-    used: list[compiled.Found | None] = []
+    used: list[cost_kernel.FoundCosts | None] = []
 
-    def find(*each: Any) -> compiled.Found | None:
-        used.append(compiled.find_costs(*each))
+    def find(*each: Any) -> cost_kernel.FoundCosts | None:
+        used.append(cost_kernel.find_costs(*each))
         return used[-1]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -99,7 +99,7 @@ def test_what_the_loop_cannot_do_is_done_one_by_one() -> None:
     whole = named("tiny_two_types")
     found = run(whole, "greedy")
     moved = [each and each._replace(cells=((99, 1),)) for each in found.decisions]
-    assert compiled.find_costs(whole, moved, [0] * whole.tasks, None, None, whole.tasks, 99) is None
+    assert cost_kernel.find_costs(whole, moved, [0] * whole.tasks, None, None, whole.tasks, 99) is None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "DOUBLES", 1)
-        assert compiled.find_costs(whole, found.decisions, [0] * whole.tasks, None, None, whole.tasks, 99) is None
+        patch.setattr(cost_kernel, "DOUBLES", 1)
+        assert cost_kernel.find_costs(whole, found.decisions, [0] * whole.tasks, None, None, whole.tasks, 99) is None

@@ -6,7 +6,7 @@ import pytest
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
-from ratiobench.bench.lora.theory.payments.again import Again
+from ratiobench.bench.lora.theory.payments.repeatable_run import RepeatableRun
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.model import Instance
@@ -109,9 +109,9 @@ def test_a_report_meets_the_same_in_a_run_that_goes_on_as_in_one_from_the_start(
     recipe = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 12, "quiet": 2, "nodes": 2}
     today, before = (generate(recipe | {"name": each, "seed": [each], "tasks": 30}) for each in ("today", "before"))
     played = run(today, name, prior=before)
-    went_on, anew = Again(today, played, 100_000), Again(today, played, 100_000)
+    went_on, anew = RepeatableRun(today, played, 100_000), RepeatableRun(today, played, 100_000)
     monkeypatch.setattr(anew, "_goes_on", lambda constants: None)
-    assert went_on.same()
+    assert went_on.is_reproducible()
     # In turns, as audits ask: a task again after a later one.
     for i in (3, 20, 28, 3, 20):
         truth = went_on.truth(i)

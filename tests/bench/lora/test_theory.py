@@ -62,7 +62,7 @@ def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPat
         patched.setattr(Watched, "_limited", lambda self, task, view, wish: wish.price)
         assert {"theorem_h_credit", "theorem_h_dual"} <= _violated()
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "root_below", lambda value, degree: value)
+        patched.setattr(guard, "bound_root", lambda value, degree: value)
         with pytest.raises(AssertionError):
             _violated()
 

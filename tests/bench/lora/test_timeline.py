@@ -14,7 +14,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.figures.timeline import draw_timeline
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
-from ratiobench.bench.tables.courses import MOST, chain, gather, list_courses, read_courses
+from ratiobench.bench.tables.timelines import MOST, coarsen, join_timelines, list_timelines, read_timelines
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
 from ratiobench.instances.errors import InputError
@@ -182,7 +182,7 @@ def test_many_slots_share_places() -> None:
     types = [{**each, "tariff": [0] * 601} for each in CROWDED["node_types"]]  # type: ignore[attr-defined]
     instance = parse(CROWDED | {"slots": 601, "node_types": types, "tasks": tasks}, "long")
     whole = timeline(instance, run(instance, "greedy"))
-    line = gather(whole)
+    line = coarsen(whole)
     assert len(line.labels) == 201 <= MOST
     assert (line.labels[0], line.labels[-1]) == ("slot 1 to 3 (0:00)", "slot 601 (4 d 4:00)")
     assert sum(line.counts["admitted"]) == sum(whole.admitted) == 100
@@ -279,21 +279,21 @@ def test_a_time_line_is_stored_and_read_again() -> None:
     """As JSON: what is drawn of it is the same; days stand one after another."""
     instance = crowded(3)
     line = timeline(instance, run(instance, "pdftsp"))
-    rows = json.loads(json.dumps(list_courses(line)))
-    told = read_courses(rows, "here")
+    rows = json.loads(json.dumps(list_timelines(line)))
+    told = read_timelines(rows, "here")
     assert told is not None
-    assert draw_timeline(told.line) == draw_timeline(gather(line))
+    assert draw_timeline(told.line) == draw_timeline(coarsen(line))
     assert (told.used, told.classes) == (line.used, {name: list(row) for name, row in line.classes.items()})
-    both = chain([("day-1", told.line), ("day-2", told.line)])
+    both = join_timelines([("day-1", told.line), ("day-2", told.line)])
     assert list(both.marks) == [(0.0, "1"), (4.0, "2")]
     assert both.labels[5] == "day-2, 0:10"
     assert both.timeline.asked == [*told.line.timeline.asked] * 2
     assert {name: sum(row) for name, row in both.counts.items()} == {
         name: 2 * sum(row) for name, row in told.line.counts.items()
     }
-    short = chain([(f"day-{day}", told.line) for day in range(100)])
+    short = join_timelines([(f"day-{day}", told.line) for day in range(100)])
     assert len(short.labels) == 100
     assert short.labels[7] == "day-7, 0:00 to 0:30"
     for broken in (rows[1:], [{"part": "times"}], [rows[0] | {"times": [1]}, *rows[1:]], [rows[0] | {"used": "x"}]):
         with pytest.raises(InputError, match="is not as `run` stores it"):
-            read_courses(broken, "here")
+            read_timelines(broken, "here")

@@ -21,7 +21,7 @@ from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.tables.rows import read_results
 from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
-from ratiobench.bench.tables.verdicts import Settled, settle
+from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.instances.lora.named import path
 from tests.support.rows import made_row
 
@@ -44,9 +44,9 @@ def _made(out: Path, cases: Sequence[str], algorithms: Sequence[str]) -> Path:
     return out
 
 
-def _settled(folder: Path) -> Settled:
+def _settled(folder: Path) -> ClaimSummary:
     found = read_results(Store.open(folder / "results.sqlite"))
-    [settled] = [each for each in settle(found, families()["lora"]) if each.statement.name == "theorem5"]
+    [settled] = [each for each in summarise_claims(found, families()["lora"]) if each.statement.name == "theorem5"]
     return settled
 
 

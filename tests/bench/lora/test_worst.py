@@ -16,7 +16,7 @@ from ratiobench.bench.lora.counterexamples.worst import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run
-from ratiobench.online.many import Many
+from ratiobench.online.repeated_runs import RepeatedRuns
 
 TINY = SearchSettings(tasks=3, slots=2, largest=20, tries=60)
 MINE = """
@@ -90,7 +90,7 @@ def test_an_algorithm_that_earns_nothing_is_unbounded_and_ends_the_search(mine: 
 
 def test_ones_own_algorithm_is_built_anew_in_one_process(mine: Path) -> None:
     """A second start of one object would be an error; the process is the same for all instances."""
-    with Many(ENVIRONMENT, "counted_mine:Counted") as player:
+    with RepeatedRuns(ENVIRONMENT, "counted_mine:Counted") as player:
         for name in ("tiny_contention", "tiny_valuation", "thm5_T5_3tasks"):
             value, violations = player.value(named(name))
             assert (value, list(violations)) == (0, [])

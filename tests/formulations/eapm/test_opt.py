@@ -19,11 +19,11 @@ from ratiobench.formulations import backends, worker
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import bounds, models, search
 from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm.aggregate import aggregate_users, split, totals_of
 from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, splits, ways
 from ratiobench.formulations.eapm.solve import export, formulations, solve
-from ratiobench.formulations.eapm.summed import split, summed, totals_of
 from ratiobench.formulations.eapm.verify import verify
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.eapm import Instance
@@ -83,7 +83,7 @@ def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.Da
 def test_the_check_counts_decisions() -> None:
     """One too few and one too many break (5)."""
     instance = made(1, 2, types=2, machines=2)
-    whole = split(summed(instance), search.cheapest(summed(instance)))
+    whole = split(aggregate_users(instance), search.place_cheapest(aggregate_users(instance)))
     for solution in (whole[:1], (*whole, whole[0])):
         report = check(instance, solution)
         assert [each.equation for each in report.violations] == ["5"]
@@ -103,7 +103,7 @@ def test_enumeration_over_types_finds_what_looking_at_every_user_finds(instance:
 def test_enumeration_refuses_what_is_too_large() -> None:
     """By counting only, however large."""
     instance = made(2, 60)
-    assert ways(summed(instance)) > WAYS_LIMIT
+    assert ways(aggregate_users(instance)) > WAYS_LIMIT
     with pytest.raises(ValueError, match="more than"):
         enumerate_optimum(instance)
     report = solve(instance, "enumeration")
@@ -143,7 +143,7 @@ def test_enumeration_refuses_tables_that_no_memory_holds() -> None:
     machines = 774
     kind = {"name": "t", "etc_ms": [1] * machines, "apc_mw": [1] * machines}
     instance = small([kind], [{"type": 0, "tasks": 2, "price": 9}], [f"m{j}" for j in range(machines)])
-    assert ways(summed(instance)) <= WAYS_LIMIT
+    assert ways(aggregate_users(instance)) <= WAYS_LIMIT
     with pytest.raises(ValueError, match="more than"):
         enumerate_optimum(instance)
 
@@ -192,7 +192,7 @@ def test_every_other_formulation_holds_the_optimum_in_its_interval(
 @given(tiny_instances())
 def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
     """The other backend, on instances with a profit (the others need none)."""
-    assume(summed(instance).surplus > 0)
+    assume(aggregate_users(instance).surplus > 0)
     optimum = enumerate_optimum(instance)[0]
     report = solve(instance, "dinkelbach", "cbc")
     assert report.lower == optimum
@@ -204,7 +204,7 @@ def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
 def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instance) -> None:
     """No price pays for the energy: prices of 0 and energy that costs."""
     instance = replace(instance, price=np.zeros_like(instance.price), energy_price=1, cache={})
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     assume(problem.surplus < 0)
     totals, bound = bounds.best_loss(problem)
     assert bound.upper == problem.value(totals) == literal_optimum(instance) < 0
@@ -215,7 +215,7 @@ def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instanc
 @given(st.data(), tiny_instances())
 def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataObject, instance: Instance) -> None:
     """D(t w) = P exactly, and OPT is not above; the bound of equal prices is one of them."""
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     assume(problem.surplus > 0)
     machines = len(instance.machines)
     direction = data.draw(st.lists(st.integers(1, 50), min_size=machines, max_size=machines))
@@ -233,8 +233,8 @@ def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataO
     assert priced(t) == problem.price
     assert priced(t * Fraction(10**12 - 1, 10**12)) < problem.price
     optimum = enumerate_optimum(instance)[0]
-    assert bounds.priced(problem, direction).upper == t * sum(direction) / 1000 >= optimum
-    assert bounds.trivial(problem).upper >= optimum
+    assert bounds.price_bound(problem, direction).upper == t * sum(direction) / 1000 >= optimum
+    assert bounds.trivial_bound(problem).upper >= optimum
 
 
 @settings(max_examples=60)
@@ -249,16 +249,16 @@ def test_no_solution_that_reaches_a_rate_is_shorter_than_the_bound_on_its_makesp
     assume(positive)
     rate = data.draw(st.sampled_from(positive))
     direction = data.draw(st.lists(st.integers(1, 50), min_size=machines, max_size=machines))
-    bound = bounds.shortest_makespan(summed(instance), direction, 1000 * rate)
+    bound = bounds.shortest_makespan(aggregate_users(instance), direction, 1000 * rate)
     assert 1 <= bound <= min(makespan for other, makespan in rates if other >= rate)
 
 
 def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
     """Where exact prices do not fit the limit, the rounded ones cost next to nothing."""
-    problem = summed(made(3, 60))
+    problem = aggregate_users(made(3, 60))
     direction = [2**50 + 7 * j for j in range(9)]
     exact = bounds.least_multiple(problem, direction) * sum(direction) / 1000
-    bound = bounds.priced(problem, direction)
+    bound = bounds.price_bound(problem, direction)
     assert max(*bound.prices, bound.scale) <= bounds.PRICE_LIMIT
     assert exact <= bound.upper <= exact * (1 + Fraction(1, 10**12))
 
@@ -267,7 +267,7 @@ def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: Instance) -> None:
     """Any solution and the split of its totals have the same value, and the split is valid."""
-    problem, solution = summed(instance), data.draw(placements(instance))
+    problem, solution = aggregate_users(instance), data.draw(placements(instance))
     totals = totals_of(problem, solution)
     again = split(problem, totals)
     assert (totals_of(problem, again) == totals).all()
@@ -278,7 +278,7 @@ def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: In
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_a_descent_keeps_the_totals_whole_and_never_loses(data: st.DataObject, instance: Instance) -> None:
     """From any solution."""
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     totals = totals_of(problem, data.draw(placements(instance)))
     after = search.descend(problem, totals)
     assert (after.sum(axis=1) == problem.tasks).all()
@@ -323,12 +323,12 @@ def test_a_limit_in_seconds_is_said() -> None:
 def test_the_exact_bound_is_the_linear_program_s_optimum() -> None:
     """Within 1e-9: against HiGHS's own value of the exported relaxation's model."""
     instance = made(5, 200)
-    problem = summed(instance)
+    problem = aggregate_users(instance)
     relaxed = backends.solve("highs", models.charnes_cooper(problem, plain=True)).bound
     report = solve(instance, "charnes-cooper")
     assert report.proof is Proof.LAGRANGIAN
     assert float(report.upper) == pytest.approx(relaxed, rel=1e-9)
-    assert report.upper < bounds.trivial(problem).upper
+    assert report.upper < bounds.trivial_bound(problem).upper
 
 
 def test_more_effort_never_widens_the_interval() -> None:
@@ -448,7 +448,7 @@ def test_an_export_at_a_rate_below_opt_has_a_positive_optimum() -> None:
             report.profit - rate * report.makespan_ms
             for report in (check(instance, each) for each in literal_solutions(instance))
         )
-        found = backends.solve("highs", models.plain_at_rate(summed(instance), rate)).bound
+        found = backends.solve("highs", models.make_plain_rate_model(aggregate_users(instance), rate)).bound
         assert found == pytest.approx(float(best) / 1e6, rel=1e-6)
         assert best > 0
 

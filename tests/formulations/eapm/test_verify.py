@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations import worker
-from ratiobench.formulations.checksums import Wrong
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.eapm import certificate as certificates
+from ratiobench.formulations.eapm.aggregate import aggregate_users, totals_of
 from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.solve import solve
-from ratiobench.formulations.eapm.summed import summed, totals_of
 from ratiobench.formulations.eapm.verify import require_upper, verify
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
@@ -123,8 +123,8 @@ def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_agai
 ) -> None:
     """Its sums are minima over all solutions, looked at one by one: with prices, and without for a negative rate."""
     machines = len(instance.machines)
-    seen = [(check(instance, each), totals_of(summed(instance), each)) for each in literal_solutions(instance)]
-    etc, paid = summed(instance).etc, sum(instance.price.tolist())
+    seen = [(check(instance, each), totals_of(aggregate_users(instance), each)) for each in literal_solutions(instance)]
+    etc, paid = aggregate_users(instance).etc, sum(instance.price.tolist())
     optimum = max(report.value for report, _ in seen if report.value is not None)
     prices: tuple[int, ...] = ()
     if optimum < 0 or data.draw(st.integers(0, 9)) == 0:
@@ -154,7 +154,7 @@ def accepted(instance: Instance, claim: Certificate) -> bool:
     """Whether the checker takes the claim's upper end."""
     try:
         require_upper(instance, claim)
-    except Wrong:
+    except CertificateError:
         return False
     return True
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.formulations.edgeflow.check import check, joined
+from ratiobench.formulations.edgeflow.check import check, join_pieces
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Piece
@@ -137,7 +137,7 @@ def test_a_share_that_is_slower_than_a_smaller_one_may_be_used_and_gains_nothing
 def test_pieces_that_go_on_are_one() -> None:
     """Same place, same share, no gap."""
     pieces = [Piece(0, 2, 0, 1), Piece(2, 5, 0, 1), Piece(5, 6, 0, 2), Piece(7, 8, 0, 2)]
-    assert joined(pieces) == [Piece(0, 5, 0, 1), Piece(5, 6, 0, 2), Piece(7, 8, 0, 2)]
+    assert join_pieces(pieces) == [Piece(0, 5, 0, 1), Piece(5, 6, 0, 2), Piece(7, 8, 0, 2)]
 
 
 def test_both_checkers_judge_mutants_alike() -> None:

@@ -18,11 +18,11 @@ from ratiobench.formulations.edgeflow.bound import SCALE, prove
 from ratiobench.formulations.edgeflow.certificate import Certificate
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.formulations.edgeflow.enumerate import enumerate_optimum
-from ratiobench.formulations.edgeflow.problem import Grid, cut, grid_of, onto, problem_of
+from ratiobench.formulations.edgeflow.problem import Grid, grid_of, make_grid, problem_of, refine_prices
 from ratiobench.formulations.edgeflow.solve import export, formulations, solve, warm
 from ratiobench.formulations.edgeflow.verify import verify
 from ratiobench.formulations.report import Proof, Status, Termination
-from ratiobench.instances.arrays import frozen
+from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.model import Instance, Window
 from ratiobench.instances.edgeflow.named import expected, named, names
 from ratiobench.instances.edgeflow.solution import Piece
@@ -111,7 +111,7 @@ def test_prices_of_nothing_prove_how_many_can_be_met_alone() -> None:
 
 def _only(instance: Instance, i: int) -> Instance:
     columns: dict[str, Any] = {
-        name: frozen([int(getattr(instance, name)[i])]) for name in ("submit", "deadline", "model", "work", "share")
+        name: freeze([int(getattr(instance, name)[i])]) for name in ("submit", "deadline", "model", "work", "share")
     }
     return replace(instance, **columns, cache={})
 
@@ -120,9 +120,9 @@ def test_splitting_a_cell_leaves_the_bound_as_it_is() -> None:
     """Prices of the cells that it was, whatever the new points are."""
     problem = problem_of(busy(2))
     prices = bound.descend(problem, bound.begin(problem, grid_of(problem)), 100, 2.0, 0.01)
-    finer = cut(problem, np.unique(np.concatenate([prices.grid.points, np.arange(0, 1500, 7)])))
-    finer = finer if finer.points[0] == prices.grid.points[0] else cut(problem, finer.points[1:])
-    lam, mu = (onto(each, prices.grid, finer) for each in (prices.lam, prices.mu))
+    finer = make_grid(problem, np.unique(np.concatenate([prices.grid.points, np.arange(0, 1500, 7)])))
+    finer = finer if finer.points[0] == prices.grid.points[0] else make_grid(problem, finer.points[1:])
+    lam, mu = (refine_prices(each, prices.grid, finer) for each in (prices.lam, prices.mu))
     split = bound.Prices(finer, lam, mu, prices.value, prices.cost, prices.bound)
     assert prove(problem, split).total == prove(problem, prices).total
 
@@ -143,7 +143,7 @@ def test_the_fluid_bound_is_monotone_and_its_dual_is_it() -> None:
     more = [
         replace(instance, gpus=5, cache={}),
         replace(instance, edge=tuple(Window(w.start, w.end, w.servers + 1) for w in instance.edge), cache={}),
-        replace(instance, deadline=frozen(instance.deadline + 30), cache={}),
+        replace(instance, deadline=freeze(instance.deadline + 30), cache={}),
     ]
     assert min(fluid(each) for each in more) >= least - 1e-6
     assert fluid(instance, 6) >= least - 1e-6

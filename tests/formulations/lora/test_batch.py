@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.backends import installed_version, solve
-from ratiobench.formulations.lora import batch, exhaustive
+from ratiobench.formulations.lora import batch, exhaustive_search
 from ratiobench.formulations.lora.batch import packed_slot, solve_batch
 from ratiobench.formulations.lora.bound import pricing, residual
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.bound.residual import Residual, best_fill, residual_bound
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.exhaustive import exhausted
+from ratiobench.formulations.lora.exhaustive_search import search_exhaustively
 from ratiobench.formulations.lora.heuristic import improve, insertion
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.pooled import relaxed_model
@@ -105,24 +105,24 @@ def test_looking_at_everything_finds_the_optimum(instance: Instance) -> None:
     """From nothing and from the optimum itself; what it finds is a solution of that welfare."""
     best, _ = enumerate_optimum(instance)
     free, free_mb = _empty(instance)
-    value, solution = exhausted(instance, range(instance.tasks), free, free_mb, 0)
+    value, solution = search_exhaustively(instance, range(instance.tasks), free, free_mb, 0)
     assert value == best
     if best:
         told = check(instance, solution)
         assert (told.valid, told.welfare) == (True, best)
-    assert exhausted(instance, range(instance.tasks), free, free_mb, best) == (best, None)
+    assert search_exhaustively(instance, range(instance.tasks), free, free_mb, best) == (best, None)
 
 
 def test_looking_at_everything_stops_where_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """By steps, by tasks and by slots: nothing is known then."""
     instance = named("tiny_contention")
     state = _empty(instance)
-    assert exhausted(instance, range(instance.tasks), *state, 0) is not None
-    monkeypatch.setattr(exhaustive, "STEPS", 50)
-    assert exhausted(instance, range(instance.tasks), *state, 0) is None
+    assert search_exhaustively(instance, range(instance.tasks), *state, 0) is not None
+    monkeypatch.setattr(exhaustive_search, "STEPS", 50)
+    assert search_exhaustively(instance, range(instance.tasks), *state, 0) is None
     monkeypatch.undo()
-    monkeypatch.setattr(exhaustive, "DEPTH", 2)
-    assert exhausted(instance, range(instance.tasks), *state, 0) is None
+    monkeypatch.setattr(exhaustive_search, "DEPTH", 2)
+    assert search_exhaustively(instance, range(instance.tasks), *state, 0) is None
 
 
 def test_large_numbers_make_no_tiny_batch_modest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.heuristic import gathering, improve
-from ratiobench.formulations.lora.heuristic.gathering import STEPS, gather, unlisted
+from ratiobench.formulations.lora.heuristic import consolidation, improve
+from ratiobench.formulations.lora.heuristic.consolidation import STEPS, consolidate, find_types_without_patterns
 from ratiobench.formulations.lora.heuristic.improve import heuristic
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, begin, new_workspace
 from ratiobench.formulations.lora.heuristic.state import State, solution_of_state, state_of
@@ -52,14 +52,14 @@ def test_cells_change_nodes_of_their_type_and_nothing_else(
     seed: int, turn: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same tasks in the same slots on the same types, feasible, with the free room that the places say."""
-    monkeypatch.setattr(gathering, "AT_ONCE", 30)
-    monkeypatch.setattr(improve, "gather", lambda *_: None)
+    monkeypatch.setattr(consolidation, "AT_ONCE", 30)
+    monkeypatch.setattr(improve, "consolidate", lambda *_: None)
     instance = _day(120, 6, seed)
     p, d, s = _worked(instance)
-    assert unlisted(d) == [0, 1]
+    assert find_types_without_patterns(d) == [0, 1]
     before, holes, versions = s.place.copy(), _holes(p, d, s), d.version.copy()
     welfare = s.welfare
-    gather(p, s, d, turn)
+    consolidate(p, s, d, turn)
     assert np.array_equal(np.where(before >= 0, d.type_of[before], -1), np.where(s.place >= 0, d.type_of[s.place], -1))
     solution = solution_of_state(instance, p, s)
     report = check(instance, solution)
@@ -108,7 +108,7 @@ def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, 
     most = max(value[choice].sum() for choice in choices if fits(choice))
     least, least_mb = rate.sum() - room, memory.sum() - room_mb
     scratch = np.empty(len(items), np.int64)
-    found = gathering._fuller(
+    found = consolidation._fuller(
         len(items), value.astype(float), rate, memory, least, least_mb, room, room_mb, STEPS, scratch, best
     )
     assert fits(best)
@@ -120,6 +120,6 @@ def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> No
     """On days whose tasks each have a size of their own, over several draws."""
     instances = [_day(300, 12, seed) for seed in range(10, 14)]
     with_it = [solve(each, backend="none").lower for each in instances]
-    monkeypatch.setattr(improve, "gather", lambda *_: None)
+    monkeypatch.setattr(improve, "consolidate", lambda *_: None)
     without = [solve(each, backend="none").lower for each in instances]
     assert sum(with_it) > sum(without)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.heuristic.improve import doubling, heuristic
+from ratiobench.formulations.lora.heuristic.improve import double_steps, heuristic
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance, write
@@ -55,7 +55,7 @@ def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instan
 @given(total=st.integers(0, 1000))
 def test_annealing_runs_double_and_add_up(total: int) -> None:
     """1, 1, 2, 4, ... units, the last one cut."""
-    parts = list(doubling(total))
+    parts = list(double_steps(total))
     assert sum(done for done, _ in parts) == total
     assert [planned for _, planned in parts] == [1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512][: len(parts)]
     assert all(done == planned for done, planned in parts[:-1])

@@ -13,9 +13,9 @@ import pytest
 from ratiobench.formulations import backends, worker
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import solve as eapm_solve
+from ratiobench.formulations.eapm.aggregate import aggregate_users, split
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
-from ratiobench.formulations.eapm.search import cheapest
-from ratiobench.formulations.eapm.summed import split, summed
+from ratiobench.formulations.eapm.search import place_cheapest
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -222,11 +222,11 @@ def test_bounds_on_a_rate_are_dropped_alike() -> None:
         "task_types": [{"name": "t", "etc_ms": [3, 5], "apc_mw": [7, 4]}],
         "users": [{"type": 0, "tasks": 9, "price": 900}],
     }  # fmt: skip
-    problem = summed(parse_eapm(document))
+    problem = aggregate_users(parse_eapm(document))
     best, solution = enumerate_eapm(problem.instance)
     run = eapm_solve._Run(problem, "highs", 0.0, 0.0, None)
     run.bound(best * 3, Proof.TRIVIAL)
-    run.offer(split(problem, cheapest(problem)), "cheapest")
+    run.offer(split(problem, place_cheapest(problem)), "cheapest")
     assert run.lower < best
     run.bound(best * 2, Proof.LAGRANGIAN)
     run.bound((run.lower + best) / 2, Proof.BRANCH_AND_BOUND)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.formulations.lora.bound import minimal
-from ratiobench.formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
+from ratiobench.formulations.lora.bound import minimal_covers
+from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
@@ -28,7 +28,7 @@ def _both(instance: Instance) -> tuple[Listed, Listed]:
     whole = list(list_minimal_covers(instance))
     assert len(whole) == 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minimal, "_all_at_once", lambda _: None)
+        patch.setattr(minimal_covers, "_all_at_once", lambda _: None)
         return _listed(whole), _listed(list(list_minimal_covers(instance)))
 
 
@@ -57,8 +57,8 @@ def test_large_numbers(instance: Instance) -> None:
 def test_a_task_that_is_too_large_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then tasks are looked at one by one, and the error is that of the task."""
     instance = parse(document(named("tiny_vendors")))
-    monkeypatch.setattr(minimal, "STATE_LIMIT", 1)
+    monkeypatch.setattr(minimal_covers, "STATE_LIMIT", 1)
     monkeypatch.setattr("ratiobench.formulations.lora.covering.schedules.STATE_LIMIT", 1)
-    assert minimal.find_small_pool(instance) is None
+    assert minimal_covers.find_small_pool(instance) is None
     with pytest.raises(StateSpaceTooLarge):
         list(list_minimal_covers(instance))

@@ -18,7 +18,7 @@ from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.lora import solve as solve_module
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.direct import build, safe_floor
+from ratiobench.formulations.lora.direct_solve import build, safe_floor
 from ratiobench.formulations.lora.models import tight
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of

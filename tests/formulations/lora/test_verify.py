@@ -19,7 +19,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations import worker
-from ratiobench.formulations.checksums import Wrong
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import Certificate, parse
@@ -79,7 +79,7 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
     report = check(instance, tuple(decisions))
     try:
         value = welfare(instance, tuple(decisions))
-    except Wrong:
+    except CertificateError:
         assert not report.valid
     else:
         assert report.valid
@@ -471,7 +471,7 @@ def test_each_constraint_is_checked_by_itself(decision: Decision, problem: str) 
     solution = (decision, Decision(None, ((0, 3),)))
     assert check(instance, solution).valid == (not problem)
     if problem:
-        with pytest.raises(Wrong, match=f"^{re.escape(problem)}$"):
+        with pytest.raises(CertificateError, match=f"^{re.escape(problem)}$"):
             welfare(instance, solution)
     else:
         assert welfare(instance, solution) == check(instance, solution).welfare == 17
@@ -495,7 +495,7 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
         with monkeypatch.context() as lowered:
             lowered.setattr(checker, limit, 2)
             assert verify(instance, many).problem == "classes: too many patterns to check"
-    with pytest.raises(Wrong, match=r"^classes: too many patterns to check$"):
+    with pytest.raises(CertificateError, match=r"^classes: too many patterns to check$"):
         checker._maximal_patterns([(2**15, 1), (1, 2), (1, 1)], 2**40, 2**40, Steps(1))
 
 

@@ -20,7 +20,7 @@ from ratiobench.formulations.tenants import solve as solving
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import HORIZON_LIMIT, Prices
 from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_optimum, ways
-from ratiobench.formulations.tenants.local import Search
+from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.solve import export, formulations, solve
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import queues_of, solution_of, tables
@@ -260,9 +260,12 @@ def test_nothing_costs_anything() -> None:
 def test_local_search_is_deterministic_and_keeps_every_job() -> None:
     problem = tables(generate({"kind": "online", "jobs": 30, "gpus": [1, 1, 1], "load": "2", "wait": "runs"}))
     search = Search(problem)
-    begun = search.appended(np.argsort(problem.deadline, kind="stable"))
+    begun = search.build_list_schedule(np.argsort(problem.deadline, kind="stable"))
     costs = [check(problem.instance, solution_of(problem, begun)).cost]
-    for found in (search.rebuilt(begun, 1, 300, 10, 1.0, 1e-3), search.annealed(begun, 1, 20_000, 0.1, 1e-3)):
+    for found in (
+        search.rebuild_schedule(begun, 1, 300, 10, 1.0, 1e-3),
+        search.anneal_schedule(begun, 1, 20_000, 0.1, 1e-3),
+    ):
         report = check(problem.instance, solution_of(problem, found))
         assert report.valid
         assert report.placed == 30

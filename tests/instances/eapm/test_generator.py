@@ -23,10 +23,10 @@ from ratiobench.instances.eapm.matrices import TOLERANCE, Cvb, Range, Table1, ma
 from ratiobench.instances.eapm.model import profit_rate
 from ratiobench.instances.eapm.named import expected, named, names
 from ratiobench.instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
-from ratiobench.instances.eapm.quantities import anchors, anchors_of, describe
+from ratiobench.instances.eapm.quantities import anchors_of, describe, find_anchors
 from ratiobench.instances.eapm.workload import ORDERS, read_recipe
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.numerals import half_up, text_of_fraction
+from ratiobench.instances.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.seeds import Stream
 
 CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "consistent"}
@@ -364,7 +364,7 @@ def test_fractions_are_written_as_they_are_read(value: Fraction) -> None:
 
 def test_halves_are_rounded_up() -> None:
     """Of two equally near integers, the larger; below 0 too."""
-    assert [half_up(Fraction(k, 4)) for k in range(-3, 8)] == [-1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2]
+    assert [round_half_up(Fraction(k, 4)) for k in range(-3, 8)] == [-1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2]
 
 
 BAD: list[tuple[Mapping[str, Any], str]] = [
@@ -479,7 +479,7 @@ def outcome(instance: Instance, placed: list[tuple[int, ...]]) -> tuple[int, int
 def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str, Any]) -> None:
     """E_min and MS_greedy exactly; the even split in fractions is near the one in whole tasks."""
     instance = generate(recipe)
-    known = anchors(instance)
+    known = find_anchors(instance)
     paid = int(instance.price.sum())
     profit, makespan = outcome(instance, cheapest(instance))
     assert (paid - profit, makespan) == (known.least_cost, known.greedy_ms)
@@ -497,7 +497,7 @@ def test_the_anchors_are_what_the_two_placements_cost_and_take(recipe: dict[str,
 def test_free_energy_has_no_energy_ratio() -> None:
     """Where the cheapest placement costs nothing the ratio of costs and the mean gamma are undefined."""
     instance = named("free_energy")
-    assert anchors(instance).energy is None
+    assert find_anchors(instance).energy is None
     assert describe(instance)["price"] is None
     assert anchors_of([[2, 4]], [[3, 5]], [6]).energy == Fraction(8, 6)
     assert anchors_of([[2, 4]], [[3, 5]], [6]).span == 1

@@ -16,7 +16,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import text_of
-from ratiobench.instances.lora.calibration import gpu_lines, parse, read_calibration, shipped
+from ratiobench.instances.lora.calibration import gpu_lines, parse, read_calibration, read_shipped
 from ratiobench.instances.lora.cluster import Cluster, read_cluster
 from ratiobench.instances.lora.format import content_hash, read
 from ratiobench.instances.lora.generate import generate
@@ -301,7 +301,7 @@ def test_gpus_are_listed_beside_one_another(tmp_path: Path) -> None:
     about = {**document()["measured"], "tokens": 32}
     own = [read_calibration(tmp_path / "mine.json"), parse(document(name="other", measured=about), "it")]
     lines = dict(gpu_lines(own))
-    assert list(lines) == [*shipped().gpus, "mine", "other"]
+    assert list(lines) == [*read_shipped().gpus, "mine", "other"]
     assert "derived" in lines["a100"]
     assert "52.69 samples/s at its fastest, 346 W above idle, 80,000 MB; 0.37 of h200" in lines["a100"]
     assert "0.5 of h200. Measured by `calibrate` on Some GPU" in lines["mine"]

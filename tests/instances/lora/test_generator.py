@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, read, write
-from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scaled, traces
-from ratiobench.instances.lora.calibration import shipped
-from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scale_counts, traces
+from ratiobench.instances.lora.calibration import read_shipped
+from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from ratiobench.instances.lora.paper import DEADLINES, read_recipe
@@ -127,10 +127,10 @@ def test_every_task_fits_every_node_type_alone(day: Instance) -> None:
 def test_derived_nodes_are_shares_of_the_measured_one() -> None:
     """A100 and A40 work at 0.37 and 0.15 of the H200's rate and are labelled derived."""
     for name, share, basis in (("h200", 1.0, "measured"), ("a100", 0.37, "derived"), ("a40", 0.15, "derived")):
-        gpu = shipped().gpus[name]
+        gpu = read_shipped().gpus[name]
         assert gpu.basis == basis
-        assert gpu.compute == pytest.approx(share * shipped().gpus["h200"].compute, abs=1)
-        for profile in shipped().profiles:
+        assert gpu.compute == pytest.approx(share * read_shipped().gpus["h200"].compute, abs=1)
+        for profile in read_shipped().profiles:
             assert profile.rate[name] == pytest.approx(share * profile.rate["h200"], abs=1)
             assert profile.rate[name] * profile.tasks <= gpu.compute
             assert profile.energy_wh[name] >= 1
@@ -233,10 +233,10 @@ def test_trace_arrivals_are_the_day_s(trace: str) -> None:
         return np.bincount(instance.arrival, minlength=instance.slots + 1)[1:].tolist()
 
     assert per_slot(arrivals=arrivals) == list(counts)
-    assert per_slot(arrivals={**arrivals, "mean": 2}) == list(scaled(counts, 288))
-    assert per_slot(arrivals=arrivals, tasks=70) == list(scaled(counts, 70))
+    assert per_slot(arrivals={**arrivals, "mean": 2}) == list(scale_counts(counts, 288))
+    assert per_slot(arrivals=arrivals, tasks=70) == list(scale_counts(counts, 70))
     part = per_slot(arrivals=arrivals, tasks=40, slots=30, start=61, quiet=6)
-    assert part == [*scaled(counts[60:84], 40), 0, 0, 0, 0, 0, 0]
+    assert part == [*scale_counts(counts[60:84], 40), 0, 0, 0, 0, 0, 0]
 
 
 def test_a_user_s_trace_file_drives_the_arrivals(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.imports import Report, read_jobs
-from ratiobench.instances.lora.logs import Job, registered
+from ratiobench.instances.lora.logs import Job, list_formats
 from ratiobench.instances.lora.logs.base import moment
 
 
@@ -264,4 +264,4 @@ def test_formats_and_columns_that_are_not_there(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=word):
             read(tmp_path, form, "", columns)
-    assert set(registered()) == {"csv", "helios", "pai", "philly", "sacct", "swf"}
+    assert set(list_formats()) == {"csv", "helios", "pai", "philly", "sacct", "swf"}

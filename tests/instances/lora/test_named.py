@@ -11,7 +11,7 @@ import pytest
 
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document
-from ratiobench.instances.lora.fitting import load, servable
+from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.named import expected, named, names, path
 
 COUNTEREXAMPLES = tuple(name for name in names() if not name.startswith("tiny_"))

@@ -21,13 +21,13 @@ from ratiobench.instances.lora.arrivals import (
     SLOTS_PER_DAY,
     day_counts,
     days,
-    earlier,
+    list_earlier_days,
     read_arrivals,
-    scaled,
+    scale_counts,
     span_counts,
     traces,
 )
-from ratiobench.instances.lora.calibration import shipped
+from ratiobench.instances.lora.calibration import read_shipped
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.prices import regions, tariff
 from ratiobench.instances.lora.readers import Trace, register
@@ -68,7 +68,7 @@ def test_real_rows_give_exactly_the_counted_arrivals(trace: str, raw: Path) -> N
 def test_shipped_days_are_the_counted_ones(trace: str, raw: Path) -> None:
     """The shipped days agree with the counts of the real rows."""
     counted = table(raw / trace / "arrivals_10min.csv")
-    shipped_days = (*earlier(trace), *days(trace))
+    shipped_days = (*list_earlier_days(trace), *days(trace))
     assert {day: day_counts(trace, day) for day in shipped_days} == {day: counted[day] for day in shipped_days}
 
 
@@ -97,7 +97,7 @@ def test_shipped_prices_are_the_rounded_real_ones(raw: Path) -> None:
 
 def test_the_calibration_is_the_measured_one(raw: Path) -> None:
     """Every shipped row, base and capacity is what was measured, and no row that fitted is missing."""
-    table = shipped()
+    table = read_shipped()
     fitted: dict[tuple[int, int], tuple[Decimal, Decimal, Decimal]] = {}
     fastest = Decimal(0)
     with (raw.parent / "calibration" / "h200_multi_lora.csv").open(newline="") as file:
@@ -135,12 +135,12 @@ def test_seven_days_of_each_trace_are_shipped() -> None:
 @pytest.mark.parametrize("trace", TRACES)
 def test_days_before_the_week_are_shipped_as_history(trace: str) -> None:
     """Two weeks and more, without a gap up to the week; a span that begins there goes on in it, and recurs there."""
-    known = (*earlier(trace), *days(trace))
+    known = (*list_earlier_days(trace), *days(trace))
     assert len(known) >= 21
     dates = [date.fromisoformat(day) for day in known]
     assert dates == [dates[0] + timedelta(days=j) for j in range(len(known))]
     assert len(day_counts(trace, known[0])) == SLOTS_PER_DAY
-    last = earlier(trace)[-1]
+    last = list_earlier_days(trace)[-1]
     counts, recurs = span_counts(trace, last, 2)
     assert (counts, recurs) == (day_counts(trace, last) + day_counts(trace, days(trace)[0]), False)
     assert span_counts(trace, days(trace)[-1], 2) == (
@@ -150,10 +150,15 @@ def test_days_before_the_week_are_shipped_as_history(trace: str) -> None:
 
 def test_a_recipe_may_name_an_earlier_day() -> None:
     """Arrivals follow its counts."""
-    recipe = {"kind": "paper", "nodes": 2, "tasks": 50, "arrivals": {"trace": "pai", "day": earlier("pai")[3]}}
+    recipe = {
+        "kind": "paper",
+        "nodes": 2,
+        "tasks": 50,
+        "arrivals": {"trace": "pai", "day": list_earlier_days("pai")[3]},
+    }
     made = generate(recipe)
     arrived = np.bincount(made.arrival - 1, minlength=SLOTS_PER_DAY)
-    assert tuple(arrived.tolist()) == scaled(day_counts("pai", earlier("pai")[3]), 50)
+    assert tuple(arrived.tolist()) == scale_counts(day_counts("pai", list_earlier_days("pai")[3]), 50)
 
 
 def test_a_shipped_day_has_a_negative_price() -> None:
@@ -172,9 +177,9 @@ def test_rescaling_keeps_the_total_and_every_stretch_s_share(counts: list[int], 
     if sum(counts) == 0:
         if total:
             with pytest.raises(ValueError, match="no submissions"):
-                scaled(counts, total)
+                scale_counts(counts, total)
         return
-    result = scaled(counts, total)
+    result = scale_counts(counts, total)
     assert sum(result) == total
     assert min(result) >= 0
     for first in range(0, len(counts), 7):
@@ -187,12 +192,12 @@ def test_rescaling_keeps_the_total_and_every_stretch_s_share(counts: list[int], 
 def test_rescaling_by_a_whole_number_multiplies(counts: list[int], factor: int) -> None:
     """Rescaling to a multiple of the total multiplies every slot; to the total itself changes nothing."""
     if sum(counts):
-        assert scaled(counts, factor * sum(counts)) == tuple(factor * count for count in counts)
+        assert scale_counts(counts, factor * sum(counts)) == tuple(factor * count for count in counts)
 
 
 def test_slots_without_submissions_stay_empty() -> None:
     """Rescaling puts nothing where the trace has nothing."""
-    assert scaled((0, 5, 0, 0, 1, 0), 3000) == (0, 2500, 0, 0, 500, 0)
+    assert scale_counts((0, 5, 0, 0, 1, 0), 3000) == (0, 2500, 0, 0, 500, 0)
 
 
 # Small made-up files in the three public formats.

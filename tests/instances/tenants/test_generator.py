@@ -16,7 +16,7 @@ from ratiobench.instances.tenants.generate import generate, recipes
 from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.quantities import describe, service_rate
 from ratiobench.instances.tenants.traces import GPU_NAMES, TRACES, arrivals, length_at, lengths, read_log, throughput
-from ratiobench.instances.tenants.workload import WAITS, scaled
+from ratiobench.instances.tenants.workload import WAITS, scale_moments
 
 
 def test_the_same_recipe_gives_the_same_instance_on_any_machine() -> None:
@@ -126,9 +126,9 @@ def test_no_job_of_a_log_can_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_releases_are_scaled_in_proportion() -> None:
-    assert scaled([5, 5, 8, 15], 20) == [0, 0, 6, 20]
-    assert scaled([], 20) == []
-    assert scaled([7], 20) == [0]
+    assert scale_moments([5, 5, 8, 15], 20) == [0, 0, 6, 20]
+    assert scale_moments([], 20) == []
+    assert scale_moments([7], 20) == [0]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.bench.eapm.literal import decide_all
+from ratiobench.bench.eapm.literal_rule import decide_literally
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum
 from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
-from ratiobench.instances.eapm.model import Instance, frozen, profit_rate
+from ratiobench.instances.eapm.model import Instance, freeze, profit_rate
 from ratiobench.instances.eapm.strategies import tiny_instances
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.seeds import Stream
@@ -75,7 +75,7 @@ def _step(index: int, largest: int) -> tuple[list[int], list[int], list[int], in
 
 def _exact(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: int) -> tuple[int, ...]:
     shares = np.zeros(len(etc), np.int64)
-    assert exact_step.best_step(frozen(load), frozen(etc), frozen(cost), tasks, worth, exact_step.LIMIT, shares)
+    assert exact_step.best_step(freeze(load), freeze(etc), freeze(cost), tasks, worth, exact_step.LIMIT, shares)
     return tuple(shares.tolist())
 
 
@@ -126,10 +126,10 @@ def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Readin
         load, etc, cost, tasks, worth = _step(index, 30)
         shares, found = np.zeros(len(etc), np.int64), np.zeros(4, np.int64)
         energy = cost if index % 5 else [0] * len(cost)
-        arrays = (frozen(load), frozen(etc), frozen(cost), frozen(energy))
+        arrays = (freeze(load), freeze(etc), freeze(cost), freeze(energy))
         if printed._in_doubles(*arrays, tasks, worth, *reading.flags, shares, found):
             answered += 1
-            exact = printed.exactly(load, etc, cost, energy, tasks, worth, reading)
+            exact = printed.decide_exactly(load, etc, cost, energy, tasks, worth, reading)
             assert (shares.tolist(), found.tolist()) == exact, index
     assert 100 < answered < 600
 
@@ -137,7 +137,7 @@ def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Readin
 def test_linear_solves_in_doubles_place_the_bags_alike() -> None:
     """The twin for timing does the same work: on data without ties no decision differs."""
     instance = generate({"kind": "users", "name": "twin", "seed": 5, "users": 60, "gamma": "1.3"})
-    assert decide_all(instance) == run(instance, "online").decisions
+    assert decide_literally(instance) == run(instance, "online").decisions
 
 
 @pytest.mark.parametrize("largest", [6, 150])
@@ -167,7 +167,7 @@ def test_both_searches_of_the_best_step_agree() -> None:
 
 def test_the_bound_of_the_exact_step_passes_over_most_candidates() -> None:
     """A bag of 10^9 tasks has 3 10^9 candidates; few are visited, and a limit of none still gives the best end."""
-    load, etc, cost = frozen([10**9, 0, 7]), frozen([997, 1009, 2003]), frozen([5_000, 6_001, 7_003])
+    load, etc, cost = freeze([10**9, 0, 7]), freeze([997, 1009, 2003]), freeze([5_000, 6_001, 7_003])
     tasks = 10**9
     worth = 6_500 * tasks
     shares = np.zeros(3, np.int64)
@@ -188,7 +188,7 @@ def _visits(load: list[int], etc: list[int], cost: list[int], tasks: int, worth:
     low, high = -1, exact_step.LIMIT
     while high - low > 1:
         limit, shares = (low + high) // 2, np.zeros(len(etc), np.int64)
-        if exact_step.best_step(frozen(load), frozen(etc), frozen(cost), tasks, worth, limit, shares):
+        if exact_step.best_step(freeze(load), freeze(etc), freeze(cost), tasks, worth, limit, shares):
             high = limit
         else:
             low = limit

@@ -21,7 +21,7 @@ from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms import titan
-from ratiobench.online.lora.algorithms.earliest import drawn_vendor, fastest_vendor
+from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_fastest_vendor
 from ratiobench.online.lora.algorithms.titan import Titan
 from ratiobench.online.lora.constants import eris_high, eris_low
 from ratiobench.online.lora.run import run
@@ -140,7 +140,7 @@ def test_the_fastest_vendor_breaks_ties_by_price_then_index() -> None:
     data["tasks"] = data["tasks"][:1]
     offers = [(5, 0), (3, 0), (3, 0), (1, 1)]
     data["tasks"][0]["vendors"] = [{"price": price, "delay": delay} for price, delay in offers]
-    assert fastest_vendor(parse(data).task(0), parse(data).public("")).vendor == 1
+    assert find_fastest_vendor(parse(data).task(0), parse(data).public("")).vendor == 1
 
 
 def test_vendors_are_drawn_by_seed_and_task_alone() -> None:
@@ -148,9 +148,9 @@ def test_vendors_are_drawn_by_seed_and_task_alone() -> None:
     data = document(named("tiny_vendors"))
     task = dict(data["tasks"][0], vendors=[{"price": n, "delay": 0} for n in range(3)], arrival=1)
     instance = parse(data | {"tasks": [task] * 600})
-    one, two = ([drawn_vendor(instance.task(i), instance.public(seed)).vendor for i in range(600)] for seed in "ab")
+    one, two = ([draw_vendor(instance.task(i), instance.public(seed)).vendor for i in range(600)] for seed in "ab")
     assert one != two
-    assert one == [drawn_vendor(instance.task(i), instance.public("a")).vendor for i in range(600)]
+    assert one == [draw_vendor(instance.task(i), instance.public("a")).vendor for i in range(600)]
     assert min(one.count(n) for n in range(3)) > 150
 
 
@@ -165,7 +165,7 @@ def _compare_batches(instance: Instance, result: OnlineRun) -> None:
     public = instance.public(content_hash(instance))
     load: Load = {}
     for tasks in _batches(instance):
-        drawn = [task.options.index(drawn_vendor(task, public)) for task in tasks]
+        drawn = [task.options.index(draw_vendor(task, public)) for task in tasks]
         wanted = best_batch(tasks, drawn, public, load)
         got = 0
         for task, option in zip(tasks, drawn, strict=True):
@@ -311,7 +311,7 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
         if p.tasks:
             each = batch._Batch(part, p, free, free_mb)
             cheapest = each._inserted(each._empty, np.arange(p.tasks))
-            others.append((answer.lower, max(each.booked(starts[0]).welfare, cheapest.welfare)))
+            others.append((answer.lower, max(each.make_state(starts[0]).welfare, cheapest.welfare)))
         return answer
 
     monkeypatch.setattr(titan, "solve_batch", watched)

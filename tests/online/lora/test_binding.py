@@ -14,9 +14,9 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.binding import MOVED, Late, Move, bound
+from ratiobench.online.lora.final_schedule import MOVED, Late, Move, settle_moves
 from ratiobench.online.lora.run import run
-from ratiobench.online.lora.search.repacking import make_room
+from ratiobench.online.lora.search.repacking import free_capacity
 
 OWN = "tests.support.movers:Mover"
 
@@ -69,7 +69,7 @@ def test_without_migration_nothing_moves() -> None:
 def test_bound_applies_moves_in_order() -> None:
     first = Decision(None, ((0, 1), (0, 2)), 3)
     answers = [first, None, Late(Decision(None, ((0, 2),), 1), (Move(0, 2, 1),)), Late(first, (Move(0, 2, 3),))]
-    solution, moved = bound(answers)
+    solution, moved = settle_moves(answers)
     assert moved == 2
     assert solution[0] == Decision(None, ((0, 1), (3, 2)), 3)
 
@@ -93,7 +93,7 @@ def test_room_is_room_and_one_node_is_never_missed(sizes: list[tuple[int, int]],
         node[i] = k
     before = node[:-1].copy()
     there = before.copy()
-    k = make_room(rate[:-1].copy(), memory[:-1].copy(), there, nodes, 10, 10, int(rate[-1]), int(memory[-1]))
+    k = free_capacity(rate[:-1].copy(), memory[:-1].copy(), there, nodes, 10, 10, int(rate[-1]), int(memory[-1]))
     if k < 0:
         assert (there == before).all()
         ways = itertools.product(range(nodes), repeat=len(sizes))

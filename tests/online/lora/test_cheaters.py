@@ -11,7 +11,7 @@ import pytest
 
 from ratiobench import instances
 from ratiobench.bench.lora import FAMILY
-from ratiobench.instances import packed
+from ratiobench.instances import packing
 from ratiobench.instances.errors import DEBUG, InputError
 from ratiobench.instances.lora import Instance, content_hash, write
 from ratiobench.instances.lora.generate import generate
@@ -267,7 +267,7 @@ def test_reading_the_instance_before_the_start_is_peeking(
     if file == "results.sqlite":
         (tmp_path / file).write_bytes(b"SQLite format 3\x00..." + content_hash(instance).encode())
     elif file == "certificate.txt":
-        (tmp_path / file).write_bytes(packed.pack({"format": "x", "instance": content_hash(instance)}))
+        (tmp_path / file).write_bytes(packing.pack({"format": "x", "instance": content_hash(instance)}))
     else:
         write(instance, tmp_path / file)
     rule, _, detail = first_violation(instance, f"{name}:file={tmp_path / file}")
@@ -348,7 +348,7 @@ def test_an_algorithms_file_may_not_import_what_makes_instances(
 
 def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that() -> None:
     """By what imports what: nothing that a solver, an algorithm or the package itself needs is among them."""
-    barred = set(bounds.barred())
+    barred = set(bounds.list_barred())
     families = [path.parent.name for path in Path(instances.__file__).parent.glob("*/generate.py")]
     assert {"lora", "eapm"} <= set(families)
     for family in families:
@@ -368,7 +368,7 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     } <= barred
     assert {name.split(".")[1] for name in barred} == {"bench", "instances"}
     assert not barred & {"ratiobench.instances", "ratiobench.instances.errors", "ratiobench.instances.seeds"}
-    assert all(Path(file).is_file() for file in bounds.barred().values())
+    assert all(Path(file).is_file() for file in bounds.list_barred().values())
 
 
 @pytest.mark.parametrize("ours", ["pdftsp", "eft"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ratiobench.online.lora.learned.forecast import Forecast, powers, smoothed
+from ratiobench.online.lora.learned.forecast import Forecast, powers, smooth
 from ratiobench.online.lora.learned.past import Floats
 
 
@@ -123,5 +123,5 @@ def test_without_history_the_day_goes_on_as_so_far() -> None:
 
 def test_smoothing_keeps_a_level_and_powers_are_products() -> None:
     """A bell over a constant is that constant; (1 - 1/4)^k."""
-    assert smoothed(np.full(9, 3.0), 2.0) == pytest.approx(np.full(9, 3.0))
+    assert smooth(np.full(9, 3.0), 2.0) == pytest.approx(np.full(9, 3.0))
     assert powers(4.0, 3).tolist() == [1.0, 0.75, 0.5625]

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
-from ratiobench.online.lora.guard import STEPS, Announced, Guard, announce, bound_weight, root_below
+from ratiobench.online.lora.guard import STEPS, Announcement, Guard, announce, bound_root, bound_weight
 from tests.tools.theory_guard import heaviest
 
 ONE = Fraction(1)
 
 
-def _announce(given: Instance, classes: int = 24) -> Announced:
+def _announce(given: Instance, classes: int = 24) -> Announcement:
     return announce(given, Fraction(2), Fraction(0), ONE, classes)
 
 
@@ -35,7 +35,7 @@ def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> In
 )
 def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int) -> None:
     """Its power is at most the value; one step more would not be, but for degrees that are given up (1)."""
-    root = root_below(value, degree)
+    root = bound_root(value, degree)
     assert root >= 1
     assert root**degree <= value
     if degree <= 40:
@@ -46,7 +46,7 @@ def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int)
 @given(value=st.fractions(10**6, 10**18), degree=st.integers(1, 6))
 def test_a_root_of_a_huge_value_is_found_at_once_and_never_above(value: Fraction, degree: int) -> None:
     """Where doubles have too few bits for 1/2^40 it is near in proportion; by single steps some would take an hour."""
-    root = root_below(value, degree)
+    root = bound_root(value, degree)
     assert root**degree <= value < (root * (1 + Fraction(1, 2**40))) ** degree
 
 

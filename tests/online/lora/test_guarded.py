@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
-from ratiobench.bench.lora.theory.guarded import least_factor
+from ratiobench.bench.lora.theory.guarded import find_least_factor
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
-from ratiobench.online.lora.algorithms.guarded import INNER, Nothing
+from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
 from ratiobench.online.lora.guard import Guard, announce
-from ratiobench.online.lora.posting import GuardSettings, PostedPrices, ProposedPrices
+from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import run_built
@@ -73,7 +73,7 @@ def test_who_waits_can_gain() -> None:
     late = instance(TinyInstance(2, kinds, (*others, waiting._replace(arrival=2))))
 
     def played(given: Instance) -> list[int | None]:
-        mechanism = PostedPrices(Nothing(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
+        mechanism = PostedPrices(NoPoster(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
         mechanism.learn(None, truth)
         decisions = run_built(ENVIRONMENT, given, mechanism, "guarded", "1", (), "seed").decisions
         return [None if each is None else each.payment for each in decisions]
@@ -82,7 +82,7 @@ def test_who_waits_can_gain() -> None:
     assert played(late)[3] == 0
 
 
-class _Dear(Nothing):
+class _Dear(NoPoster):
     """Wishes 2^41 for slot 1 of what may run longer, else nothing; in doubles."""
 
     def wish(self, task: Task, view: View) -> ProposedPrices | None:
@@ -145,7 +145,7 @@ def test_theorem_l_is_reached_by_the_guard_where_tasks_fill_nodes() -> None:
         start = Guard(before.public(""), announced, exact=False).start
         needed = nodes * math.log(1 + beta / nodes)
         assert announced.factor == beta
-        assert needed - 0.002 <= least_factor(before, announced, Fraction(start)) <= needed + 1e-6
+        assert needed - 0.002 <= find_least_factor(before, announced, Fraction(start)) <= needed + 1e-6
 
 
 @given(bid=st.integers(2, 3000), part=st.fractions(Fraction(1, 10**6), Fraction(99, 100)), nodes=st.integers(1, 5))
@@ -155,6 +155,6 @@ def test_what_is_needed_is_what_rising_bids_say(bid: int, part: Fraction, nodes:
     announced = announce(before, Fraction(9), Fraction(0), Fraction(1))
     most = math.floor(announced.kinds[0].cap[0])
     needed = _least(list(range(1, most + 1)), part * most)
-    found = least_factor(before, announced, part * nodes * most)
+    found = find_least_factor(before, announced, part * nodes * most)
     assert found <= max(Fraction(0), needed)
     assert float(needed - found) < 0.0011 + 0.09 / max(1, math.ceil(part * most)) ** 2

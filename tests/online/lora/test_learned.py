@@ -17,7 +17,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.commands import simulate
-from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.proof_status import proof_status
 from ratiobench.instances.lora import Instance, document, parse, write
@@ -283,13 +283,15 @@ def bursty() -> tuple[Instance, Instance]:
     """A day of 48 slots with a burst of an hour, and four days before it whose bursts are at other times."""
 
     def day(number: int) -> Instance:
-        draws, jobs = Draws("bursty", number), []
+        draws, jobs = RandomNumbers("bursty", number), []
         for slot in range(1, 49):
             for _ in range(20 if (slot + 12 * number) % 48 < 6 else 1):
-                rate, cells = 1 + draws.below(6), 1 + draws.below(8)
-                deadline = min(48, slot + cells + draws.below(12))
+                rate, cells = 1 + draws.draw_below(6), 1 + draws.draw_below(8)
+                deadline = min(48, slot + cells + draws.draw_below(12))
                 work = rate * min(cells, deadline - slot + 1)
-                jobs.append(Job(slot, deadline, 1 + draws.below(6), work, work * (500 + draws.below(3000)), (rate,)))
+                jobs.append(
+                    Job(slot, deadline, 1 + draws.draw_below(6), work, work * (500 + draws.draw_below(3000)), (rate,))
+                )
         return instance(TinyInstance(48, (Kind(3, 8, 8),), tuple(jobs)))
 
     return day(6), join([day(number) for number in range(4)])

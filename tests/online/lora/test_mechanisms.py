@@ -16,7 +16,7 @@ from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms import greedy
-from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, Room
+from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, FreeCapacity
 from ratiobench.online.lora.roots import gain_below, is_gain_below, share_above
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace, Rule
@@ -66,7 +66,7 @@ def test_the_search_finds_the_schedule_that_enumeration_finds(
 
         for room, wanted in (
             (None, cheapest_by_enumeration(task, public, lam, phi)),
-            (Room(compute, memory), cheapest_by_enumeration(task, public, lam, phi, fits)),
+            (FreeCapacity(compute, memory), cheapest_by_enumeration(task, public, lam, phi, fits)),
         ):
             for book in books:
                 found = book.cheapest(task, room)

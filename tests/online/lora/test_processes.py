@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.formulations.processes import dumpable
+from ratiobench.formulations.processes import is_dumpable
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import run
@@ -146,13 +146,13 @@ def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
 def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
     """To processes of the same user, and afterwards as before."""
-    before = dumpable()
+    before = is_dumpable()
     player = isolation.Runner(
         parse_name("tests.support.contestants:Honest"), "ratiobench.online.lora.protocol", lambda path: False
     )
-    assert not dumpable()
+    assert not is_dumpable()
     player.close()
-    assert dumpable() == before
+    assert is_dumpable() == before
 
 
 def test_a_run_is_stopped_at_its_limit(instance: Instance, folder: Path) -> None:

@@ -7,23 +7,23 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from ratiobench.bench.lora.counterexamples.moves import Draws
+from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.learned.filling import Filling, Shares
-from ratiobench.online.lora.learned.past import no_past
+from ratiobench.online.lora.learned.past import empty_past
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.run import run_built
 
 
-def _job(draws: Draws, slots: int, *, early: bool) -> Job:
-    memory, rate, arrival = 1 + draws.below(6), 1 + draws.below(6), 1 + draws.below(slots)
-    if early and draws.below(2):
+def _job(draws: RandomNumbers, slots: int, *, early: bool) -> Job:
+    memory, rate, arrival = 1 + draws.draw_below(6), 1 + draws.draw_below(6), 1 + draws.draw_below(slots)
+    if early and draws.draw_below(2):
         arrival = 1
-    deadline = min(slots, arrival + draws.below(slots))
-    work = max(1, rate * (1 + draws.below(deadline - arrival + 1)))
-    return Job(arrival, deadline, memory, work, 10_000 * (1 + draws.below(60)), (rate,))
+    deadline = min(slots, arrival + draws.draw_below(slots))
+    work = max(1, rate * (1 + draws.draw_below(deadline - arrival + 1)))
+    return Job(arrival, deadline, memory, work, 10_000 * (1 + draws.draw_below(60)), (rate,))
 
 
 def _sorted(jobs: list[Job]) -> tuple[Job, ...]:
@@ -42,11 +42,11 @@ def _utility(given: Instance, history: Instance, task: int) -> int:
 @pytest.mark.parametrize(("number", "task"), [(3, 4), (22, 12)])
 def test_what_a_task_triggers_does_not_raise_its_own_price(number: int, task: int) -> None:
     """In these two days waiting gained where prices were solved again before the task's own were posted."""
-    draws = Draws("mono", number)
-    slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
-    before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
+    draws = RandomNumbers("mono", number)
+    slots, kinds = 3 + draws.draw_below(3), (Kind(1 + draws.draw_below(3), 8, 8),)
+    before = [_job(draws, slots, early=False) for _ in range(4 + draws.draw_below(8))]
     history = instance(TinyInstance(slots, kinds, _sorted(before)))
-    jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(20))])
+    jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.draw_below(20))])
     true = jobs[task]
     honest = _utility(instance(TinyInstance(slots, kinds, jobs)), history, task)
     assert honest > 0
@@ -61,11 +61,11 @@ def test_more_memory_gains_nothing() -> None:
     """On 40 random days every larger memory of every task, where the nearest class may have a smaller share."""
     admitted = cheaper = 0
     for number in range(40):
-        draws = Draws("memory", number)
-        slots, kinds = 3 + draws.below(3), (Kind(1 + draws.below(3), 8, 8),)
-        before = [_job(draws, slots, early=False) for _ in range(4 + draws.below(8))]
+        draws = RandomNumbers("memory", number)
+        slots, kinds = 3 + draws.draw_below(3), (Kind(1 + draws.draw_below(3), 8, 8),)
+        before = [_job(draws, slots, early=False) for _ in range(4 + draws.draw_below(8))]
         history = instance(TinyInstance(slots, kinds, _sorted(before)))
-        jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.below(10))])
+        jobs = _sorted([_job(draws, slots, early=True) for _ in range(6 + draws.draw_below(10))])
         for task in range(0, len(jobs), 3):
             honest = _utility(instance(TinyInstance(slots, kinds, jobs)), history, task)
             admitted += honest > 0
@@ -85,7 +85,7 @@ def test_shares_rise_with_what_a_task_takes() -> None:
     for _ in range(50):
         rate, memory = stream.integers(1, 40, 6), stream.integers(1, 40, 6)
         known = Shares(rate, memory, stream.integers(1, 40, 6) / 40, (1.0, 0.0))
-        filling = Filling(no_past(1), public, [known])
+        filling = Filling(empty_past(1), public, [known])
         asked, size = stream.integers(1, 50, (60, 1)), stream.integers(1, 50, 60)
         share = filling.shares(asked, size)[:, 0]
         more = (asked >= asked.T) & (size[:, None] >= size)

@@ -19,7 +19,7 @@ from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.strategies import tenants_documents
-from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scaled
+from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scale_values
 from ratiobench.online.tenants.run import run
 
 
@@ -131,8 +131,8 @@ def test_options_that_do_not_do(option: str) -> None:
 
 def test_fractions_are_scaled_exactly_where_that_fits() -> None:
     """Else rounded down; sums stay below the limit."""
-    values, scale = scaled([Fraction(1, 3), Fraction(5, 4), 7], 100)
+    values, scale = scale_values([Fraction(1, 3), Fraction(5, 4), 7], 100)
     assert (values.tolist(), scale) == ([4, 15, 84], 12)
-    values, scale = scaled([Fraction(1, 3), Fraction(2**70)], 2**60)
+    values, scale = scale_values([Fraction(1, 3), Fraction(2**70)], 2**60)
     assert scale == 1
     assert values.sum() <= LIMIT

@@ -1,7 +1,7 @@
 """What claims assume of a run: each function says why a claim does not apply, and nothing ("") where it does.
 
-Theorem 5 as printed makes no assumption: `not_printed` says whether it is about a run, `failing_in_proof` which
-assumptions of its proof fail there.
+Theorem 5 as printed makes no assumption: `explain_not_printed` says whether it is about a run,
+`find_failing_assumptions` which assumptions of its proof fail there.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from ratiobench.bench.family.checks import ANOTHER
 from ratiobench.bench.lora.theory.basis.case import Case
 
 
-def invalid(case: Case) -> str:
+def explain_invalid(case: Case) -> str:
     """A valid run."""
     return "" if case.run.valid else "the run is not valid"
 
 
-def outside_paper(case: Case) -> str:
+def explain_outside_paper(case: Case) -> str:
     """A valid run of pdFTSP, and a task with a schedule: what all claims of the paper are about."""
     if case.trace is None:
         return f"{ANOTHER}pdFTSP"
-    if invalid(case):
-        return invalid(case)
-    return "" if case.known.scheduled else "no task has a schedule"
+    if explain_invalid(case):
+        return explain_invalid(case)
+    return "" if case.facts.scheduled else "no task has a schedule"
 
 
-def outside_algorithm1(case: Case) -> str:
+def explain_outside_algorithm1(case: Case) -> str:
     """That, and prices that move as line 7 says."""
-    return outside_paper(case) or half_printed(case)
+    return explain_outside_paper(case) or explain_half_printed(case)
 
 
 class Assumption(NamedTuple):
@@ -39,76 +39,86 @@ class Assumption(NamedTuple):
     detail: str
 
 
-def not_printed(case: Case) -> str:
+def explain_not_printed(case: Case) -> str:
     """A valid run of Algorithm 1 as printed, whatever its units and constants: what Theorem 5 is about."""
     if case.trace is None:
         return f"{ANOTHER}pdFTSP"
-    return invalid(case) or half_printed(case)
+    return explain_invalid(case) or explain_half_printed(case)
 
 
-def failing_in_proof(case: Case) -> list[Assumption]:
+def find_failing_assumptions(case: Case) -> list[Assumption]:
     """The assumptions of the proof of Theorem 5 that fail: Lemma 2's, and alpha, beta as the paper defines them."""
     found = []
     least = case.least_bbar
     if least is not None and least < 1:
         found.append(Assumption("bbar >= 1", f"the least bbar over {case.basis} schedules is {_decimal(least)}"))
-    if negative_cost(case):
-        found.append(Assumption("costs >= 0", negative_cost(case)))
+    if explain_negative_cost(case):
+        found.append(Assumption("costs >= 0", explain_negative_cost(case)))
     for name, ratio, used, own in _constants(case):
         if used != own:
             found.append(Assumption(f"{name} = {ratio}", f"{_decimal(used)} was used, {_decimal(own)} is"))
     return found
 
 
-def outside_lemma3(case: Case) -> str:
+def explain_outside_lemma3(case: Case) -> str:
     """The assumptions of Lemma 3: those of the proof of Theorem 5, of which it is a part."""
-    problem = outside_paper(case) or negative_cost(case) or half_printed(case) or foreign_constants(case, smaller=False)
-    if problem or case.seen is None:
+    problem = (
+        explain_outside_paper(case)
+        or explain_negative_cost(case)
+        or explain_half_printed(case)
+        or explain_foreign_constants(case, smaller=False)
+    )
+    if problem or case.observations is None:
         return problem
     least = case.least_bbar
     if case.rho is None or least is None:
-        return f"rho undefined: task {case.known.unprofitable} has a minimal b_il <= 0, and no schedule has F > 0"
+        return f"rho undefined: task {case.facts.unprofitable} has a minimal b_il <= 0, and no schedule has F > 0"
     return "" if least >= 1 else f"bbar >= 1 fails: least bbar over {case.basis} schedules is {_decimal(least)}"
 
 
-def outside_selected(case: Case) -> str:
+def explain_outside_selected(case: Case) -> str:
     """The assumptions of the proofs that need bbar >= 1 on the selected schedules only."""
-    problem = outside_paper(case) or negative_cost(case) or half_printed(case) or foreign_constants(case, smaller=True)
-    return problem or small_bbar(case)
+    problem = (
+        explain_outside_paper(case)
+        or explain_negative_cost(case)
+        or explain_half_printed(case)
+        or explain_foreign_constants(case, smaller=True)
+    )
+    return problem or explain_small_bbar(case)
 
 
-def outside_dual(case: Case) -> str:
+def explain_outside_dual(case: Case) -> str:
     """The assumptions of Theorem 5' (a): a maximiser of (9), whatever the costs and constants."""
-    return outside_paper(case) or no_maximiser(case)
+    return explain_outside_paper(case) or explain_no_maximiser(case)
 
 
-def negative_cost(case: Case) -> str:
+def explain_negative_cost(case: Case) -> str:
     """Costs >= 0."""
-    return "" if case.known.negative is None else f"negative cost (task {case.known.negative})"
+    return "" if case.facts.negative is None else f"negative cost (task {case.facts.negative})"
 
 
-def no_maximiser(case: Case) -> str:
+def explain_no_maximiser(case: Case) -> str:
     """A search that finds a schedule of the largest F."""
     if case.trace is not None and case.trace.search != "exact":
         return "the proof needs a maximiser of (9); search=printed is none"
     return ""
 
 
-def half_printed(case: Case) -> str:
+def explain_half_printed(case: Case) -> str:
     """Prices that move for every F > 0."""
     if case.trace is not None and case.trace.updates != "all":
         return "prices moved on admission only; line 7 moves them for every F > 0"
     return ""
 
 
-def small_bbar(case: Case) -> str:
+def explain_small_bbar(case: Case) -> str:
     """bbar >= 1 on every schedule with F > 0."""
-    if case.seen is not None and case.seen.positive and case.seen.bbar_min < 1:
-        return f"bbar >= 1 fails on a selected schedule: {_decimal(case.seen.bbar_min)}"
+    if case.observations is not None and case.observations.positive and case.observations.bbar_min < 1:
+        return f"bbar >= 1 fails on a selected schedule: {_decimal(case.observations.bbar_min)}"
     return ""
 
 
-def foreign_constants(case: Case, *, smaller: bool) -> str:
+def explain_foreign_constants(case: Case, *, smaller: bool) -> str:
     """alpha and beta equal to (with `smaller`: at least) max b/M and max b/r of this instance."""
     for name, _, used, own in _constants(case):
         if used < own or (used != own and not smaller):
@@ -118,7 +128,7 @@ def foreign_constants(case: Case, *, smaller: bool) -> str:
 
 def _constants(case: Case) -> list[tuple[str, str, Fraction, Fraction]]:
     """(name, largest ratio that it is in the paper, value in the run, value by the paper) of alpha and beta."""
-    (alpha, beta), known = case.used, case.known
+    (alpha, beta), known = case.alpha_beta, case.facts
     return [("alpha", "max b/M", alpha, known.alpha), ("beta", "max b/r", beta, known.beta)]
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ratiobench.bench.lora.theory.basis.density import every_bbar
-from ratiobench.bench.lora.theory.basis.facts import Facts, Observed, find_facts, observe_run
+from ratiobench.bench.lora.theory.basis.density import find_bbar_range
+from ratiobench.bench.lora.theory.basis.facts import Facts, Observations, find_facts, observe_run
 from ratiobench.bench.lora.theory.basis.sums import sum_exactly
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.lora.model import Instance, Public
@@ -104,13 +104,13 @@ class Case:
         return self.run.trace if isinstance(self.run.trace, PriceTrace) else None
 
     @cached_property
-    def known(self) -> Facts:
+    def facts(self) -> Facts:
         """The facts of the instance, in the units of the run."""
         money, memory = (self.trace.money, self.trace.memory) if self.trace else (Fraction(1), Fraction(1))
         return find_facts(self.instance, money, memory)
 
     @cached_property
-    def seen(self) -> Observed | None:
+    def observations(self) -> Observations | None:
         """What a run of pdFTSP selected."""
         return observe_run(self.instance, self.trace) if self.trace else None
 
@@ -135,7 +135,7 @@ class Case:
         return [] if self.trace is None else list(replay_offers(self.instance, self.trace))
 
     @cached_property
-    def dropped(self) -> list[Step]:
+    def dropped_steps(self) -> list[Step]:
         """The tasks with F > 0 that were turned away for want of room (line 12)."""
         return [step for step in self.steps if is_positive(step.offer) and not step.offer.admitted]
 
@@ -149,11 +149,11 @@ class Case:
                     load = loads.setdefault(cell, [0, 0])
                     load[0] += int(rate[step.offer.task, types[cell[0]]])
                     load[1] += int(memory[step.offer.task])
-        compute, room = self.public.compute.tolist(), self.public.memory_mb.tolist()
+        compute, free = self.public.compute.tolist(), self.public.memory_mb.tolist()
         largest: tuple[Fraction, Cell | None] = Fraction(0), None
         for cell in sorted(loads, key=lambda cell: (cell[1], cell[0])):
             g = types[cell[0]]
-            share = max(Fraction(loads[cell][0], compute[g]), Fraction(loads[cell][1], room[g]))
+            share = max(Fraction(loads[cell][0], compute[g]), Fraction(loads[cell][1], free[g]))
             if share > largest[0]:
                 largest = share, cell
         return largest
@@ -175,20 +175,20 @@ class Case:
         )
 
     @property
-    def used(self) -> tuple[Fraction, Fraction]:
+    def alpha_beta(self) -> tuple[Fraction, Fraction]:
         """The alpha and beta of the run, in its units; the instance's own where there is no trace."""
         if self.trace is None:
-            return self.known.alpha, self.known.beta
+            return self.facts.alpha, self.facts.beta
         return self.trace.money * self.trace.alpha, self.trace.money * self.trace.beta / self.trace.memory
 
     def figures(self) -> Figures:
         """What is shown in every case."""
-        known, welfare = self.known, self.run.welfare
+        known, welfare = self.facts, self.run.welfare
         ratio = [Fraction(end, welfare) if welfare > 0 else None for end in (self.lower, self.upper)]
         if welfare == 0 == self.upper:
             ratio = [Fraction(1), Fraction(1)]
         unbounded = "unbounded" if welfare <= 0 < self.lower else None
-        alpha_used, beta_used = self.used
+        alpha_used, beta_used = self.alpha_beta
         shown: Figures = {
             "alpha": known.alpha,
             "beta": known.beta,
@@ -212,12 +212,12 @@ class Case:
     @property
     def basis(self) -> str:
         """The schedules over which rho is taken: minimal, or observed where a minimal b_il is not positive."""
-        return "minimal" if self.known.unprofitable is None else "observed"
+        return "minimal" if self.facts.unprofitable is None else "observed"
 
     @property
     def rho(self) -> Fraction | None:
         """rho of Lemma 3 over the schedules of the basis; None where it is undefined."""
-        known, seen = self.known, self.seen
+        known, seen = self.facts, self.observations
         if self.basis == "minimal":
             return 1 + known.bbar_max / known.bbar_min * known.spread if known.scheduled else None
         return 1 + seen.bbar_max / seen.bbar_min * known.spread if seen is not None and seen.positive else None
@@ -226,17 +226,17 @@ class Case:
     def least_bbar(self) -> Fraction | None:
         """The least bbar over the schedules of the basis; None where there is none."""
         if self.basis == "minimal":
-            return self.known.bbar_min if self.known.scheduled else None
-        return self.seen.bbar_min if self.seen is not None and self.seen.positive else None
+            return self.facts.bbar_min if self.facts.scheduled else None
+        return self.observations.bbar_min if self.observations is not None and self.observations.positive else None
 
     def rhos(self) -> Figures:
         """rho over minimal, over observed and over all schedules, wasteful ones included."""
-        known, seen = self.known, self.seen
+        known, seen = self.facts, self.observations
         observed_rho = every = None
         if seen is not None and seen.positive:
             observed_rho = 1 + seen.bbar_max / seen.bbar_min * known.spread
         if self.trace is not None:
-            every = every_bbar(self.instance, self.trace.money, self.trace.memory)
+            every = find_bbar_range(self.instance, self.trace.money, self.trace.memory)
         return {
             "rho": self.rho,
             "rho_minimal": self.rho if self.basis == "minimal" else None,
@@ -250,7 +250,7 @@ class Case:
     @property
     def rho_l(self) -> Fraction | None:
         """1 + L_max (bbar_max / bbar_min) (s_max + r_max) / (s_min + r_min) of the run; None without prices."""
-        known, seen = self.known, self.seen
+        known, seen = self.facts, self.observations
         if seen is None:
             return None
         if not (seen.positive and seen.admitted_bbar_min > 0):

@@ -31,7 +31,7 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, StateSp
 from ratiobench.instances.lora.model import Instance, IntArray
 
 
-def every_bbar(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
+def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
     """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover.
 
     Raises
@@ -120,15 +120,15 @@ def menus(instance: Instance) -> Iterator[Menu]:
 
 @keep_by_content(64)
 def _extremes(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    ends = Climb(-1, memory), Climb(1, memory)
+    ends = LargestRatio(-1, memory), LargestRatio(1, memory)
     for menu in menus(instance):
         for end in ends:
-            end.meet(menu)
-    low, high = (end.settled() for end in ends)
+            end.add_task(menu)
+    low, high = (end.find_largest() for end in ends)
     return None if low is None or high is None else (-low, high)
 
 
-class Climb:
+class LargestRatio:
     """The largest sign N / D over the covers of some tasks."""
 
     def __init__(self, sign: int, memory: Fraction) -> None:
@@ -138,7 +138,7 @@ class Climb:
         self._near = 0.0
         self._open: list[Menu] = []
 
-    def meet(self, menu: Menu) -> None:
+    def add_task(self, menu: Menu) -> None:
         """One more task, in doubles. theta only grows and h falls with it, so who is below 0 now never counts again."""
         while True:
             value, cover, slack = menu.search(self._sign, self._near, self._near_memory)
@@ -152,7 +152,7 @@ class Climb:
                 return
             self._best, self._near = found, float(found)
 
-    def settled(self) -> Fraction | None:
+    def find_largest(self) -> Fraction | None:
         """The largest ratio, exactly; None where no task was met."""
         if self._best is None:
             return None
@@ -184,10 +184,10 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
     fastest = 0
     for rate in rates:
         fastest = max(fastest, rate)
-    room = 64
-    total = np.zeros(room, np.int64)
-    fewest = np.zeros(room, np.int64)
-    after = np.empty((room, types), np.int64)
+    size = 64
+    total = np.zeros(size, np.int64)
+    fewest = np.zeros(size, np.int64)
+    after = np.empty((size, types), np.int64)
     for g in range(types):
         after[0, g] = -1
     at = np.zeros(types, np.int64)
@@ -207,15 +207,15 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
             if at[g] < count and total[at[g]] + rates[g] == value:
                 cells = min(cells, fewest[at[g]] + 1)
         # Of use in the window: it can be made, and what is left of the window can still cover M.
-        kept = cells <= width and value + (width - cells) * fastest >= work
-        if kept and count >= limit:
+        mask = cells <= width and value + (width - cells) * fastest >= work
+        if mask and count >= limit:
             return after[:1], False
-        if kept and count == room:
-            room *= 2
+        if mask and count == size:
+            size *= 2
             # Every rate that leads here is done with that sum.
-            longer = np.zeros(room, np.int64)
-            more = np.zeros(room, np.int64)
-            further = np.empty((room, types), np.int64)
+            longer = np.zeros(size, np.int64)
+            more = np.zeros(size, np.int64)
+            further = np.empty((size, types), np.int64)
             for j in range(count):
                 longer[j], more[j] = total[j], fewest[j]
                 for g in range(types):
@@ -223,9 +223,9 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
             total, fewest, after = longer, more, further
         for g in range(types):
             if at[g] < count and total[at[g]] + rates[g] == value:
-                after[at[g], g] = count if kept else -1
+                after[at[g], g] = count if mask else -1
                 at[g] += 1
-        if kept:
+        if mask:
             total[count] = value
             fewest[count] = cells
             for g in range(types):

@@ -35,7 +35,7 @@ _HEADROOM = 2**61
 _BITS = 40
 
 
-class Priced(NamedTuple):
+class DualValue(NamedTuple):
     """D at some prices, and what every task adds to it.
 
     Parameters
@@ -162,19 +162,19 @@ class Dual:
     def _pricer(self) -> Pricer:
         return Pricer(find_pool(self._instance), parallel=False)
 
-    def exact(self, lam: Prices, phi: Prices) -> Priced:
+    def exact(self, lam: Prices, phi: Prices) -> DualValue:
         """At exactly these prices, in integers of any size over their common denominator."""
         prices = _whole(lam, phi)
         return self._in_64_bits(prices) or self._in_integers(prices)
 
-    def near(self, lam: Prices, phi: Prices) -> Priced:
+    def near(self, lam: Prices, phi: Prices) -> DualValue:
         """At these prices, or, where they do not fit 64 bits, at the nearest multiples of some 2^-k.
 
         Either way it is D of non-negative prices, computed without rounding: an upper bound on OPT.
         """
         return self._scaled(lam, phi)(Fraction(1))
 
-    def rescaled(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
+    def rescale(self, lam: Prices, phi: Prices) -> tuple[Fraction, Fraction]:
         """(tau, D) of the tau on the grid `TAUS` whose multiple of the prices is best; D is convex in tau."""
         scaled = self._scaled(lam, phi)
         known: dict[int, Fraction] = {}
@@ -194,7 +194,7 @@ class Dual:
         value, j = min((at(j), j) for j in {low, *known})
         return TAUS[j], value
 
-    def pooled(self, prices: Prices) -> dict[tuple[int, int], Number]:
+    def pool_prices(self, prices: Prices) -> dict[tuple[int, int], Number]:
         """Every node at the mean price of its type's nodes in the slot.
 
         D is convex and nodes of a type are alike, so the mean over all ways to exchange them has no larger D.
@@ -212,14 +212,14 @@ class Dual:
             for k in range(first[g], first[g + 1])
         }
 
-    def _scaled(self, lam: Prices, phi: Prices) -> Callable[[Fraction], Priced]:
+    def _scaled(self, lam: Prices, phi: Prices) -> Callable[[Fraction], DualValue]:
         """D at (nearly) tau times the prices, as a function of tau."""
         whole = None
         if all(isinstance(value, Fraction | int) for part in (lam, phi) for _, value in _entries(part)):
             whole = _whole(lam, phi)
         doubles: list[_Doubles] = []
 
-        def at(tau: Fraction) -> Priced:
+        def at(tau: Fraction) -> DualValue:
             # Exactly, if 64 bits hold tau times the fractions over their common denominator.
             if whole is not None:
                 parts = [{cell: tau.numerator * value for cell, value in part.items()} for part in whole[:2]]
@@ -230,8 +230,8 @@ class Dual:
             if not doubles:
                 doubles.append(_Doubles.of(lam, phi, self._shape))
             tops = [tau * top for top in doubles[0].tops()]
-            room = (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1
-            for bits in range(min(_BITS, room), -1, -1):
+            free = (_HEADROOM // max(1, self._largest(tops[0], tops[1], 1))).bit_length() - 1
+            for bits in range(min(_BITS, free), -1, -1):
                 found = self._in_arrays(*doubles[0].rounded(float(tau), bits), 1 << bits)
                 if found is not None:
                     return found
@@ -241,7 +241,7 @@ class Dual:
 
         return at
 
-    def _in_integers(self, prices: _Whole) -> Priced:
+    def _in_integers(self, prices: _Whole) -> DualValue:
         surplus = [0] * self._instance.tasks
         for i in range(self._instance.tasks):
             task = self._instance.task(i)
@@ -250,8 +250,10 @@ class Dual:
                 surplus[i] = max(0, task.bid * prices.unit - found.cost)
         return self._priced(prices, surplus)
 
-    def _priced(self, prices: _Whole, surplus: list[int]) -> Priced:
-        return Priced(Fraction(_cluster(self._public, prices) + sum(surplus), prices.unit), tuple(surplus), prices.unit)
+    def _priced(self, prices: _Whole, surplus: list[int]) -> DualValue:
+        return DualValue(
+            Fraction(_cluster(self._public, prices) + sum(surplus), prices.unit), tuple(surplus), prices.unit
+        )
 
     def _largest(self, lam: Fraction | int, phi: Fraction | int, unit: int) -> int:
         """An upper bound on every number in the dynamic programmes at prices of at most lam and phi, in 1/unit."""
@@ -263,14 +265,14 @@ class Dual:
             int(p.price.max(initial=0)) + int(instance.bid.max(initial=0))
         )
 
-    def _in_64_bits(self, prices: _Whole) -> Priced | None:
+    def _in_64_bits(self, prices: _Whole) -> DualValue | None:
         """The same in int64, or None where 64 bits might not hold a number on the way."""
         top_lam, top_phi = (max(part.values(), default=0) for part in (prices.lam, prices.phi))
         if self._largest(top_lam, top_phi, prices.unit) >= _HEADROOM:
             return None
         return self._in_arrays(_array(prices.lam, self._shape), _array(prices.phi, self._shape), prices.unit)
 
-    def _in_arrays(self, lam: IntArray, phi: IntArray, unit: int) -> Priced | None:
+    def _in_arrays(self, lam: IntArray, phi: IntArray, unit: int) -> DualValue | None:
         if self._largest(int(lam.max(initial=0)), int(phi.max(initial=0)), unit) >= _HEADROOM:
             return None
         every = np.zeros(self._instance.tasks, np.int64)
@@ -283,7 +285,7 @@ class Dual:
             # Halves of 32 bits, so that no sum passes 64.
             low, high = ((part.sum(axis=1)).tolist() for part in (price & 0xFFFFFFFF, price >> 32))
             total += sum(c * (a + (b << 32)) for c, a, b in zip(capacity[kind].tolist(), low, high, strict=True))
-        return Priced(Fraction(total, unit), tuple(surplus), unit)
+        return DualValue(Fraction(total, unit), tuple(surplus), unit)
 
     def doubles(self, lam: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[np.float64]:
         """(I,) the largest F' of every task at (K, T) prices, in doubles; -inf for a task without a schedule."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
-from ratiobench.formulations.lora.bound.minimal import MinimalCovers, list_minimal_covers
+from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import space
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.constants import alpha, beta
@@ -136,7 +136,7 @@ def _kappa_every(task: Task, public: Public) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Observations:
     """What a run selected: bbar over the schedules with F > 0 and over the admitted, P~, longest schedule."""
 
     positive: int
@@ -148,7 +148,7 @@ class Observed:
     doubtful: int | None
 
 
-def observe_run(instance: Instance, trace: PriceTrace) -> Observed:
+def observe_run(instance: Instance, trace: PriceTrace) -> Observations:
     """The run's selected schedules in the trace's units."""
 
     def bbar(offer: Offer) -> Fraction:
@@ -160,7 +160,7 @@ def observe_run(instance: Instance, trace: PriceTrace) -> Observed:
     doubtful = None
     if not trace.exact:
         doubtful = next((offer.task for offer in trace.offers if _close_to_zero(offer, instance)), None)
-    return Observed(
+    return Observations(
         positive=len(positive),
         bbar_min=min(values, default=Fraction(0)),
         bbar_max=max(values, default=Fraction(0)),

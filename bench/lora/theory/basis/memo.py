@@ -19,16 +19,16 @@ def keep_by_content(
     """Keep what a function makes of an instance and further hashable arguments; at `most` of them all are dropped."""
 
     def keeping(make: Callable[Concatenate[Instance, Rest], Value]) -> Callable[Concatenate[Instance, Rest], Value]:
-        kept: dict[tuple[Hashable, ...], Value] = {}
+        cache: dict[tuple[Hashable, ...], Value] = {}
 
         @wraps(make)
         def find_or_make(instance: Instance, /, *args: Rest.args, **more: Rest.kwargs) -> Value:
             key = (content_hash(instance), *args, *more.items())
-            if key not in kept:
-                if len(kept) >= most:
-                    kept.clear()
-                kept[key] = make(instance, *args, **more)
-            return kept[key]
+            if key not in cache:
+                if len(cache) >= most:
+                    cache.clear()
+                cache[key] = make(instance, *args, **more)
+            return cache[key]
 
         return find_or_make
 

@@ -111,10 +111,10 @@ def compare_ratio(
 
 def _doubt(case: Case, left: Fraction, right: Fraction, scale: Fraction | int) -> str:
     """Why a run in doubles may have decided otherwise than the algorithm that the theorem is about."""
-    if case.trace is None or case.trace.exact or case.seen is None:
+    if case.trace is None or case.trace.exact or case.observations is None:
         return ""
-    if case.seen.doubtful is not None:
-        return f"float prices: F of task {case.seen.doubtful} is within rounding of 0"
+    if case.observations.doubtful is not None:
+        return f"float prices: F of task {case.observations.doubtful} is within rounding of 0"
     if scale and abs(left - right) <= Fraction(ROUNDING) * scale:
         return "float prices: the two sides are closer than rounding"
     return ""

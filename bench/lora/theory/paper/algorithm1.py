@@ -14,14 +14,14 @@ from ratiobench.online.run import run_built
 def drops(case: Case) -> Check:
     """At most one dropped task per cell: what Lemma 2 gives for line 12."""
     cells = case.public.nodes * case.public.slots
-    return compare(case, "drops", len(case.dropped), cells, "dropped tasks <= cells (k, t)", scale=0)
+    return compare(case, "drops", len(case.dropped_steps), cells, "dropped tasks <= cells (k, t)", scale=0)
 
 
 def overflow(case: Case) -> Check:
     """Whether Algorithm 1 without line 8 would keep the capacities; the witness is the first cell that overflows."""
     claim = "virtual load / capacity <= 1 without the room test"
     largest, where = case.virtual_peak()
-    figures: Figures = {"dropped": len(case.dropped)}
+    figures: Figures = {"dropped": len(case.dropped_steps)}
     witness = None if where is None else {"cell": list(where), "load_over_capacity": str(largest)}
     return compare(case, "overflow", largest, 1, claim, witness=witness, figures=figures, scale=0)
 
@@ -33,7 +33,7 @@ RERUN_LIMIT = 1000
 def ghost_updates(case: Case) -> Check:
     """Whether the prices that dropped tasks leave behind change a later decision: decided otherwise <= 0."""
     claim = "tasks decided otherwise when prices move on admission only"
-    if not case.dropped:
+    if not case.dropped_steps:
         figures: Figures = {"dropped": 0, "welfare": case.run.welfare, "welfare_admitted_only": case.run.welfare}
         return compare(case, "ghost_updates", 0, 0, f"{claim}; none was dropped", figures=figures, scale=0)
     if case.instance.tasks > RERUN_LIMIT:
@@ -45,7 +45,7 @@ def ghost_updates(case: Case) -> Check:
         for i, (a, b) in enumerate(zip(case.run.decisions, other.decisions, strict=True))
         if (a is None) != (b is None)
     ]
-    figures = {"dropped": len(case.dropped), "welfare": case.run.welfare, "welfare_admitted_only": other.welfare}
+    figures = {"dropped": len(case.dropped_steps), "welfare": case.run.welfare, "welfare_admitted_only": other.welfare}
     witness = {"task": changed[0], "tasks": changed} if changed else None
     return compare(case, "ghost_updates", len(changed), 0, claim, witness=witness, figures=figures, scale=0)
 

@@ -13,8 +13,8 @@ from typing import Any
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.pdftsp.auction import hold_auction
-from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
+from ratiobench.bench.lora.theory.pdftsp.auction import require_auction
+from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
 
 SEARCHES = 4000
 """Most tasks that one check looks at before it says `undecided`."""
@@ -23,17 +23,17 @@ SEARCHES = 4000
 def algorithm2(case: Case) -> Check:
     """F of Algorithm 2's schedule is the largest, for every task at the prices that it met."""
     name, claim = "algorithm2", "largest F of a schedule less F of Algorithm 2's, for the task that loses most"
-    auction = hold_auction(case)
+    auction = require_auction(case)
     if not auction.trace.exact:
         return leave_open(case, name, "float prices: schedules are compared in exact arithmetic only (arith=exact)")
-    ledger = Ledger(auction, Meter(SEARCHES))
+    ledger = PriceState(auction, SearchBudget(SEARCHES))
     worst, witness = Fraction(0), None
     compared = worse = 0
     cut = False
     for task in auction.tasks:
         try:
-            pair = ledger.both(task, auction.trace.alpha, auction.trace.beta)
-        except OutOfSearches:
+            pair = ledger.find_both_choices(task, auction.trace.alpha, auction.trace.beta)
+        except SearchLimitReached:
             cut = True
             break
         if pair is not None:

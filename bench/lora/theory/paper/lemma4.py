@@ -53,7 +53,7 @@ class Row:
         return self.linear - self.mu
 
 
-class Doubles:
+class FloatProfits:
     """The largest F' in doubles, at the doubles nearest to a multiple of the prices."""
 
     def __init__(self, public: Public, lam: Price, phi: Price, factor: Fraction) -> None:
@@ -88,11 +88,11 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
     """
     trace = case.trace
     assert trace is not None
-    prices = Final(case, factor)
+    prices = ScaledPrices(case, factor)
     found: list[Row] = []
     closest: Row | None = None
     # From the task nearest to a violation on; all others are farther from one than rounding can move them.
-    for excess, slack, offer in sorted(zip(*prices.guesses(), trace.offers, strict=True), key=lambda g: -g[0]):
+    for excess, slack, offer in sorted(zip(*prices.estimate(), trace.offers, strict=True), key=lambda g: -g[0]):
         if excess == -math.inf:
             break
         if excess < -slack and (found or (closest is not None and excess < closest.excess - slack)):
@@ -107,17 +107,17 @@ def rows(case: Case, factor: Fraction = Fraction(1)) -> list[Row]:
     if found or closest is None:
         return sorted(found, key=lambda row: row.task)
     if trace.exact and closest.excess < 0:  # it may come from the doubles
-        closest = prices.exactly(closest)
+        closest = prices.evaluate_exactly(closest)
     return [closest]
 
 
-class Final:
+class ScaledPrices:
     """A multiple of the final prices of a run, exactly and in doubles."""
 
     def __init__(self, case: Case, factor: Fraction) -> None:
         assert case.trace is not None
         self._case, self._trace, self._factor = case, case.trace, factor
-        self._doubles = Doubles(case.public, case.trace.lam, case.trace.phi, factor)
+        self._doubles = FloatProfits(case.public, case.trace.lam, case.trace.phi, factor)
 
     @cached_property
     def _exact(self) -> tuple[Price, Price]:
@@ -128,7 +128,7 @@ class Final:
         )
         return lam, phi
 
-    def guesses(self) -> tuple[list[float], list[float]]:
+    def estimate(self) -> tuple[list[float], list[float]]:
         """Of every task: linear - mu in doubles, and more than rounding can make of it or `row` asks of it."""
         instance = self._case.instance
         linear = dual_of(instance).doubles(self._doubles.lam, self._doubles.phi)
@@ -154,13 +154,13 @@ class Final:
         # Above this nothing is certain in doubles; below it (6a) holds with room to spare.
         margin = Fraction(ROUNDING) * (scale + abs(row.linear))
         if row.excess > -margin and exact:
-            row = self.exactly(row)
+            row = self.evaluate_exactly(row)
         if not exact and abs(row.excess) <= margin and offer.value == offer.net >= _alone(task, self._case.public):
             # No price at arrival, and no schedule is worth more even at none: (6a) holds, to the last digit.
             return None, False
         return row, row.excess > (0 if exact else margin)
 
-    def exactly(self, row: Row) -> Row:
+    def evaluate_exactly(self, row: Row) -> Row:
         """The sharpest (6a) of the same task in fractions."""
         task = self._case.instance.task(row.task)
         best = best_schedule(task, self._case.public, *self._exact)
@@ -209,7 +209,7 @@ def lemma4(case: Case) -> Check:
 def lemma4_repaired(case: Case) -> Check:
     """(6a) with kappa times the final prices."""
     claim = "mu_i >= b_il - kappa sum(lambda s + phi r) for every schedule, at the final prices"
-    return _check(case, "lemma4_repaired", case.known.kappa, claim)
+    return _check(case, "lemma4_repaired", case.facts.kappa, claim)
 
 
 def weak_duality(case: Case) -> Check:

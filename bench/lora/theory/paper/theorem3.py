@@ -14,13 +14,13 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
 from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
-from ratiobench.bench.lora.theory.payments.sale import Tried
-from ratiobench.bench.lora.theory.payments.truthful import BY_BID, BY_TYPE, gain_by_bid, gain_by_type
-from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve, hold_auction
-from ratiobench.bench.lora.theory.pdftsp.bids import recomputed_curve, unfollowed
+from ratiobench.bench.lora.theory.payments.bidder_view import MisreportTrials
+from ratiobench.bench.lora.theory.payments.truthfulness import BY_BID, BY_TYPE, gain_by_bid, gain_by_type
+from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve, require_auction
+from ratiobench.bench.lora.theory.pdftsp.bids import explain_unfollowed, recompute_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
-from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches
-from ratiobench.bench.lora.theory.pdftsp.misreports import Lie, best_lie
+from ratiobench.bench.lora.theory.pdftsp.misreports import Misreport, find_best_misreport
+from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
 
 SEARCHES = 4000
 """Most schedule searches that one check in an audit makes before it says `undecided`."""
@@ -49,7 +49,7 @@ def _gain(curve: Curve) -> tuple[Fraction, dict[str, Any]]:
 
 def _unsure(case: Case) -> set[int]:
     """The tasks of a run in doubles whose valuation is within rounding of their cost: it may win with it, or not."""
-    auction = hold_auction(case)
+    auction = require_auction(case)
     if auction.trace.exact:
         return set()
     found = set()
@@ -69,7 +69,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 
     The task wins above its cost c for a price p that does not depend on the bid, and loses up to c.
     """
-    auction, unsure = hold_auction(case), case.share(_unsure)
+    auction, unsure = require_auction(case), case.share(_unsure)
     gains = [Fraction(0)] * auction.instance.tasks
     for i, valuation in enumerate(auction.instance.valuation.tolist()):
         cost = cost_of(auction, i)
@@ -85,7 +85,7 @@ def _fixed_gains(case: Case) -> list[Fraction]:
 def theorem3_fixed_constants(case: Case) -> Check:
     """No bid is better than the valuation, for any task, with alpha and beta as they were in the run."""
     name, claim = "theorem3_fixed_constants", BY_BID_FIXED
-    auction = hold_auction(case)
+    auction = require_auction(case)
     unsure, gains = case.share(_unsure), case.share(_fixed_gains)
     best = max(range(case.instance.tasks), key=lambda i: gains[i])
     if unsure and not gains[best]:
@@ -126,11 +126,11 @@ def _constants_shown(auction: Auction) -> Figures:
 def theorem3(case: Case) -> Check:
     """No bid is better than the valuation, for any task; constants that came from the bids follow the misreport."""
     name, claim = "theorem3", BY_BID
-    auction = hold_auction(case)
+    auction = require_auction(case)
     figures = _constants_shown(auction)
     if not (auction.oracle or auction.moving_units):
-        kept = theorem3_fixed_constants(case)
-        return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
+        result = theorem3_fixed_constants(case)
+        return Check(name, result.status, result.left, result.right, result.reason, result.witness, figures)
     fixed = case.share(_fixed_gains)
     ranked = sorted(range(case.instance.tasks), key=lambda i: -fixed[i])
 
@@ -141,15 +141,15 @@ def theorem3(case: Case) -> Check:
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures, scale=auction.scale)
         return otherwise
 
-    problem = unfollowed(auction)
+    problem = explain_unfollowed(auction)
     if problem:
         return unfinished(leave_open(case, name, problem, figures))
-    meter = Meter(SEARCHES)
+    meter = SearchBudget(SEARCHES)
     # First those that gain already while the constants stay: they often gain here, too.
     for count, i in enumerate(ranked):
         try:
-            gain, witness = _gain(recomputed_curve(auction, i, auction.rule, meter))
-        except OutOfSearches:
+            gain, witness = _gain(recompute_curve(auction, i, auction.rule, meter))
+        except SearchLimitReached:
             figures |= {"tasks_followed": count}
             reason = f"{count} of {case.instance.tasks} tasks followed, none gains"
             return unfinished(leave_open(case, name, reason, figures))
@@ -161,18 +161,18 @@ def theorem3(case: Case) -> Check:
 def theorem3_types(case: Case) -> Check:
     """No task gains by a narrower window, more work or more memory than it has, alone or together; bid truthful."""
     name, claim = "theorem3_types", BY_TYPE
-    auction = hold_auction(case)
+    auction = require_auction(case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         return leave_open(
             case, name, "float prices: misreports are followed in exact arithmetic only (arith=exact)", figures
         )
-    before = Ledger(auction, Meter(None))
+    before = PriceState(auction, SearchBudget(None))
     left, tried, every = SEARCHES, 0, True
     for i in range(case.instance.tasks):
-        meter = Meter(min(left, SEARCHES_OF_ONE))
-        found = best_lie(auction, i, auction.rule, meter, before)
-        left, tried, every = left - meter.spent, tried + found.tried, every and found.every
+        meter = SearchBudget(min(left, SEARCHES_OF_ONE))
+        found = find_best_misreport(auction, i, auction.rule, meter, before)
+        left, tried, every = left - meter.spent, tried + found.tries, every and found.every
         if found.lie is not None:
             gain, witness = _gain_by_lie(auction, i, found.lie, found.utility)
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
@@ -183,7 +183,7 @@ def theorem3_types(case: Case) -> Check:
     return compare(case, name, 0, 0, claim, figures=figures)
 
 
-def _gain_by_lie(auction: Auction, i: int, lie: Lie, utility: Fraction) -> tuple[Fraction, dict[str, Any]]:
+def _gain_by_lie(auction: Auction, i: int, lie: Misreport, utility: Fraction) -> tuple[Fraction, dict[str, Any]]:
     """What a misreport of the type brings more than the truth, and the witness."""
     truthful = fixed_curve(auction, i, auction.rule).utility(int(auction.instance.valuation[i]))
     witness = {"task": i, **lie._asdict(), "utility": str(truthful), "better_utility": str(utility)}
@@ -193,17 +193,17 @@ def _gain_by_lie(auction: Auction, i: int, lie: Lie, utility: Fraction) -> tuple
 def theorem3_of(case: Case, task: int) -> Check:
     """`theorem3` of one bidder: its whole curve; where that cannot be followed, runs with other bids."""
     name, claim = "theorem3", BY_BID
-    auction = hold_auction(case)
+    auction = require_auction(case)
     figures = _constants_shown(auction)
     if not (auction.oracle or auction.moving_units):
-        kept = theorem3_fixed_constants_of(case, task)
-        return Check(name, kept.status, kept.left, kept.right, kept.reason, kept.witness, figures)
-    problem = unfollowed(auction)
+        result = theorem3_fixed_constants_of(case, task)
+        return Check(name, result.status, result.left, result.right, result.reason, result.witness, figures)
+    problem = explain_unfollowed(auction)
     if not problem:
-        meter = Meter(CHOSEN * SEARCHES)
+        meter = SearchBudget(CHOSEN * SEARCHES)
         try:
-            gain, witness = _gain(recomputed_curve(auction, task, auction.rule, meter))
-        except OutOfSearches:
+            gain, witness = _gain(recompute_curve(auction, task, auction.rule, meter))
+        except SearchLimitReached:
             problem = f"its curve takes more than {CHOSEN * SEARCHES} searches"
         else:
             return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
@@ -214,21 +214,23 @@ def theorem3_of(case: Case, task: int) -> Check:
     return _compare_tried(case, name, claim, problem, gain_by_bid(case, task), figures)
 
 
-def _compare_tried(case: Case, name: str, claim: str, problem: str, found: str | Tried, figures: Figures) -> Check:
+def _compare_tried(
+    case: Case, name: str, claim: str, problem: str, found: str | MisreportTrials, figures: Figures
+) -> Check:
     """A claim that could not be followed exactly, by runs with lies: what the best one gains in booked charges."""
     if isinstance(found, str):
         return leave_open(case, name, f"{problem}; {found}", figures)
     figures = figures | {"misreports_tried": found.reports}
     reason = f"{claim}, as booked in whole micro-dollars"
     return compare(
-        case, name, found.gain, 0, reason, witness=found.witness, figures=figures, scale=hold_auction(case).scale
+        case, name, found.gain, 0, reason, witness=found.witness, figures=figures, scale=require_auction(case).scale
     )
 
 
 def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
     """`theorem3_fixed_constants` of one bidder."""
     name, claim = "theorem3_fixed_constants", BY_BID_FIXED
-    auction = hold_auction(case)
+    auction = require_auction(case)
     if task in case.share(_unsure):
         return leave_open(case, name, _near(task))
     gain, witness = _gain(fixed_curve(auction, task, auction.rule))
@@ -239,16 +241,16 @@ def theorem3_fixed_constants_of(case: Case, task: int) -> Check:
 def theorem3_types_of(case: Case, task: int) -> Check:
     """`theorem3_types` of one bidder; of a run in doubles by runs with other reports."""
     name, claim = "theorem3_types", BY_TYPE
-    auction = hold_auction(case)
+    auction = require_auction(case)
     figures: Figures = {"payment": auction.rule}
     if not auction.trace.exact:
         problem = "float prices: not every misreport is followed (arith=exact)"
         return _compare_tried(case, name, claim, problem, gain_by_type(case, task), figures)
-    found = best_lie(auction, task, auction.rule, Meter(CHOSEN * SEARCHES))
-    figures["misreports_tried"] = found.tried
+    found = find_best_misreport(auction, task, auction.rule, SearchBudget(CHOSEN * SEARCHES))
+    figures["misreports_tried"] = found.tries
     if found.lie is not None:
         gain, witness = _gain_by_lie(auction, task, found.lie, found.utility)
         return compare(case, name, gain, 0, claim, witness=witness, figures=figures)
     if not found.every:
-        return leave_open(case, name, f"none of the {found.tried} misreports tried gains; not all were tried", figures)
+        return leave_open(case, name, f"none of the {found.tries} misreports tried gains; not all were tried", figures)
     return compare(case, name, 0, 0, claim, figures=figures)

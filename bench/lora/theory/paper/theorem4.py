@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.lora.theory.basis.assumptions import negative_cost
+from ratiobench.bench.lora.theory.basis.assumptions import explain_negative_cost
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.verdicts import compare
-from ratiobench.bench.lora.theory.pdftsp.auction import cost_of, deficits, hold_auction
+from ratiobench.bench.lora.theory.pdftsp.auction import cost_of, deficits, require_auction
 
 
 def _worst_loss(case: Case, name: str, claim: str, *, any_bid: bool) -> Check:
-    auction = hold_auction(case)
+    auction = require_auction(case)
     # (14) leaves the operational cost out: with a negative one it can charge more than the bid.
-    problem = negative_cost(case) if auction.rule == "printed" and not any_bid else ""
+    problem = explain_negative_cost(case) if auction.rule == "printed" and not any_bid else ""
     worst, witness = Fraction(0), None
     for i in range(case.instance.tasks):
         cost, valuation = cost_of(auction, i), int(case.instance.valuation[i])
@@ -51,7 +51,7 @@ def theorem4_literal(case: Case) -> Check:
 def provider_deficit(case: Case) -> Check:
     """The charge covers the vendor's price and the operational cost of every admitted task."""
     name, claim = "provider_deficit", "largest deficit q + sum e - p_i of an admitted task"
-    auction = hold_auction(case)
+    auction = require_auction(case)
     found = deficits(auction, auction.rule)
     short = {i: value for i, value in found.items() if value > 0}
     worst = max(found, key=lambda i: found[i], default=None)

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.theory.basis.assumptions import (
-    failing_in_proof,
-    negative_cost,
-    no_maximiser,
-    not_printed,
-    outside_dual,
-    outside_paper,
-    outside_selected,
+    explain_negative_cost,
+    explain_no_maximiser,
+    explain_not_printed,
+    explain_outside_dual,
+    explain_outside_paper,
+    explain_outside_selected,
+    find_failing_assumptions,
 )
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.verdicts import compare_ratio
@@ -31,14 +31,14 @@ def theorem5(case: Case) -> Check:
     alpha and beta are the largest ratios b/M and b/r of the instance, also where the run was given others.
     """
     rho = case.rho
-    bound = None if rho is None else rho * (1 + max(case.known.alpha, case.known.beta))
+    bound = None if rho is None else rho * (1 + max(case.facts.alpha, case.facts.beta))
     figures: Figures = {**case.figures(), **case.rhos(), "bound": bound}
     claim = f"OPT/ALG <= rho(1+max{{alpha,beta}}), rho over {case.basis} schedules"
-    problem = not_printed(case)
+    problem = explain_not_printed(case)
     check = compare_ratio(case, "theorem5", claim, case.run.welfare, bound, problem, figures)
     if problem:
         return check
-    failing = failing_in_proof(case)
+    failing = find_failing_assumptions(case)
     why = [f"{each.name} fails, which its proof assumes ({each.detail})" for each in failing]
     why = why or ["the assumptions of its proof hold"]
     return replace(check, reason="; ".join([check.reason, *why]), failing=[each.name for each in failing])
@@ -46,9 +46,14 @@ def theorem5(case: Case) -> Check:
 
 def theorem5_repaired(case: Case) -> Check:
     """OPT <= kappa rho_L (1 + A) ALG."""
-    known, rho_l = case.known, case.rho_l
-    bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.used))
-    problem = outside_paper(case) or negative_cost(case) or no_maximiser(case) or outside_selected(case)
+    known, rho_l = case.facts, case.rho_l
+    bound = None if rho_l is None else known.kappa * rho_l * (1 + max(case.alpha_beta))
+    problem = (
+        explain_outside_paper(case)
+        or explain_negative_cost(case)
+        or explain_no_maximiser(case)
+        or explain_outside_selected(case)
+    )
     figures: Figures = {**case.figures(), "rho_L": rho_l, "bound": bound}
     return compare_ratio(
         case, "theorem5_repaired", "OPT/ALG <= kappa rho_L (1+A)", case.run.welfare, bound, problem, figures
@@ -58,8 +63,8 @@ def theorem5_repaired(case: Case) -> Check:
 def theorem5_repaired_a(case: Case) -> Check:
     """OPT <= kappa (1 + A) P~."""
     # With negative costs (a) still holds, with kappa over all covers.
-    problem = outside_dual(case)
-    bound = case.known.kappa * (1 + max(case.used))
-    almost = case.seen.almost_feasible if case.seen is not None else 0
+    problem = explain_outside_dual(case)
+    bound = case.facts.kappa * (1 + max(case.alpha_beta))
+    almost = case.observations.almost_feasible if case.observations is not None else 0
     figures: Figures = {**case.figures(), "almost_feasible_welfare": almost, "bound": bound}
     return compare_ratio(case, "theorem5_repaired_a", "OPT/P~ <= kappa (1+A)", almost, bound, problem, figures)

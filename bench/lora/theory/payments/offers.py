@@ -16,9 +16,9 @@ fixed order; products, sums and differences are rounded monotonically; so a sche
 cheaper in doubles, and the least of the rounded sums is what counts. The second search adds in the same order and has
 to find the very same double. Where it finds another one within rounding, nothing is decided.
 
-Of a run with posted prices (`ratiobench.online.lora.posting`) prices may fall, and c is not the least by a rule that
-can be replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet the
-same offer, that settles the bid. The type is not settled by it.
+Of a run with posted prices (`ratiobench.online.lora.posted_prices`) prices may fall, and c is not the least by a rule
+that can be replayed. There the mechanism sets c before the bid is shown to it; with (3), and with other bids that meet
+the same offer, that settles the bid. The type is not settled by it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.bench.lora.theory.basis.facts import ROUNDING
-from ratiobench.bench.lora.theory.payments.cheapest import OutOfSteps, Row, Steps, least_cost
-from ratiobench.bench.lora.theory.payments.compiled import Found, find_costs
+from ratiobench.bench.lora.theory.payments.cost_kernel import FoundCosts, find_costs
+from ratiobench.bench.lora.theory.payments.schedule_cost import Row, StepBudget, StepLimitReached, find_least_cost
 from ratiobench.formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.binding import MOVED
+from ratiobench.online.lora.final_schedule import MOVED
 from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, prices
-from ratiobench.online.lora.posting import PostedTrace
+from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
 from ratiobench.online.outcome import OnlineRun
 
@@ -56,7 +56,7 @@ COMPILED_TASKS = 30_000
 _LOWERS = "its admission lowers a price"
 
 
-class Offered(NamedTuple):
+class RecordedOffer(NamedTuple):
     """One offer as the mechanism kept it.
 
     Parameters
@@ -77,7 +77,7 @@ class Offered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class OfferVerification:
     """The result of finding every offer again.
 
     Parameters
@@ -105,20 +105,20 @@ def explain_breach(broken: Mapping[str, Any]) -> str:
     return f"{where}{broken['problem']}"
 
 
-def is_exposed(run: OnlineRun) -> bool:
+def records_offers(run: OnlineRun) -> bool:
     """Whether the run kept an offer per task that can be found again."""
     return isinstance(run.trace, LinearTrace | GreedyTrace | PostedTrace)
 
 
-def list_offers(instance: Instance, run: OnlineRun) -> list[Offered]:
+def list_offers(instance: Instance, run: OnlineRun) -> list[RecordedOffer]:
     """The offers as the run kept them, in order."""
     found = []
     if isinstance(run.trace, GreedyTrace | PostedTrace):
         for i, each in enumerate(run.trace.offers):
             if each is None:
-                found.append(Offered(i, None, None, 0, (), False))
+                found.append(RecordedOffer(i, None, None, 0, (), False))
             else:
-                found.append(Offered(i, each.cost, None, each.option, each.cells, each.admitted))
+                found.append(RecordedOffer(i, each.cost, None, each.option, each.cells, each.admitted))
         return found
     assert isinstance(run.trace, LinearTrace)
     for offer in run.trace.offers:
@@ -127,7 +127,7 @@ def list_offers(instance: Instance, run: OnlineRun) -> list[Offered]:
         if offer.value is not None:
             cost = offer.payment if offer.admitted else int(instance.bid[offer.task]) - Fraction(offer.value)
             less = None if offer.admitted or isinstance(offer.value, Fraction | int) else offer.value
-        found.append(Offered(offer.task, cost, less, offer.option, offer.cells, offer.admitted))
+        found.append(RecordedOffer(offer.task, cost, less, offer.option, offer.cells, offer.admitted))
     return found
 
 
@@ -135,7 +135,7 @@ class _Books:
     """Prices and room as the booked decisions made them, and the second search."""
 
     def __init__(
-        self, instance: Instance, run: OnlineRun, offers: Sequence[Offered], times: int, until: int | None
+        self, instance: Instance, run: OnlineRun, offers: Sequence[RecordedOffer], times: int, until: int | None
     ) -> None:
         self._instance = instance
         self._public = public = instance.public("")
@@ -149,8 +149,8 @@ class _Books:
         if rule is not None:
             self._prices = prices(public, rule, exact=run.trace.exact)
         self._whole = isinstance(self._prices, ExactPrices) or (self._prices is None and instance.tasks <= EXACT_TASKS)
-        self._steps, self._tasks = Steps(times * STEPS), times * COMPILED_TASKS
-        self._found: Found | None = None
+        self._steps, self._tasks = StepBudget(times * STEPS), times * COMPILED_TASKS
+        self._found: FoundCosts | None = None
         if not isinstance(self._prices, ExactPrices) and not self._whole:
             options = [offer.option for offer in offers]
             tasks = instance.tasks if until is None else until + 1
@@ -165,7 +165,7 @@ class _Books:
         """
         if self._found is not None:
             if i >= self._found.limit:
-                raise OutOfSteps
+                raise StepLimitReached
             return self._found.costs[i]
         task = self._instance.task(i)
         menu = space(task, self._public)
@@ -175,7 +175,7 @@ class _Books:
             return self._least_exact(task, menu)
         self._tasks -= 1
         if self._tasks < 0:
-            raise OutOfSteps
+            raise StepLimitReached
         return self._least_compiled(task, menu)
 
     def _open(self, task: Task, g: int, rate: int, window: slice) -> NDArray[np.bool_]:
@@ -199,7 +199,7 @@ class _Books:
             Row(rate, [None if value is None else int(value * unit) for value in row])
             for rate, row in zip(menu.rates.tolist(), table, strict=True)
         ]
-        found = least_cost(task, rows, menu.first, self._steps, unit)
+        found = find_least_cost(task, rows, menu.first, self._steps, unit)
         return None if found is None else Fraction(found, unit)
 
     def _cell(self, task: Task, g: int, rate: int, slot: int, open_: NDArray[np.bool_]) -> Fraction | int | None:
@@ -233,7 +233,7 @@ class _Books:
         found = cheapest_cover(task, self._public, cost, usable, node)
         return None if found is None else found.cost
 
-    def book(self, offer: Offered, decision: Decision) -> str:
+    def book(self, offer: RecordedOffer, decision: Decision) -> str:
         """Take the cells, move the prices; what is wrong with that (a price fell), or nothing."""
         if self._found is not None:
             return _LOWERS if self._found.fell[offer.task] else ""
@@ -267,7 +267,7 @@ class _Books:
         return self._prices is not None and (dict(trace.lam), dict(trace.phi)) != self._prices.final()
 
 
-def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> Offers:
+def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> OfferVerification:
     """Find every offer of a run again: facts (1) to (3) above.
 
     Parameters
@@ -279,20 +279,20 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
     if isinstance(run.trace, PostedTrace):
         return _verify_taken(instance, run, offers)
     if [offer.task for offer in offers] != list(range(instance.tasks)):
-        return Offers(costs, {"task": len(offers), "problem": "the run did not keep one offer per task"}, "")
+        return OfferVerification(costs, {"task": len(offers), "problem": "the run did not keep one offer per task"}, "")
     if isinstance(run.trace, LinearTrace):
         rule = run.trace.rule
         if min(rule.growth, rule.eta_c, rule.eta_m) < 0:
-            return Offers(costs, {"task": None, "problem": "an admission can lower a price"}, "")
+            return OfferVerification(costs, {"task": None, "problem": "an admission can lower a price"}, "")
     books = _Books(instance, run, offers, times, until)
     doubt = ""
     for offer in offers if until is None else offers[: until + 1]:
         decision = run.decisions[offer.task]
         try:
             least = books.least(offer.task)
-        except (OutOfSteps, StateSpaceTooLarge):
+        except (StepLimitReached, StateSpaceTooLarge):
             reason = f"the offers of {len(costs)} of {instance.tasks} tasks were found again; the rest takes too long"
-            return Offers(costs, None, doubt or reason)
+            return OfferVerification(costs, None, doubt or reason)
         costs.append(least)
         wrong, close = _wrong(instance, offer, decision, least)
         doubt = doubt or close
@@ -300,27 +300,33 @@ def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = Non
             wrong = books.book(offer, decision)
         if wrong:
             figures = {"least_cost": _text(least), "cost_offered": _text(offer.cost)}
-            return Offers(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
+            return OfferVerification(costs, {"task": offer.task, "problem": wrong, **figures}, doubt)
     if until is None and books.differ(run.trace):
-        return Offers(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
-    return Offers(costs, None, doubt)
+        return OfferVerification(costs, {"task": None, "problem": "prices at the end are not those of the rule"}, doubt)
+    return OfferVerification(costs, None, doubt)
 
 
-def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[Offered]) -> Offers:
+def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[RecordedOffer]) -> OfferVerification:
     """Fact (3) alone, of prices that were set before the bid was shown: each offer is taken exactly above its cost."""
     if len(offers) != instance.tasks:
-        return Offers([], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True)
+        return OfferVerification(
+            [], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True
+        )
     costs = [offer.cost for offer in offers]
     late = instance.public("").type_of_node.tolist() if MOVED in run.counts else None
     for offer in offers:
         wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost, late)
         if wrong:
-            return Offers(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
-    return Offers(costs, None, "", blind=True)
+            return OfferVerification(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
+    return OfferVerification(costs, None, "", blind=True)
 
 
 def _wrong(
-    instance: Instance, offer: Offered, decision: Decision | None, least: Cost | None, late: list[int] | None = None
+    instance: Instance,
+    offer: RecordedOffer,
+    decision: Decision | None,
+    least: Cost | None,
+    late: list[int] | None = None,
 ) -> tuple[str, str]:
     """What is wrong with an offer; and a doubt of rounding.
 

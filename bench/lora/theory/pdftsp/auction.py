@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
-from ratiobench.bench.lora.theory.pdftsp.curve import Curve, threshold
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve, make_threshold_curve
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public, Task
@@ -103,7 +103,7 @@ def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None 
     )
 
 
-def hold_auction(case: Case) -> Auction:
+def require_auction(case: Case) -> Auction:
     """The run of the case as an auction, made once for all claims about it."""
     return case.share(_auction_of)
 
@@ -140,8 +140,8 @@ def fixed_curve(auction: Auction, task: int, rule: str) -> Curve:
     """Lose up to c_i(l), win above it for a price that does not depend on the bid."""
     cost, valuation = cost_of(auction, task), int(auction.instance.valuation[task])
     if cost is None or not cost.fits:
-        return threshold(task, valuation, rule, None, Fraction(0), ())
-    return threshold(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
+        return make_threshold_curve(task, valuation, rule, None, Fraction(0), ())
+    return make_threshold_curve(task, valuation, rule, cost.total, cost.payment(rule), cost.cells)
 
 
 class Charge(NamedTuple):

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from ratiobench.bench.lora.theory.payments.offers import is_exposed, list_offers, verify_offers
+from ratiobench.bench.lora.theory.payments.offers import list_offers, records_offers, verify_offers
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
-from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, threshold
-from ratiobench.bench.lora.theory.pdftsp.ledger import History, Ledger, Meter, Past, Regime
+from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, make_threshold_curve
+from ratiobench.bench.lora.theory.pdftsp.price_state import History, PastDecision, PriceState, Regime, SearchBudget
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
@@ -43,18 +43,18 @@ def utility_curve(
     """
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
-    if is_exposed(run):
+    if records_offers(run):
         return _offer_curve(instance, run, task, recompute=recompute)
     if not isinstance(run.trace, PriceTrace):
-        raise NoCurve("algorithm", run.algorithm, "this run kept no offers")
+        raise CurveUnknown("algorithm", run.algorithm, "this run kept no offers")
     auction = auction_of(instance, run)
     rule = auction.rule if rule is None else rule
     if not recompute or not (auction.oracle or auction.moving_units):
         return fixed_curve(auction, task, rule)
-    problem = unfollowed(auction)
+    problem = explain_unfollowed(auction)
     if problem:
-        raise NoCurve("algorithm", run.algorithm, problem)
-    return recomputed_curve(auction, task, rule, Meter(None))
+        raise CurveUnknown("algorithm", run.algorithm, problem)
+    return recompute_curve(auction, task, rule, SearchBudget(None))
 
 
 def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bool) -> Curve:
@@ -62,19 +62,19 @@ def _offer_curve(instance: Instance, run: OnlineRun, task: int, *, recompute: bo
     oracle = sorted(constant.name for constant in run.constants if constant.source is Source.ORACLE)
     if recompute and oracle:
         problem = f"{', '.join(oracle)} come from the bids and move with them; give them by name, or prior=FILE"
-        raise NoCurve("algorithm", run.algorithm, problem)
+        raise CurveUnknown("algorithm", run.algorithm, problem)
     found = verify_offers(instance, run)
     if found.broken is not None:
-        raise NoCurve("algorithm", run.algorithm, found.problem)
+        raise CurveUnknown("algorithm", run.algorithm, found.problem)
     if len(found.costs) <= task:
-        raise NoCurve("algorithm", run.algorithm, found.doubt)
+        raise CurveUnknown("algorithm", run.algorithm, found.doubt)
     cost = found.costs[task]
     exact = None if cost is None else Fraction(cost)
     cells = list_offers(instance, run)[task].cells
-    return threshold(task, int(instance.valuation[task]), "critical", exact, exact or Fraction(0), cells)
+    return make_threshold_curve(task, int(instance.valuation[task]), "critical", exact, exact or Fraction(0), cells)
 
 
-def unfollowed(auction: Auction) -> str:
+def explain_unfollowed(auction: Auction) -> str:
     """Why the run cannot be followed exactly while the bid moves its constants; empty if it can."""
     if auction.moving_units:
         return "canonical units follow the bid, and not along straight lines"
@@ -85,31 +85,31 @@ def unfollowed(auction: Auction) -> str:
     return ""
 
 
-class NoCurve(InputError):
+class CurveUnknown(InputError):
     """The curve of this run is not known exactly; trying bids may still show some of it."""
 
 
 class _Walk:
     """All decisions up to one task, as functions of its bid."""
 
-    def __init__(self, auction: Auction, task: int, meter: Meter) -> None:
+    def __init__(self, auction: Auction, task: int, meter: SearchBudget) -> None:
         self._auction, self._task, self._meter = auction, task, meter
         self._tasks = auction.tasks[: task + 1]
 
     def history(self, regime: Regime, bid: Fraction) -> History:
         """What the mechanism does when the task bids so."""
-        ledger = Ledger(self._auction, self._meter)
+        ledger = PriceState(self._auction, self._meter)
         alpha, beta = regime.alpha(bid), regime.beta(bid)
-        decided: list[Past | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]
+        decided: list[PastDecision | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]
         own = self._tasks[-1]
         choice = ledger.search(own, alpha, beta)
         fits = choice is not None and ledger.fits(own, choice.cells)
-        decided.append(None if choice is None else Past(choice.option, choice.cells, False, fits))
+        decided.append(None if choice is None else PastDecision(choice.option, choice.cells, False, fits))
         return tuple(decided)
 
     def stands(self, history: History, regime: Regime, bid: Fraction) -> Fraction | None:
         """None if the history is one of the best also at this bid (ties apart), else where two lines cross before."""
-        ledger = Ledger(self._auction, self._meter)
+        ledger = PriceState(self._auction, self._meter)
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         for task, past in zip(self._tasks, history, strict=True):
             if past is None:
@@ -126,7 +126,7 @@ class _Walk:
 
     def cost(self, history: History, regime: Regime) -> tuple[Line, int]:
         """c_i(l) as a function of the bid, and E of the schedule, under a history."""
-        ledger = Ledger(self._auction, self._meter)
+        ledger = PriceState(self._auction, self._meter)
         for task, past in zip(self._tasks[:-1], history, strict=False):
             if past is not None:
                 ledger.take(task, past)
@@ -164,7 +164,7 @@ class _Walk:
         return end
 
 
-def recomputed_curve(auction: Auction, task: int, rule: str, meter: Meter) -> Curve:
+def recompute_curve(auction: Auction, task: int, rule: str, meter: SearchBudget) -> Curve:
     """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid.
 
     Raises

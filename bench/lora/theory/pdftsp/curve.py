@@ -121,7 +121,7 @@ class Curve:
             }
 
 
-def threshold(
+def make_threshold_curve(
     task: int, valuation: int, rule: str, cost: Fraction | None, payment: Fraction, cells: tuple[Cell, ...]
 ) -> Curve:
     """The curve of an offer that no bid moves: the task loses up to its cost and wins above, for the same payment.

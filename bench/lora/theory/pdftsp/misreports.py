@@ -23,14 +23,20 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, cost_of, fixed_curve
-from ratiobench.bench.lora.theory.pdftsp.ledger import Ledger, Meter, OutOfSearches, moves, past_of
+from ratiobench.bench.lora.theory.pdftsp.price_state import (
+    PriceState,
+    SearchBudget,
+    SearchLimitReached,
+    changes_state,
+    find_past_decision,
+)
 from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.model import Task
 from ratiobench.online.lora.search.maxprice import Choice
 
 
-class Lie(NamedTuple):
+class Misreport(NamedTuple):
     """A report that the bidder can keep up: it arrives later, leaves earlier, or asks for more than it needs."""
 
     arrival: int
@@ -47,7 +53,7 @@ class Outcome(NamedTuple):
     utility: Fraction
 
 
-class Found(NamedTuple):
+class BestMisreport(NamedTuple):
     """The best misreport of a task.
 
     Parameters
@@ -57,9 +63,9 @@ class Found(NamedTuple):
     every : whether no other misreport can be better.
     """
 
-    lie: Lie | None
+    lie: Misreport | None
     utility: Fraction
-    tried: int
+    tries: int
     every: bool
 
 
@@ -74,30 +80,32 @@ class Bidder:
     before : prices and loads as the run left them to task i; they are made when they are not given.
     """
 
-    def __init__(self, auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> None:
+    def __init__(
+        self, auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
+    ) -> None:
         self._auction, self._rule = auction, rule
         self._truth, self._valuation = auction.tasks[i], int(auction.instance.valuation[i])
-        self._ledger = Ledger(auction, meter) if before is None else before.copy(meter)
+        self._ledger = PriceState(auction, meter) if before is None else before.copy(meter)
         if before is None:
             for task in auction.tasks[:i]:
                 self._ledger.follow(task)
         # Without a trace of task i the others are served as they were.
-        self._as_before = not moves(auction, past_of(auction, i))
+        self._as_before = not changes_state(auction, find_past_decision(auction, i))
         self._after = i + 1
-        self._outcomes: dict[Lie, Outcome] = {}
-        self._bounds: dict[Lie, Fraction] = {}
+        self._outcomes: dict[Misreport, Outcome] = {}
+        self._bounds: dict[Misreport, Fraction] = {}
 
     @property
-    def tried(self) -> int:
+    def tries(self) -> int:
         """How many misreports were answered."""
         return len(self._outcomes) - (self.truth in self._outcomes)
 
     @property
-    def truth(self) -> Lie:
+    def truth(self) -> Misreport:
         """The true report."""
-        return Lie(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
+        return Misreport(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
 
-    def tell(self, lie: Lie) -> Outcome:
+    def try_report(self, lie: Misreport) -> Outcome:
         """What the mechanism answers.
 
         Raises
@@ -108,7 +116,7 @@ class Bidder:
             self._outcomes[lie] = self._outcome(lie)
         return self._outcomes[lie]
 
-    def _outcome(self, lie: Lie) -> Outcome:
+    def _outcome(self, lie: Misreport) -> Outcome:
         self._wait(lie.arrival)
         report, trace = self._report(lie), self._auction.trace
         choice = self._ledger.search(report, trace.alpha, trace.beta)
@@ -119,7 +127,7 @@ class Bidder:
         paid = cost if self._rule == "critical" else cost - choice.energy
         return Outcome(choice, cost, self._valuation - paid if wins else Fraction(0))
 
-    def ceiling(self, lie: Lie) -> Fraction:
+    def ceiling(self, lie: Misreport) -> Fraction:
         """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
 
         That of the schedule with room that would be charged least; 0 if that is a loss.
@@ -132,7 +140,7 @@ class Bidder:
             self._wait(lie.arrival)
             report, trace = self._report(lie), self._auction.trace
             # (14) does not charge the operational cost.
-            charged = self._ledger.best_with_room(report, trace.alpha, trace.beta, free=self._rule == "printed")
+            charged = self._ledger.find_best_fitting(report, trace.alpha, trace.beta, free=self._rule == "printed")
             least = None if charged is None else report.bid - Fraction(charged.value)
             self._bounds[lie] = Fraction(0) if least is None else max(Fraction(0), self._valuation - least)
         return self._bounds[lie]
@@ -150,14 +158,16 @@ class Bidder:
                 self._ledger.decide(other, trace.alpha, trace.beta)
             self._after += 1
 
-    def _report(self, lie: Lie) -> Task:
+    def _report(self, lie: Misreport) -> Task:
         task = self._truth
         return Task(
             task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
         )
 
 
-def best_lie(auction: Auction, i: int, rule: str, meter: Meter, before: Ledger | None = None) -> Found:
+def find_best_misreport(
+    auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
+) -> BestMisreport:
     """The misreport that pays best; of equals one that changes few fields.
 
     Parameters
@@ -174,9 +184,9 @@ def best_lie(auction: Auction, i: int, rule: str, meter: Meter, before: Ledger |
                 _search(auction, i, rule, hunt)
             else:
                 every = _enumerate(auction, i, hunt)
-        except OutOfSearches:
+        except SearchLimitReached:
             every = False
-    return Found(hunt.lie, hunt.best, bidder.tried, every)
+    return BestMisreport(hunt.lie, hunt.best, bidder.tries, every)
 
 
 def _settled(auction: Auction, i: int, rule: str, truthful: Fraction) -> bool:
@@ -198,15 +208,15 @@ class _Hunt:
 
     def __init__(self, bidder: Bidder, truthful: Fraction) -> None:
         self.bidder, self.best = bidder, truthful
-        self.lie: Lie | None = None
+        self.lie: Misreport | None = None
 
-    def tell(self, lie: Lie) -> Outcome:
-        outcome = self.bidder.tell(lie)
+    def try_report(self, lie: Misreport) -> Outcome:
+        outcome = self.bidder.try_report(lie)
         if outcome.utility > self.best:
             self.best, self.lie = outcome.utility, lie
         return outcome
 
-    def hopeless(self, lie: Lie) -> bool:
+    def hopeless(self, lie: Misreport) -> bool:
         """Whether neither this report nor a worse one is better than the best so far."""
         return self.bidder.ceiling(lie) <= self.best
 
@@ -223,13 +233,13 @@ def _search(auction: Auction, i: int, rule: str, hunt: _Hunt) -> None:
             boxes.add(corner._replace(memory_mb=low), high)
         while boxes:
             lie, top = boxes.pop()
-            choice, cost, _ = hunt.tell(lie)
+            choice, cost, _ = hunt.try_report(lie)
             if choice is None or valuation <= cost or (rule == "critical" and valuation - cost <= hunt.best):
                 continue  # what is charged least at the corner is already too dear, and so is the whole box
             if hunt.hopeless(lie):
                 continue
             if lie.memory_mb < top:
-                other = hunt.tell(lie._replace(memory_mb=top)).choice
+                other = hunt.try_report(lie._replace(memory_mb=top)).choice
                 if other is None or (other.option, other.cells) != (choice.option, choice.cells):
                     middle = (lie.memory_mb + top) // 2
                     boxes.add(lie, middle)
@@ -246,15 +256,15 @@ class _Boxes:
     its memory up to `top`. Those whose corner changes few fields come first.
     """
 
-    def __init__(self, truth: Lie, last: int) -> None:
+    def __init__(self, truth: Misreport, last: int) -> None:
         self._truth, self._last = truth, last
-        self._waiting: list[tuple[int, int, Lie, int]] = []
-        self._known: set[tuple[Lie, int]] = set()
+        self._waiting: list[tuple[int, int, Misreport, int]] = []
+        self._known: set[tuple[Misreport, int]] = set()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, corner: Lie, top: int) -> None:
+    def add(self, corner: Misreport, top: int) -> None:
         """Leave out what is empty or was added before."""
         empty = corner.arrival > min(self._last, corner.deadline) or corner.work > LIMIT
         if not empty and (corner, top) not in self._known:
@@ -262,7 +272,7 @@ class _Boxes:
             changes = sum(field != true for field, true in zip(corner, self._truth, strict=True))
             heappush(self._waiting, (changes, corner.memory_mb, corner, top))
 
-    def pop(self) -> tuple[Lie, int]:
+    def pop(self) -> tuple[Misreport, int]:
         """The next box."""
         return heappop(self._waiting)[2:]
 
@@ -297,24 +307,24 @@ def _enumerate(auction: Auction, i: int, hunt: _Hunt) -> bool:
         if hunt.hopeless(truth._replace(arrival=arrival)):
             return True
         for lie in _plain(auction, i, arrival):
-            hunt.tell(lie)
+            hunt.try_report(lie)
         for deadline in range(truth.deadline, arrival - 1, -1):
-            if hunt.hopeless(Lie(arrival, deadline, truth.work, truth.memory_mb)):
+            if hunt.hopeless(Misreport(arrival, deadline, truth.work, truth.memory_mb)):
                 break
             for work in works:
-                if hunt.hopeless(Lie(arrival, deadline, work, truth.memory_mb)):
+                if hunt.hopeless(Misreport(arrival, deadline, work, truth.memory_mb)):
                     break
                 for size in sizes:
-                    if hunt.hopeless(Lie(arrival, deadline, work, size)):
+                    if hunt.hopeless(Misreport(arrival, deadline, work, size)):
                         break
-                    hunt.tell(Lie(arrival, deadline, work, size))
+                    hunt.try_report(Misreport(arrival, deadline, work, size))
     return True
 
 
-def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Lie]:
+def _plain(auction: Auction, i: int, arrival: int) -> Iterator[Misreport]:
     """Lies about one field, and about the window, that are worth a try when not all can be tried."""
     task, public = auction.tasks[i], auction.public
-    truth = Lie(arrival, task.deadline, task.work, task.memory_mb)
+    truth = Misreport(arrival, task.deadline, task.work, task.memory_mb)
     if arrival == task.arrival:
         works = sorted({int(s) + 1 for menu in minimal_covers(task, public) for s in menu.work.tolist()})[:16]
         sizes = {task.memory_mb + 1, 2 * task.memory_mb, *public.memory_mb.tolist()}

@@ -8,11 +8,11 @@ from functools import cached_property
 from math import ceil
 from typing import Any, NamedTuple
 
-from ratiobench.bench.lora.theory.basis.assumptions import invalid
+from ratiobench.bench.lora.theory.basis.assumptions import explain_invalid
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
-from ratiobench.bench.lora.theory.payments.again import PROCESS, Again, Report, follows_bids
-from ratiobench.bench.lora.theory.payments.lies import list_first_bids
-from ratiobench.bench.lora.theory.payments.offers import Offers, is_exposed, verify_offers
+from ratiobench.bench.lora.theory.payments.misreports import list_first_bids
+from ratiobench.bench.lora.theory.payments.offers import OfferVerification, records_offers, verify_offers
+from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
@@ -31,17 +31,17 @@ SEARCHED = 10
 """Its offers may take as many searches as those of this many checks."""
 
 
-def without_payments(case: Case) -> str:
+def explain_no_payments(case: Case) -> str:
     """Why nothing is asked of the payments of a run; empty if nothing stands against it."""
     run = case.run
-    if invalid(case):
-        return invalid(case)
-    if run.revenue is None and not is_exposed(run):
+    if explain_invalid(case):
+        return explain_invalid(case)
+    if run.revenue is None and not records_offers(run):
         return "no payment rule" if run.admitted else "no task was admitted, so no payment was seen"
     return ""
 
 
-class Tried(NamedTuple):
+class MisreportTrials(NamedTuple):
     """What misreports of some tasks brought.
 
     Parameters
@@ -56,7 +56,7 @@ class Tried(NamedTuple):
     gain: int
     witness: dict[str, Any] | None
 
-    def explain(self, sale: Sale) -> str:
+    def explain(self, sale: BidderView) -> str:
         """Why no gain was found, in words."""
         if sale.unsteady:
             return f"not reproducible: the same report of task {sale.unsteady[0]} is answered otherwise"
@@ -69,7 +69,7 @@ class Tried(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sale:
+class BidderView:
     """A run as bidders see it, in booked micro-dollars.
 
     Parameters
@@ -92,9 +92,9 @@ class Sale:
         return 1 if self.only is None else ONE
 
     @cached_property
-    def offers(self) -> Offers | None:
+    def offers(self) -> OfferVerification | None:
         """The offers found again; None where constants come from the bids, or no offer was kept."""
-        if not is_exposed(self.run) or follows_bids(self.run):
+        if not records_offers(self.run) or follows_bids(self.run):
             return None
         if self.only is None:
             return verify_offers(self.instance, self.run)
@@ -105,17 +105,17 @@ class Sale:
         return verify_offers(self.instance, self.run, until=last - 1, times=SEARCHED)
 
     @cached_property
-    def confirmed(self) -> tuple[int, dict[str, Any] | None]:
+    def confirmations(self) -> tuple[int, dict[str, Any] | None]:
         """How many bids were put to the algorithm again, and the first that did not meet the offer of the run."""
         assert self.offers is not None
-        again = self.again(ASKED * self.times)
+        again = self.make_repeatable_run(ASKED * self.times)
         asked = 0
         for i in self.order:
             cost = self.offers.costs[i]
             edge = -1 if cost is None else cost.__floor__()
             more = [] if self.only is None else list_first_bids(self.instance, i, self.run.decisions[i])
             for bid in sorted({0, edge, edge + 1, LIMIT, *more}):
-                report = again.asked(i, bid)
+                report = again.report_with_bid(i, bid)
                 if not 0 <= bid <= LIMIT or again.cost(i, report) > again.left:
                     continue
                 valid, decision = again.decision(i, report)
@@ -134,9 +134,9 @@ class Sale:
         """Most decisions that the reports of one check may take."""
         return ALLOWANCE * self.times
 
-    def again(self, allowance: int | None = None, *, keep: bool = False) -> Again:
+    def make_repeatable_run(self, allowance: int | None = None, *, keep: bool = False) -> RepeatableRun:
         """The run, to be had again with other reports, as often as `allowance` lets it."""
-        return Again(self.instance, self.run, self.allowance if allowance is None else allowance, keep=keep)
+        return RepeatableRun(self.instance, self.run, self.allowance if allowance is None else allowance, keep=keep)
 
     @cached_property
     def order(self) -> list[int]:
@@ -154,7 +154,7 @@ class Sale:
         """v_i less the charge that was booked; 0 for a rejected task."""
         return 0 if decision is None else int(self.instance.valuation[i]) - (decision.payment or 0)
 
-    def ask_truth(self, i: int, again: Again) -> bool:
+    def ask_truth(self, i: int, again: RepeatableRun) -> bool:
         """Find the decision about a task that tells the truth; whether it is known now."""
         if i not in self.truths and self.instance.bid[i] == self.instance.valuation[i]:
             self.truths[i] = self.run.decisions[i]
@@ -169,9 +169,9 @@ class Sale:
 
         REPEATS runs, with the one at hand; where they differ the algorithm draws, which goes into `unsteady`, and None.
         """
-        again = self.again(0)
+        again = self.make_repeatable_run(0)
         own = self.run.decisions[i]
-        found = [(self.utility(i, own), own)] if report == again.asked(i, int(self.instance.bid[i])) else []
+        found = [(self.utility(i, own), own)] if report == again.report_with_bid(i, int(self.instance.bid[i])) else []
         for _ in range(REPEATS):
             again.left = again.cost(i, report) + PROCESS
             valid, decision = again.decision(i, report, alone=True)
@@ -191,10 +191,10 @@ class Sale:
         return shown if offers is None else shown | {"offers_found_again": len(offers.costs)}
 
 
-def hold_sale(case: Case, only: int | None = None) -> Sale:
+def make_bidder_view(case: Case, only: int | None = None) -> BidderView:
     """The run of the case as bidders see it; what one claim finds out about it the next one knows."""
     return case.share(_sale_of, only)
 
 
-def _sale_of(case: Case, only: int | None) -> Sale:
-    return Sale(case.instance, case.run, only)
+def _sale_of(case: Case, only: int | None) -> BidderView:
+    return BidderView(case.instance, case.run, only)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from ratiobench.instances.errors import InputError
-from ratiobench.instances.lora.calibration import FORMAT, Calibration, parse, slowest
+from ratiobench.instances.lora.calibration import FORMAT, Calibration, find_slowest_rate, parse
 
 WARM, LEAST = 2, 3
 """Steps before those that count, and the fewest that count."""
@@ -21,7 +21,7 @@ _SHARE = Fraction(9, 10)
 """Of the free memory that is used where running out of it would end the program."""
 
 
-class DoesNotFit(Exception):
+class OutOfMemory(Exception):
     """The memory ran out; its text says why in a few words."""
 
 
@@ -60,7 +60,7 @@ class Machine(Protocol):
     @property
     def memory_bytes(self) -> int: ...
     @property
-    def room_bytes(self) -> int | None: ...
+    def free_bytes(self) -> int | None: ...
     @property
     def base_bytes(self) -> int: ...
     @property
@@ -69,7 +69,7 @@ class Machine(Protocol):
     def power(self) -> str: ...
 
     def measure(self, tasks: int, batch: int, seconds: float) -> Figures:
-        """Steps of so many tasks for about so many seconds; `DoesNotFit` where the memory does not hold them."""
+        """Steps of so many tasks for about so many seconds; `OutOfMemory` where the memory does not hold them."""
         ...
 
 
@@ -116,13 +116,13 @@ class _Course:
         return sum(WARM * step + max(LEAST * step, self.plan.seconds) for step in steps)
 
 
-def calibrate(machine: Machine, plan: Plan, begun: Callable[[str], None], told: Callable[[str], None]) -> Calibration:
+def calibrate(machine: Machine, plan: Plan, begun: Callable[[str], None], text: Callable[[str], None]) -> Calibration:
     """Measure every cell; the calibration with its `document`.
 
     Parameters
     ----------
     begun : hears what is measured now, and how long the rest takes.
-    told : hears what was found, a line for each cell.
+    text : hears what was found, a line for each cell.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def calibrate(machine: Machine, plan: Plan, begun: Callable[[str], None], told: 
     begun("a first step of one task with one sample; how long all takes is known after it")
     try:
         first = machine.measure(1, 1, 0)
-    except DoesNotFit as error:
+    except OutOfMemory as error:
         raise InputError("calibrate", "", f"not even one task with one sample fits: {error}") from None
     course = _Course(plan, first.step_s, max(1, first.peak_bytes - machine.base_bytes))
     cells = plan.cells
@@ -142,15 +142,15 @@ def calibrate(machine: Machine, plan: Plan, begun: Callable[[str], None], told: 
         try:
             _require_room(machine, course, n * b)
             found = machine.measure(n, b, plan.seconds)
-        except DoesNotFit as error:
+        except OutOfMemory as error:
             course.absent.append({"tasks": n, "batch": b, "why": str(error)})
-            told(f"tasks {n}, batch {b}: does not fit, {error}")
+            text(f"tasks {n}, batch {b}: does not fit, {error}")
             continue
         course.second, course.byte = found.step_s / (n * b), (found.peak_bytes - machine.base_bytes) / (n * b)
         _take(machine, course, n, b, found)
         power = "" if found.watts is None else f", {found.watts:,.0f} W"
         held = f"peak {found.peak_bytes / _MB:,.0f} MB{power}; took {time.monotonic() - began:.0f} s"
-        told(f"tasks {n}, batch {b}: {found.samples_per_s:,.2f} samples/s, {held}")
+        text(f"tasks {n}, batch {b}: {found.samples_per_s:,.2f} samples/s, {held}")
     return _finished(machine, course)
 
 
@@ -162,18 +162,22 @@ def duration(seconds: float) -> str:
 
 
 def _require_room(machine: Machine, course: _Course, samples: int) -> None:
-    if machine.room_bytes is None:
+    if machine.free_bytes is None:
         return
-    needed, room = machine.base_bytes + samples * course.byte, machine.room_bytes * _SHARE
-    if needed > room:
-        raise DoesNotFit(f"would need about {needed / _MB:,.0f} MB, and {float(room) / _MB:,.0f} MB are free for it")
+    needed, free = machine.base_bytes + samples * course.byte, machine.free_bytes * _SHARE
+    if needed > free:
+        raise OutOfMemory(f"would need about {needed / _MB:,.0f} MB, and {float(free) / _MB:,.0f} MB are free for it")
 
 
 def _take(machine: Machine, course: _Course, tasks: int, batch: int, found: Figures) -> None:
     """A row of the file, or why there is none."""
     speed, peak = round(1000 * found.samples_per_s), -(-found.peak_bytes // _MB)
-    if speed < slowest(tasks) or peak > machine.memory_bytes // _MB:
-        why = "a task does less than a sample in ten minutes" if speed < slowest(tasks) else "more than the device has"
+    if speed < find_slowest_rate(tasks) or peak > machine.memory_bytes // _MB:
+        why = (
+            "a task does less than a sample in ten minutes"
+            if speed < find_slowest_rate(tasks)
+            else "more than the device has"
+        )
         course.absent.append({"tasks": tasks, "batch": batch, "why": why})
         return
     row = {"tasks": tasks, "batch": batch, "millisamples_per_s": speed, "peak_mb": peak}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import ascending, compiled, inlined
+from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace
 from ratiobench.formulations.lora.heuristic.state import State
@@ -23,21 +23,21 @@ PAIRS = 600
 FULL = 1e-4
 """A node with no more room than this part of it is left alone."""
 AT_ONCE = 10_000
-"""Nodes times slots that `gather` looks at between two chunks of a descent."""
+"""Nodes times slots that `consolidate` looks at between two chunks of a descent."""
 
 
-def unlisted(d: Workspace) -> list[int]:
+def find_types_without_patterns(d: Workspace) -> list[int]:
     """The node types whose patterns are not known."""
     return [g for g in range(len(d.classes)) if d.first_pattern[g] == d.first_pattern[g + 1]]
 
 
-def gather(p: Pool, s: State, d: Workspace, turn: int | None = None) -> None:
+def consolidate(p: Pool, s: State, d: Workspace, turn: int | None = None) -> None:
     """Gather the room of all slots, or with `turn` of the next ones that are as many as `AT_ONCE` allows.
 
     Only types without listed patterns are looked at, and slots in which cells have a price.
     """
     slots = p.tariff.shape[1]
-    for g in unlisted(d):
+    for g in find_types_without_patterns(d):
         span = slots if turn is None else min(slots, max(1, AT_ONCE // int(p.nodes[g])))
         first = 0 if turn is None else turn * span % slots
         partners = min(24, max(2, PAIRS // int(p.nodes[g])))
@@ -135,7 +135,7 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
     rates = np.empty(widest, np.int64)
     worth = np.empty(widest)
     head = np.empty(nodes, np.int64)
-    room = np.empty(nodes, np.int64)
+    free = np.empty(nodes, np.int64)
     pair = np.empty(widest, np.int64)
     value = np.empty(widest)
     rate = np.empty(widest, np.int64)
@@ -161,17 +161,17 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
             # A little for size, so that cells without a price fill too.
             size = found[1, x] / compute + p.memory[found[0, x]] / capacity_mb
             key[x] = -(key[x] * count / priced + 1e-2 * size)
-        order = ascending(key[:count])
+        order = sort_stably(key[:count])
         for k in range(nodes):
             head[k] = -1
-            room[k] = s.free[first_node + k, slot]
+            free[k] = s.free[first_node + k, slot]
         for x in range(count - 1, -1, -1):
             i = found[0, order[x]]
             cell[x], rates[x], worth[x] = i, found[1, order[x]], -key[order[x]]
             where[x] = s.place[d.at[i] + slot - p.first[i]] - first_node
             after[x] = head[where[x]]
             head[where[x]] = x
-        fullest = ascending(room)
+        fullest = sort_stably(free)
         changed = False
         for z in range(nodes - 1):
             a = fullest[z]

@@ -12,7 +12,7 @@ from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Decision, Solution
 
 
-def decide_all(instance: Instance) -> Solution:
+def decide_literally(instance: Instance) -> Solution:
     """All decisions of Algorithm 1 with equations (20) solved by elimination, in doubles."""
     load = np.zeros(len(instance.machines))
     costs = instance.cost

@@ -19,7 +19,7 @@ from ratiobench.online.registry import Instance
 from ratiobench.online.run import Environment, run
 
 
-class Many(Generic[Instance]):
+class RepeatedRuns(Generic[Instance]):
     """An algorithm by its name, ready for instance after instance; close it in the end.
 
     Parameters
@@ -37,7 +37,7 @@ class Many(Generic[Instance]):
         self._spec = game.registry.parse(text)
         self._player: Runner | None = None
 
-    def __enter__(self) -> Many[Instance]:
+    def __enter__(self) -> RepeatedRuns[Instance]:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -57,13 +57,13 @@ class Many(Generic[Instance]):
         registry = self._game.registry
         table = self._game.table(instance, registry.content_hash(instance))
         try:
-            player = self._ready()
-            constants = registry.settle_constants(self._spec, player.constants, instance)
-            player.start(table.public, {constant.name: constant.value for constant in constants})
-            heard = simulate(table, player.ask, batch=player.batch)
-            log, violations = heard.log, heard.violations
-        except RuleViolation as foul:
-            log, violations = [], [foul.violation(table)]
+            runner = self._ready()
+            constants = registry.settle_constants(self._spec, runner.constants, instance)
+            runner.start(table.public, {constant.name: constant.value for constant in constants})
+            transcript = simulate(table, runner.ask, batch=runner.batch)
+            log, violations = transcript.log, transcript.violations
+        except RuleViolation as error:
+            log, violations = [], [error.violation(table)]
         if any(violation.rule in ("timeout", "memory", "crash", "peeks") for violation in violations):
             self.close()  # its process is gone, or may be
         judged = self._game.judge(instance, log, violations)
@@ -74,7 +74,7 @@ class Many(Generic[Instance]):
         if self._player is None:
             self._player = Runner(self._spec, self._game.registry.protocol, _nothing)
         else:
-            self._player.renew()
+            self._player.rebuild()
         return self._player
 
 

@@ -309,7 +309,7 @@ def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
             continue
         low = min(max(0, min(_cut(plan, g, begin), plan.length[g] - 1) - _draw(state, size)), plan.length[g] - size)
         gaps = _draw(state, 4) == 0
-        kept = low
+        result = low
         for q in range(low, plan.length[g]):
             x = plan.queue[g, q]
             if size > 0 and not (gaps and _draw(state, 4) == 0):
@@ -317,9 +317,9 @@ def _ruin(plan, jobs, state, most, out):  # type: ignore[no-untyped-def]
                 gone += 1
                 size -= 1
             else:
-                plan.queue[g, kept] = x
-                kept += 1
-        plan.length[g] = kept
+                plan.queue[g, result] = x
+                result += 1
+        plan.length[g] = result
         _refresh(plan, jobs, g, low)
     return gone
 
@@ -466,7 +466,7 @@ def _cooling(warm: int, cold: int) -> IntArray:
 Stop = Callable[[], bool]
 
 
-def never() -> bool:
+def never_over() -> bool:
     """No time limit."""
     return False
 
@@ -488,14 +488,14 @@ class Search:
         self.unit = max(1, sum(problem.least.tolist()) // problem.jobs)
         self.shape = (problem.instance.gpus, problem.jobs + 1)
 
-    def appended(self, order: IntArray) -> list[list[int]]:
+    def build_list_schedule(self, order: IntArray) -> list[list[int]]:
         """The list schedule of an order of all jobs."""
         length, queue = np.zeros(self.shape[0], np.int64), np.zeros(self.shape, np.int64)
         append(order, self.jobs, self.kind, length, queue)
         return _lists(length, queue)
 
-    def rebuilt(
-        self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float, over: Stop = never
+    def rebuild_schedule(
+        self, queues: Queues, seed: int, rounds: int, most: int, warm: float, cold: float, over: Stop = never_over
     ) -> list[list[int]]:
         """The best schedule of so many rounds of ruin and recreate; temperatures in mean least costs of a job.
 
@@ -503,8 +503,8 @@ class Search:
         """
         return self._cooled(queues, seed, rounds, warm, cold, over, most)
 
-    def annealed(
-        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop = never
+    def anneal_schedule(
+        self, queues: Queues, seed: int, rounds: int, warm: float, cold: float, over: Stop = never_over
     ) -> list[list[int]]:
         """The best schedule of so many single moves."""
         return self._cooled(queues, seed, rounds, warm, cold, over, None)

@@ -4,7 +4,7 @@ The algorithm is made anew from its name. Constants that came from the bids are 
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
 change its outcome and are left out.
 
-Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.rehearsal`): its answers are hints.
+Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
 A verdict on it comes from runs in processes of their own.
 """
 
@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 from ratiobench.instances.lora.format import content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.binding import bound
 from ratiobench.online.lora.constants import CONSTANTS
+from ratiobench.online.lora.final_schedule import settle_moves
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Source
-from ratiobench.online.referee.rehearsal import Rehearsal
+from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
 PROCESS = 400
@@ -36,7 +36,7 @@ Answer = tuple[bool, Decision | None]
 """Whether a run was valid, and a task's decision in it."""
 
 
-class OutOfDecisions(Exception):
+class DecisionLimitReached(Exception):
     """The allowance of decisions is used up."""
 
 
@@ -55,7 +55,7 @@ def follows_bids(run: OnlineRun) -> bool:
     return any(constant.source is Source.ORACLE for constant in run.constants)
 
 
-class Again:
+class RepeatableRun:
     """A run that can be had again.
 
     Parameters
@@ -71,7 +71,7 @@ class Again:
         self.moving = follows_bids(run) and not keep
         self.answers: dict[tuple[int, Report], Answer] = {}
         self.left = allowance
-        self._rehearsal: Rehearsal | None = None
+        self._rehearsal: TrialRuns | None = None
         self._course: Checkpoints | None = None
         self.failed = 0
 
@@ -89,11 +89,11 @@ class Again:
         of = self.instance
         return Report(*(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)))
 
-    def asked(self, i: int, bid: int) -> Report:
+    def report_with_bid(self, i: int, bid: int) -> Report:
         """The task as it is, with another bid."""
         return self.truth(i)._replace(bid=bid)
 
-    def same(self) -> bool:
+    def is_reproducible(self) -> bool:
         """Whether an algorithm of ours decides again as it did, if the allowance lets it be asked; anyone's own was."""
         if self._spec.entry is None or self.instance.tasks > self.left:
             return True
@@ -133,7 +133,7 @@ class Again:
         """
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         if self.left < 0:
-            raise OutOfDecisions
+            raise DecisionLimitReached
         place = self._place(i, report)
         tasks = list(self._data["tasks"])
         lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
@@ -174,11 +174,11 @@ class Again:
             played = run_isolated(ENVIRONMENT, part, named, self._seed, once=True)
         else:
             if self._rehearsal is None:
-                self._rehearsal = Rehearsal(replace(spec, given={}, prior=""), REGISTRY.protocol)
+                self._rehearsal = TrialRuns(replace(spec, given={}, prior=""), REGISTRY.protocol)
             before = self._rehearsal.processes
             found = self._rehearsal.play(Simulator(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
-            return None if found is None else bound(found)[0]
+            return None if found is None else settle_moves(found)[0]
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
 

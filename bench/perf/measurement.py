@@ -30,7 +30,7 @@ class Curves:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """What a part found.
 
     Parameters
@@ -56,7 +56,7 @@ class Part:
 
     name: str
     summary: str
-    measure: Callable[[bool, Callable[[str], None]], Measured]
+    measure: Callable[[bool, Callable[[str], None]], Measurement]
     warmed: bool = True
 
 
@@ -68,7 +68,7 @@ class Turns:
     median: float
 
 
-def in_turns(contenders: Mapping[str, Callable[[], object]], turns: int) -> dict[str, Turns]:
+def time_in_turns(contenders: Mapping[str, Callable[[], object]], turns: int) -> dict[str, Turns]:
     """Time the contenders one after the other, `turns` times round, after a first call of each that does not count."""
     first = {name: time_call(call) for name, call in contenders.items()}
     spent: dict[str, list[float]] = {name: [] for name in contenders}

@@ -18,7 +18,7 @@ class Caps(NamedTuple):
     share: Fraction
 
 
-def caps(sketch: TinyInstance, menus: list[Menu]) -> Caps:
+def compute_caps(sketch: TinyInstance, menus: list[Menu]) -> Caps:
     """The public constants that the sketch's own tasks make; costs must not be negative."""
     top_c = top_m = share = Fraction(0)
     for job, its in zip(sketch.jobs, menus, strict=True):
@@ -32,7 +32,7 @@ def caps(sketch: TinyInstance, menus: list[Menu]) -> Caps:
     return Caps(top_c, top_m, share)
 
 
-class LinearPlay(NamedTuple):
+class LinearRun(NamedTuple):
     """A run of a mechanism with linear reduced cost.
 
     Parameters
@@ -49,7 +49,7 @@ class LinearPlay(NamedTuple):
     refused: int | None
 
 
-def play_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearPlay:
+def run_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearRun:
     """The mechanism of a rule, the cheapest schedule found by looking at all."""
     compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
@@ -97,7 +97,7 @@ def play_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearPl
     total += sum(size * price for size, price in zip(memory, phi, strict=True))
     for job, its in zip(sketch.jobs, menus, strict=True):
         total += max(0, max((_gain(plan, job.memory, lam, phi, over) for plan in its.plans), default=0))
-    return LinearPlay(tuple(admitted), welfare, Fraction(total, over), refused)
+    return LinearRun(tuple(admitted), welfare, Fraction(total, over), refused)
 
 
 def _gain(plan: Plan, memory: int, lam: list[int], phi: list[int], over: int) -> int:

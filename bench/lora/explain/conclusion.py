@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check, Verdict
-from ratiobench.bench.family.explanation import Ending, Sentence
+from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.bench.lora.explain.candidates import name_cells
 from ratiobench.bench.lora.theory.basis.facts import find_facts
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
@@ -27,7 +27,7 @@ _CHAIN = {
 """The proof of Theorem 5 as a chain of inequalities, each with the check that asks it."""
 
 
-def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Ending:
+def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
     """What the claim says, its two sides on this run, and for a false one the step that fails."""
     claim = next(each for each in CLAIMS if each.name == check.name)
     steps: list[Sentence] = []
@@ -40,7 +40,7 @@ def end_with(instance: Instance, run: OnlineRun, reference: SolveReport, check: 
         steps.append([f"Where the argument fails: {claim.flaw}"])
     if claim.repaired:
         steps.append([f"What holds instead: {claim.repaired}."])
-    return Ending(
+    return Conclusion(
         claim.name, claim.statement, claim.source, str(claim.standing), check.status, _sides(check), steps,
         check.failing,
     )  # fmt: skip

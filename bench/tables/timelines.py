@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any
 
-from ratiobench.bench.family.capabilities import Served, Timeline, TimeSeries
+from ratiobench.bench.family.capabilities import ClassArrivals, Timeline, TimeSeries
 from ratiobench.instances.errors import InputError
 
 MOST = 240
@@ -39,7 +39,7 @@ class Line:
     marks: Sequence[tuple[float, str]] = ()
 
 
-def gather(timeline: Timeline) -> Line:
+def coarsen(timeline: Timeline) -> Line:
     """The time line with at most `MOST` places: shares and mean prices are means over the times of a place."""
     counts = {ADMITTED: list(timeline.admitted), **{reason: [0] * len(timeline.times) for reason in timeline.reasons}}
     for each in timeline.refused:
@@ -85,9 +85,9 @@ def _span(one: str, other: str) -> str:
     return f"{one} to {other.removeprefix(f'{shared} ') if shared else other}"
 
 
-def list_courses(timeline: Timeline) -> list[dict[str, Any]]:
+def list_timelines(timeline: Timeline) -> list[dict[str, Any]]:
     """The rows of a study of kind `timeline`: figures for drawing, and counts, of at most `MOST` times."""
-    line = gather(timeline)
+    line = coarsen(timeline)
     short = line.timeline
     rows: list[dict[str, Any]] = [
         {
@@ -122,7 +122,7 @@ def _rounded(values: Sequence[Fraction]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunTimeline:
     """What the rows of one run say.
 
     Parameters
@@ -134,11 +134,11 @@ class Told:
 
     line: Line
     used: Fraction | None
-    classes: Mapping[str, Sequence[Served]] = field(default_factory=dict)
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
 
 
-def read_courses(rows: Sequence[Mapping[str, Any]], where: str) -> Told | None:
-    """What `list_courses` wrote; None of no rows.
+def read_timelines(rows: Sequence[Mapping[str, Any]], where: str) -> RunTimeline | None:
+    """What `list_timelines` wrote; None of no rows.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def read_courses(rows: Sequence[Mapping[str, Any]], where: str) -> Told | None:
         raise InputError(where, "", "is not as `run` stores it") from error
 
 
-def _read(rows: Sequence[Mapping[str, Any]]) -> Told:
+def _read(rows: Sequence[Mapping[str, Any]]) -> RunTimeline:
     def those(part: str) -> Iterator[Mapping[str, Any]]:
         return (row for row in rows if row["part"] == part)
 
@@ -168,9 +168,9 @@ def _read(rows: Sequence[Mapping[str, Any]]) -> Told:
     for row in those("price"):
         ends = [None if row[name] is None else figures(row[name]) for name in ("low", "high")]
         prices.setdefault(str(row["title"]), []).append(TimeSeries(str(row["name"]), figures(row["mean"]), *ends))
-    classes: dict[str, list[Served]] = {}
+    classes: dict[str, list[ClassArrivals]] = {}
     for row in those("class"):
-        served = Served(str(row["label"]), int(row["arrivals"]), int(row["admitted"]))
+        served = ClassArrivals(str(row["label"]), int(row["arrivals"]), int(row["admitted"]))
         classes.setdefault(str(row["title"]), []).append(served)
     counts = {str(row["name"]): [int(value) for value in figures(row["counts"])] for row in those("arrivals")}
     used = None if head["used"] is None else Fraction(head["used"])
@@ -188,10 +188,10 @@ def _read(rows: Sequence[Mapping[str, Any]]) -> Told:
         asked=figures(head["asked"]) if head["asked"] else (),
         used=used,
     )
-    return Told(Line(timeline, [str(label) for label in head["labels"]], counts), used, classes)
+    return RunTimeline(Line(timeline, [str(label) for label in head["labels"]], counts), used, classes)
 
 
-def chain(lines: Sequence[tuple[str, Line]]) -> Line:
+def join_timelines(lines: Sequence[tuple[str, Line]]) -> Line:
     """Time lines of days, one after another, by the names of the days, with at most `CHAINED` places."""
     first = lines[0][1].timeline
 

@@ -44,7 +44,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Drawn(ABC):
+class SuiteFigure(ABC):
     """A figure that a suite asks for, with its data. A kind of figure is a subclass, named in
     `ratiobench.bench.figures.kinds`.
 
@@ -73,7 +73,7 @@ class Drawn(ABC):
     def files(self) -> dict[str, pd.DataFrame]:
         """The figure's data, by the names of its CSV files."""
 
-    def collected(self) -> Mapping[str, pd.DataFrame]:
+    def shared_rows(self) -> Mapping[str, pd.DataFrame]:
         """Rows for the CSV files that several figures share, by the names of these."""
         return {}
 

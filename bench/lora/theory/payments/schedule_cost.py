@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from ratiobench.instances.lora.model import Task
 
 
-class OutOfSteps(Exception):
+class StepLimitReached(Exception):
     """The allowance of additions is used up."""
 
 
-class Steps:
+class StepBudget:
     """Counts additions."""
 
     def __init__(self, left: int) -> None:
@@ -27,7 +27,7 @@ class Steps:
         """So many more; OutOfSteps if they were not allowed any more."""
         self._left -= additions
         if self._left < 0:
-            raise OutOfSteps
+            raise StepLimitReached
 
 
 class Row(NamedTuple):
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     costs: Sequence[Any]
 
 
-def least_cost(task: Task, rows: Sequence[Row], first: int, steps: Steps, unit: int = 1) -> Any:
+def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: StepBudget, unit: int = 1) -> Any:
     """The least vendor price plus cell costs over all schedules, or None where no schedule does the work.
 
     Parameters
@@ -73,8 +73,8 @@ def least_cost(task: Task, rows: Sequence[Row], first: int, steps: Steps, unit: 
 def _undominated(pairs: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Most work first, each pair cheaper than all before it."""
     pairs.sort(key=lambda pair: (-pair[0], pair[1]))
-    kept = [pairs[0]]
+    selection = [pairs[0]]
     for pair in pairs:
-        if pair[1] < kept[-1][1]:
-            kept.append(pair)
-    return kept
+        if pair[1] < selection[-1][1]:
+            selection.append(pair)
+    return selection

@@ -17,7 +17,7 @@ from ratiobench.online.referee.simulator import RuleViolation, Simulator, decisi
 from ratiobench.online.spec import Spec
 
 
-class Rehearsal:
+class TrialRuns:
     """An algorithm that is started anew for every run, and built anew after one that was not valid.
 
     Parameters
@@ -38,14 +38,14 @@ class Rehearsal:
                 self.processes += 1
                 self._player = Runner(self._spec, self._protocol, lambda path: False, self._echo)
             self._player.start(table.public, constants)
-            heard = simulate(table, self._player.ask, batch=self._player.batch)
+            transcript = simulate(table, self._player.ask, batch=self._player.batch)
         except (RuleViolation, InputError):
             self.close()
             return None
-        if heard.violations:
+        if transcript.violations:
             self.close()
             return None
-        return decisions_of(heard.log, table.arrivals)
+        return decisions_of(transcript.log, table.arrivals)
 
     def close(self) -> None:
         """End the process."""

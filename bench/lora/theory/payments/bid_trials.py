@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ratiobench.bench.lora.theory.payments.again import PROCESS, Answer
-from ratiobench.bench.lora.theory.payments.lies import try_bids_where_outcomes_change
-from ratiobench.bench.lora.theory.payments.sale import Sale
+from ratiobench.bench.lora.theory.payments.bidder_view import BidderView
+from ratiobench.bench.lora.theory.payments.misreports import try_bids_where_outcomes_change
+from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, Answer
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
@@ -24,7 +24,7 @@ RUNS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class BidTrials:
     """The bids of a task that were tried, with their outcomes.
 
     Parameters
@@ -76,7 +76,7 @@ class Trials:
         }
 
 
-def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
+def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
     """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own.
 
     Raises
@@ -86,10 +86,10 @@ def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     _paid(run, run.decisions)
-    again = Sale(instance, run, task).again()
+    again = BidderView(instance, run, task).make_repeatable_run()
     answers: dict[int, Answer] = {int(instance.bid[task]): (True, run.decisions[task])}
     try:
-        if not again.same():
+        if not again.is_reproducible():
             raise InputError("algorithm", run.algorithm, "run again, it decides otherwise")
         truth = again.truth(task)
         more = PROCESS if again.own else 0
@@ -103,7 +103,7 @@ def tried_curve(instance: Instance, run: OnlineRun, task: int) -> Trials:
     finally:
         again.close()
     _paid(run, [decision for _, decision in answers.values()])
-    return Trials(task, truth.bid, answers, len(again.answers), again.failed)
+    return BidTrials(task, truth.bid, answers, len(again.answers), again.failed)
 
 
 def _paid(run: OnlineRun, decisions: Sequence[Decision | None]) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ratiobench.instances.errors import InputError, none_of
+from ratiobench.instances.errors import InputError, explain_unknown_value
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")
@@ -17,7 +17,7 @@ Instance = TypeVar("Instance")
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped(Generic[Instance]):
+class ShippedInstances(Generic[Instance]):
     """The instances of a folder.
 
     Parameters
@@ -41,7 +41,7 @@ class Shipped(Generic[Instance]):
         InputError : when there is none of that name.
         """
         if name not in (known := self.names()):
-            raise InputError("named instances", "name", none_of(name, known))
+            raise InputError("named instances", "name", explain_unknown_value(name, known))
         return self.folder / f"{name}.json"
 
     def named(self, name: str) -> Instance:

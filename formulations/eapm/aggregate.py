@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.eapm.model import Instance, IntArray, frozen, profit_rate
+from ratiobench.instances.eapm.model import Instance, IntArray, freeze, profit_rate
 from ratiobench.instances.eapm.solution import Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summed:
+class AggregateProblem:
     """The offline problem: place the tasks of K used types on m machines.
 
     The format's limits keep all sums of costs, prices and times within 2^62: sums in int64 are exact.
@@ -57,23 +57,23 @@ class Summed:
         return profit_rate(*self.figures(totals))
 
 
-def summed(instance: Instance) -> Summed:
+def aggregate_users(instance: Instance) -> AggregateProblem:
     """The users of one type as one bag; types that nobody brings are left out."""
     kinds, where = np.unique(instance.kind, return_inverse=True)
     tasks = np.zeros(len(kinds), dtype=np.int64)
     np.add.at(tasks, where, instance.tasks)
     etc = instance.etc_ms[kinds]
-    return Summed(
+    return AggregateProblem(
         instance=instance,
-        kinds=frozen(kinds),
-        tasks=frozen(tasks),
-        etc=frozen(etc),
-        cost=frozen(instance.energy_price * etc * instance.apc_mw[kinds]),
+        kinds=freeze(kinds),
+        tasks=freeze(tasks),
+        etc=freeze(etc),
+        cost=freeze(instance.energy_price * etc * instance.apc_mw[kinds]),
         price=sum(instance.price.tolist()),
     )
 
 
-def split(problem: Summed, totals: IntArray) -> Solution:
+def split(problem: AggregateProblem, totals: IntArray) -> Solution:
     """A solution with these totals: the users of a type, in order of arrival, fill its machines one after the other."""
     left = {int(kind): row.tolist() for kind, row in zip(problem.kinds, totals, strict=True)}
     first = dict.fromkeys(left, 0)
@@ -92,7 +92,7 @@ def split(problem: Summed, totals: IntArray) -> Solution:
     return tuple(decisions)
 
 
-def totals_of(problem: Summed, solution: Solution) -> IntArray:
+def totals_of(problem: AggregateProblem, solution: Solution) -> IntArray:
     """(K, m) totals of a valid solution."""
     totals = np.zeros(problem.etc.shape, dtype=np.int64)
     row = {int(kind): k for k, kind in enumerate(problem.kinds)}

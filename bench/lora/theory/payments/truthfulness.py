@@ -22,8 +22,8 @@ from typing import Any
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
-from ratiobench.bench.lora.theory.payments.again import Again, Report
-from ratiobench.bench.lora.theory.payments.lies import (
+from ratiobench.bench.lora.theory.payments.bidder_view import BidderView, MisreportTrials, make_bidder_view
+from ratiobench.bench.lora.theory.payments.misreports import (
     Plan,
     try_bids,
     try_bids_where_outcomes_change,
@@ -31,7 +31,7 @@ from ratiobench.bench.lora.theory.payments.lies import (
     try_types_of_one,
 )
 from ratiobench.bench.lora.theory.payments.offers import explain_breach
-from ratiobench.bench.lora.theory.payments.sale import Sale, Tried, hold_sale
+from ratiobench.bench.lora.theory.payments.repeatable_run import RepeatableRun, Report
 
 REPORTS = 80
 """Most reports of one check."""
@@ -46,25 +46,25 @@ BY_TYPE = "gain by the misreport of arrival, deadline, work or memory that pays 
 
 def truthful_bid(case: Case) -> Check:
     """No bid is better than the valuation, for any task."""
-    return _settle(hold_sale(case), "truthful_bid", BY_BID, try_bids)
+    return _settle(make_bidder_view(case), "truthful_bid", BY_BID, try_bids)
 
 
 def truthful_bid_of(case: Case, task: int) -> Check:
     """`truthful_bid` of one bidder: its bids are sought where outcomes change."""
-    return _settle(hold_sale(case, task), "truthful_bid", BY_BID, try_bids_where_outcomes_change)
+    return _settle(make_bidder_view(case, task), "truthful_bid", BY_BID, try_bids_where_outcomes_change)
 
 
 def truthful_type(case: Case) -> Check:
     """No later arrival, earlier deadline, more work or more memory gains, alone or together; bid truthful."""
-    return _settle(hold_sale(case), "truthful_type", BY_TYPE, try_types)
+    return _settle(make_bidder_view(case), "truthful_type", BY_TYPE, try_types)
 
 
 def truthful_type_of(case: Case, task: int) -> Check:
     """`truthful_type` of one bidder, with every window inside the true one."""
-    return _settle(hold_sale(case, task), "truthful_type", BY_TYPE, try_types_of_one)
+    return _settle(make_bidder_view(case, task), "truthful_type", BY_TYPE, try_types_of_one)
 
 
-def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
+def _settle(sale: BidderView, name: str, claim: str, plan: Plan) -> Check:
     """Decide by the offers where they decide it, else by lies."""
     offers, figures = sale.offers, sale.figures()
     if offers is not None and offers.blind and name != "truthful_bid":
@@ -75,7 +75,7 @@ def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
             return Check(name, Verdict.UNDECIDED, None, None, offers.doubt, None, figures)
         found = offers.broken
         if found is None:
-            figures["bids_asked_again"], found = sale.confirmed
+            figures["bids_asked_again"], found = sale.confirmations
         if found is None:
             found_again = "is the least cost with room" if not offers.blind else "was made before the bid was shown"
             reason = f"{claim}: every offer {found_again}, is taken above it and charged"
@@ -83,9 +83,9 @@ def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
         problem = f"offers are not take-it-or-leave-it at least cost ({explain_breach(found)}); "
         if found["task"] is not None and sale.only is None:
             order = [found["task"], *(i for i in order if i != found["task"])]
-    again = sale.again()
+    again = sale.make_repeatable_run()
     try:
-        if not again.same():
+        if not again.is_reproducible():
             reason = f"{problem}run again, it decides otherwise"
             return Check(name, Verdict.UNDECIDED, None, None, reason, None, figures)
         tried = _try_lies(sale, again, order, plan)
@@ -98,20 +98,20 @@ def _settle(sale: Sale, name: str, claim: str, plan: Plan) -> Check:
     return Check(name, Verdict.UNDECIDED, None, None, problem + tried.explain(sale), None, figures)
 
 
-def gain_by_bid(case: Case, task: int) -> str | Tried:
+def gain_by_bid(case: Case, task: int) -> str | MisreportTrials:
     """What one bidder of any run with payments gains by another bid, constants following it; or why none was found."""
-    return _lies(Sale(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
+    return _lies(BidderView(case.instance, case.run, task), try_bids_where_outcomes_change, keep=False)
 
 
-def gain_by_type(case: Case, task: int) -> str | Tried:
+def gain_by_type(case: Case, task: int) -> str | MisreportTrials:
     """The same by another type, the bid truthful, with the constants of the run."""
-    return _lies(Sale(case.instance, case.run, task), try_types_of_one, keep=True)
+    return _lies(BidderView(case.instance, case.run, task), try_types_of_one, keep=True)
 
 
-def _lies(sale: Sale, plan: Plan, *, keep: bool) -> str | Tried:
-    again = sale.again(keep=keep)
+def _lies(sale: BidderView, plan: Plan, *, keep: bool) -> str | MisreportTrials:
+    again = sale.make_repeatable_run(keep=keep)
     try:
-        if not again.same():
+        if not again.is_reproducible():
             return "run again, it decides otherwise"
         tried = _try_lies(sale, again, sale.order, plan)
     finally:
@@ -119,7 +119,7 @@ def _lies(sale: Sale, plan: Plan, *, keep: bool) -> str | Tried:
     return tried if tried.witness is not None else tried.explain(sale)
 
 
-def _try_lies(sale: Sale, again: Again, order: list[int], plan: Plan) -> Tried:
+def _try_lies(sale: BidderView, again: RepeatableRun, order: list[int], plan: Plan) -> MisreportTrials:
     """Reports of all tasks in turns, until the allowance is used up."""
     waiting: dict[int, Iterator[Report]] = {}
     reports, wanted = 0, 0
@@ -151,11 +151,11 @@ def _try_lies(sale: Sale, again: Again, order: list[int], plan: Plan) -> Tried:
         gain, i, report = gains[0]
         honest = sale.utility(i, sale.truths[i])
         witness = _witness(i, again.truth(i), report, honest, honest + gain)
-    return Tried(reports, len(seen), again.failed, gains[0][0] if gains else 0, witness)
+    return MisreportTrials(reports, len(seen), again.failed, gains[0][0] if gains else 0, witness)
 
 
 def _confirmed_gains(
-    sale: Sale, again: Again, gains: list[tuple[int, int, Report]]
+    sale: BidderView, again: RepeatableRun, gains: list[tuple[int, int, Report]]
 ) -> Iterator[tuple[int, int, Report]]:
     """The first of these that is a gain in runs in processes of their own, too."""
     for _, i, report in gains:

@@ -17,11 +17,11 @@ from ratiobench.instances.lora.model import IntArray, Task
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 
 
-class OutOfSearches(Exception):
+class SearchLimitReached(Exception):
     """The allowance of schedule searches is used up."""
 
 
-class Meter:
+class SearchBudget:
     """Counts schedule searches."""
 
     def __init__(self, left: int | None) -> None:
@@ -32,12 +32,12 @@ class Meter:
         """One more search; OutOfSearches if it was not allowed any more."""
         if self._left is not None:
             if self._left == 0:
-                raise OutOfSearches
+                raise SearchLimitReached
             self._left -= 1
         self.spent += 1
 
 
-class Past(NamedTuple):
+class PastDecision(NamedTuple):
     """What the mechanism did with a task: schedule, sign of F, admission (for the bidder itself: whether it fits)."""
 
     option: int
@@ -46,21 +46,21 @@ class Past(NamedTuple):
     admitted: bool
 
 
-def past_of(auction: Auction, i: int) -> Past | None:
+def find_past_decision(auction: Auction, i: int) -> PastDecision | None:
     """What the run did with a task; None when it has no schedule."""
     step = auction.steps.get(i)
     if step is None or step.offer.value is None:
         return None
     offer = step.offer
-    return Past(offer.option, offer.cells, is_positive(offer), offer.admitted)
+    return PastDecision(offer.option, offer.cells, is_positive(offer), offer.admitted)
 
 
-def moves(auction: Auction, past: Past | None) -> bool:
+def changes_state(auction: Auction, past: PastDecision | None) -> bool:
     """Whether a decision changes prices or loads."""
     return past is not None and past.positive and (past.admitted or auction.trace.updates == "all")
 
 
-History = tuple[Past | None, ...]
+History = tuple[PastDecision | None, ...]
 
 
 class Regime(NamedTuple):
@@ -70,7 +70,7 @@ class Regime(NamedTuple):
     beta: Line
 
 
-class Book:
+class PriceTable:
     """One price on every cell, in fractions; equal prices are one entry, so that they are compared once.
 
     Parameters
@@ -83,9 +83,9 @@ class Book:
         self._entry = {Fraction(0): 0}
         self._at = np.zeros(shape, np.int64)
 
-    def copy(self) -> Book:
+    def copy(self) -> PriceTable:
         """Another book with the same prices."""
-        other = Book((0, 0))
+        other = PriceTable((0, 0))
         other._values, other._entry, other._at = list(self._values), dict(self._entry), self._at.copy()
         return other
 
@@ -98,7 +98,7 @@ class Book:
             self._values.append(price)
         self._at[cell[0], cell[1] - 1] = entry
 
-    def ranked(self, factor: Fraction, nodes: IntArray, first: int, last: int) -> tuple[IntArray, list[Fraction]]:
+    def rank_cells(self, factor: Fraction, nodes: IntArray, first: int, last: int) -> tuple[IntArray, list[Fraction]]:
         """(K', W) ranks of the cells of some nodes in slots first..last, and their distinct prices times a factor."""
         entries, inverse = np.unique(self._at[nodes, first - 1 : last], return_inverse=True)
         inverse = inverse.reshape(len(nodes), -1)
@@ -111,28 +111,28 @@ class Book:
         return rank[inverse], [factor * price for _, price, _ in here]
 
 
-class Ledger:
+class PriceState:
     """Prices per unit of alpha and beta, and loads, after some tasks; in file units."""
 
-    def __init__(self, auction: Auction, meter: Meter) -> None:
+    def __init__(self, auction: Auction, meter: SearchBudget) -> None:
         self._auction, self._meter = auction, meter
         self._public = auction.public
         self._types = self._public.type_of_node.tolist()
         self._compute, self._memory = self._public.compute.tolist(), self._public.memory_mb.tolist()
         self._search = exact_search if auction.trace.search == "exact" else printed_search
-        self._lam, self._phi = (Book((self._public.nodes, self._public.slots)) for _ in range(2))
+        self._lam, self._phi = (PriceTable((self._public.nodes, self._public.slots)) for _ in range(2))
         self._load: dict[Cell, tuple[int, int]] = {}
         self._found: dict[int, Choice | None] = {}
 
-    def copy(self, meter: Meter | None = None) -> Ledger:
+    def copy(self, meter: SearchBudget | None = None) -> PriceState:
         """Another ledger that goes on from here, on the same meter or another."""
-        other = Ledger(self._auction, self._meter if meter is None else meter)
+        other = PriceState(self._auction, self._meter if meter is None else meter)
         other._lam, other._phi, other._load = self._lam.copy(), self._phi.copy(), dict(self._load)
         return other
 
     def follow(self, task: Task) -> None:
         """Move prices and loads as the run did with the task."""
-        past = past_of(self._auction, task.index)
+        past = find_past_decision(self._auction, task.index)
         if past is not None:
             self.take(task, past)
 
@@ -148,7 +148,7 @@ class Ledger:
         met = self._met(task, alpha, beta)
         return None if met is None else self._search(task, self._public, *met)
 
-    def both(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Choice, Choice] | None:
+    def find_both_choices(self, task: Task, alpha: Fraction, beta: Fraction) -> tuple[Choice, Choice] | None:
         """A schedule of largest F, and the one that Algorithm 2 finds now; None when there is no schedule."""
         met = self._met(task, alpha, beta)
         best = None if met is None else exact_search(task, self._public, *met)
@@ -165,11 +165,11 @@ class Ledger:
             return None
         self._meter.spend()
         menu, nodes = where
-        lam, lam_exact = self._lam.ranked(alpha, nodes, menu.first, menu.last)
-        phi, phi_exact = self._phi.ranked(beta, nodes, menu.first, menu.last)
+        lam, lam_exact = self._lam.rank_cells(alpha, nodes, menu.first, menu.last)
+        phi, phi_exact = self._phi.rank_cells(beta, nodes, menu.first, menu.last)
         return menu, nodes, Prices(lam, phi, lam_exact, phi_exact)
 
-    def best_with_room(self, task: Task, alpha: Fraction, beta: Fraction, *, free: bool) -> Choice | None:
+    def find_best_fitting(self, task: Task, alpha: Fraction, beta: Fraction, *, free: bool) -> Choice | None:
         """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
 
         Parameters
@@ -217,7 +217,7 @@ class Ledger:
                 return False
         return True
 
-    def take(self, task: Task, past: Past) -> None:
+    def take(self, task: Task, past: PastDecision) -> None:
         """Move prices and loads as the mechanism does after its decision."""
         trace = self._auction.trace
         if not past.positive:
@@ -237,13 +237,13 @@ class Ledger:
                 samples, memory = self._load.get((k, t), (0, 0))
                 self._load[k, t] = samples + int(task.rate[self._types[k]]), memory + task.memory_mb
 
-    def decide(self, task: Task, alpha: Fraction, beta: Fraction) -> Past | None:
+    def decide(self, task: Task, alpha: Fraction, beta: Fraction) -> PastDecision | None:
         """The mechanism's decision about a task, taken into the books."""
         choice = self.search_again(task, alpha, beta)
         if choice is None:
             return None
         won = choice.value > 0
-        past = Past(choice.option, choice.cells, won, won and self.fits(task, choice.cells))
+        past = PastDecision(choice.option, choice.cells, won, won and self.fits(task, choice.cells))
         self.take(task, past)
         return past
 

@@ -7,12 +7,12 @@ from heapq import heappop, heappush
 from itertools import chain, pairwise, product
 
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
-from ratiobench.bench.lora.theory.payments.again import Again, Answer, Report
+from ratiobench.bench.lora.theory.payments.repeatable_run import Answer, RepeatableRun, Report
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 
-Plan = Callable[[Again, int, Decision | None], Iterator[Report]]
+Plan = Callable[[RepeatableRun, int, Decision | None], Iterator[Report]]
 """The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""
 
 
@@ -35,7 +35,7 @@ def list_first_bids(instance: Instance, i: int, decision: Decision | None) -> li
     return [bid for bid in dict.fromkeys(wanted) if 0 <= bid <= LIMIT and bid != value]
 
 
-def try_bids(again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+def try_bids(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
     """Those of `list_first_bids`, then every bid."""
     truth, wanted = again.truth(i), list_first_bids(again.instance, i, decision)
     top = max([2 * truth.bid, *(bid for bid in wanted if bid < LIMIT)]) + 1
@@ -47,7 +47,7 @@ def try_bids(again: Again, i: int, decision: Decision | None) -> Iterator[Report
 
 
 def try_bids_where_outcomes_change(
-    again: Again, i: int, decision: Decision | None, *, further: bool = True
+    again: RepeatableRun, i: int, decision: Decision | None, *, further: bool = True
 ) -> Iterator[Report]:
     """Those of `list_first_bids`, the middle between neighbours with different outcomes, then the middle of wide gaps.
 
@@ -91,12 +91,12 @@ def _unlike(one: Answer, other: Answer) -> int:
     return 1 if one[0] == other[0] and bare[0] == bare[1] else 0
 
 
-def try_types(again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+def try_types(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
     """One field by one step, by large steps, and to where the schedule ends; then several fields together."""
     yield from _list_types(again, i, decision)
 
 
-def try_types_of_one(again: Again, i: int, decision: Decision | None) -> Iterator[Report]:
+def try_types_of_one(again: RepeatableRun, i: int, decision: Decision | None) -> Iterator[Report]:
     """The same for a single bidder; then every later arrival and every earlier deadline alone."""
     truth, lies = again.truth(i), _list_types(again, i, decision)
     yield from lies
@@ -105,7 +105,7 @@ def try_types_of_one(again: Again, i: int, decision: Decision | None) -> Iterato
     yield from sorted(set(alone) - set(lies) - {truth})
 
 
-def _list_types(again: Again, i: int, decision: Decision | None) -> list[Report]:
+def _list_types(again: RepeatableRun, i: int, decision: Decision | None) -> list[Report]:
     instance, truth = again.instance, again.truth(i)
     arrivals = [truth.arrival + 1, (truth.arrival + truth.deadline + 1) // 2, truth.deadline]
     deadlines = [truth.deadline - 1, (truth.arrival + truth.deadline) // 2, truth.arrival]

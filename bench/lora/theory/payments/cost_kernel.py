@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined
-from ratiobench.formulations.lora.bound.minimal import find_small_pool
+from ratiobench.formulations.lora.bound.minimal_covers import find_small_pool
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill
-from ratiobench.instances.lora.model import Instance, IntArray, frozen
+from ratiobench.instances.lora.model import Instance, IntArray, freeze
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.mechanism import FloatPrices
@@ -25,7 +25,7 @@ from ratiobench.online.lora.traces import Rule
 _FREE = (0.0, 0.0, 0.0, 1.0, 1.0)
 
 
-class Found(NamedTuple):
+class FoundCosts(NamedTuple):
     """What was found again of the tasks before `limit`, the first that was one too many to search.
 
     Parameters
@@ -76,7 +76,7 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
         fell[i] = False
         if j == len(p.task) or p.task[j] != i:
             continue
-        room = p.memory[j]
+        free = p.memory[j]
         first = p.first[j]
         for g in range(p.type_start[j + 1] - p.type_start[j]):
             type_ = p.kind[p.type_start[j] + g]
@@ -86,8 +86,8 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
                 best[t] = np.inf
             for k in range(first_node[type_], first_node[type_ + 1]):
                 for t in range(p.width[j]):
-                    value = lam[k, first + t] * rate + phi[k, first + t] * room
-                    fits = (not tested) | ((rate <= compute[k, first + t]) & (room <= memory[k, first + t]))
+                    value = lam[k, first + t] * rate + phi[k, first + t] * free
+                    fits = (not tested) | ((rate <= compute[k, first + t]) & (free <= memory[k, first + t]))
                     best[t] = value if fits & (value < best[t]) else best[t]
             for t in range(p.width[j]):
                 usable[g, t] = best[t] < np.inf
@@ -103,13 +103,13 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
             t = cells[x, 1] - 1
             rate = _rate(p, j, kind[k])
             compute[k, t] -= rate
-            memory[k, t] -= room
+            memory[k, t] -= free
             work += rate
             energy += base_cost(p, j, kind[k], t)
         if priced and begin[i] < begin[i + 1]:
             factor = 1.0
             if by_bbar:
-                factor = (p.bid[j] - fee[i] - energy) / (w_c * work + w_m * (room * (begin[i + 1] - begin[i])))
+                factor = (p.bid[j] - fee[i] - energy) / (w_c * work + w_m * (free * (begin[i + 1] - begin[i])))
             for x in range(begin[i], begin[i + 1]):
                 k = cells[x, 0]
                 t = cells[x, 1] - 1
@@ -117,7 +117,7 @@ def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced
                 moved = lam[k, t] * (1.0 + growth * share) + eta_c * (factor * share)
                 fell[i] |= moved < lam[k, t]
                 lam[k, t] = moved
-                share = room / capacity[1, kind[k]]
+                share = free / capacity[1, kind[k]]
                 moved = phi[k, t] * (1.0 + growth * share) + eta_m * (factor * share)
                 fell[i] |= moved < phi[k, t]
                 phi[k, t] = moved
@@ -132,7 +132,7 @@ def find_costs(
     prices: FloatPrices | None,
     tasks: int,
     most: int,
-) -> Found | None:
+) -> FoundCosts | None:
     """The least cost of a schedule with room for every task, at the prices and with the room that earlier ones left.
 
     Parameters
@@ -152,7 +152,7 @@ def find_costs(
         return None
     limit = min(tasks, int(p.task[most]) if most < p.tasks else tasks)
     kind = public.type_of_node
-    capacity = frozen([public.compute, public.memory_mb])
+    capacity = freeze([public.compute, public.memory_mb])
     compute, memory = (np.repeat(amount[kind][:, None], public.slots, axis=1) for amount in capacity)
     lam, phi = (prices.lam, prices.phi) if prices is not None else (np.zeros(compute.shape) for _ in range(2))
     moves = _FREE
@@ -166,7 +166,7 @@ def find_costs(
         (costs, fell, np.empty(p.table)),
     )  # fmt: skip
     whole = int if prices is None else float
-    return Found([None if cost == np.inf else whole(cost) for cost in costs.tolist()], fell.tolist(), limit)
+    return FoundCosts([None if cost == np.inf else whole(cost) for cost in costs.tolist()], fell.tolist(), limit)
 
 
 def _largest(instance: Instance, p: Pool) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ratiobench.formulations.edgeflow.pricing import best_at, trace
 from ratiobench.formulations.edgeflow.problem import Grid, Problem
-from ratiobench.formulations.kernels import ascending, compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE
@@ -30,7 +30,7 @@ LOWERED = 0.5
 _MODULUS = 2147483647
 
 
-class Board(NamedTuple):
+class PartialSchedule(NamedTuple):
     """A schedule in the making, and what it leaves.
 
     Parameters
@@ -45,7 +45,7 @@ class Board(NamedTuple):
 
     size: IntArray
     at: IntArray
-    room: IntArray
+    free_gpus: IntArray
     servers: IntArray
     lam: FloatArray
     mu: FloatArray
@@ -58,7 +58,7 @@ class Board(NamedTuple):
     seed: IntArray
 
 
-def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> Board:
+def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> PartialSchedule:
     """Nothing placed, at prices on a grid; a GPU second is never free, so that none is wasted."""
     jobs, cells = problem.jobs, grid.cells
     most = 2 * cells + 8 * jobs + 20 * PIECES
@@ -71,7 +71,7 @@ def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, s
 
     positive = lam[lam > 0]
     least = 0.02 * float(positive.mean()) if len(positive) else 1e-9
-    return Board(
+    return PartialSchedule(
         np.array([cells]),
         steps(grid.points),
         steps(np.full(cells, problem.gpus)),
@@ -88,7 +88,7 @@ def empty_board(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, s
     )
 
 
-class Kept(NamedTuple):
+class BestSchedule(NamedTuple):
     """The best schedule: (1,) how many jobs are met, (n,) how many pieces, (3, n, PIECES) begin, end and mode."""
 
     met: IntArray
@@ -96,15 +96,15 @@ class Kept(NamedTuple):
     pieces: IntArray
 
 
-def nothing_kept(problem: Problem) -> Kept:
+def worst_schedule(problem: Problem) -> BestSchedule:
     """Worse than any schedule."""
     jobs = problem.jobs
-    return Kept(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((3, jobs, PIECES), np.int64))
+    return BestSchedule(np.array([-1]), np.zeros(jobs, np.int64), np.zeros((3, jobs, PIECES), np.int64))
 
 
-def kept_of(problem: Problem, solution: Solution, met: Sequence[bool]) -> Kept:
+def best_of_solution(problem: Problem, solution: Solution, met: Sequence[bool]) -> BestSchedule:
     """The jobs that a valid schedule meets, but for those with too many pieces or in shares that are no modes."""
-    kept = nothing_kept(problem)
+    best = worst_schedule(problem)
     found = 0
     for i, pieces in enumerate(solution):
         first, last = int(problem.mode_start[i]), int(problem.mode_start[i + 1])
@@ -115,19 +115,19 @@ def kept_of(problem: Problem, solution: Solution, met: Sequence[bool]) -> Kept:
         deadline = int(problem.deadline[i])
         early = [(p, mode_of[gpus]) for p, gpus in zip(pieces, shares, strict=True) if p.start < deadline]
         for j, (piece, m) in enumerate(early):
-            kept.pieces[:, i, j] = piece.start, min(piece.end, deadline), m
-        kept.many[i] = len(early)
+            best.pieces[:, i, j] = piece.start, min(piece.end, deadline), m
+        best.many[i] = len(early)
         found += 1
-    kept.met[0] = found
-    return kept
+    best.met[0] = found
+    return best
 
 
-def solution_of(problem: Problem, kept: Kept) -> Solution:
+def solution_of(problem: Problem, best: BestSchedule) -> Solution:
     """The best schedule as a solution."""
     found = []
     for i in range(problem.jobs):
         runs = []
-        for begin, end, mode in kept.pieces[:, i, : int(kept.many[i])].T.tolist():
+        for begin, end, mode in best.pieces[:, i, : int(best.many[i])].T.tolist():
             gpus = int(problem.mode_gpus[problem.mode_start[i] + mode])
             runs.append(Piece(begin, end, CLOUD if gpus else EDGE, max(1, gpus)))
         found.append(tuple(runs))
@@ -135,14 +135,14 @@ def solution_of(problem: Problem, kept: Kept) -> Solution:
 
 
 @inlined
-def drawn(seed):  # type: ignore[no-untyped-def]
+def draw_uniform(seed):  # type: ignore[no-untyped-def]
     """A double in (0, 1): Lehmer's generator, whose numbers fit in 62 bits."""
     seed[0] = seed[0] * 48271 % 2147483647
     return seed[0] / 2147483647.0
 
 
 @inlined
-def meet(problem, i, j):  # type: ignore[no-untyped-def]
+def windows_overlap(problem, i, j):  # type: ignore[no-untyped-def]
     """Do the windows of two jobs meet?"""
     return problem.submit[i] < problem.deadline[j] and problem.deadline[i] > problem.submit[j]
 
@@ -172,12 +172,12 @@ def split_at(board, second):  # type: ignore[no-untyped-def]
         return size
     for x in range(size, k, -1):
         board.at[x + 1] = board.at[x]
-        board.room[x + 1] = board.room[x]
+        board.free_gpus[x + 1] = board.free_gpus[x]
         board.servers[x + 1] = board.servers[x]
         board.lam[x + 1] = board.lam[x]
         board.mu[x + 1] = board.mu[x]
     board.at[k + 1] = second
-    board.room[k + 1] = board.room[k]
+    board.free_gpus[k + 1] = board.free_gpus[k]
     board.servers[k + 1] = board.servers[k]
     board.lam[k + 1] = board.lam[k]
     board.mu[k + 1] = board.mu[k]
@@ -189,22 +189,22 @@ def split_at(board, second):  # type: ignore[no-untyped-def]
 def join_steps(board):  # type: ignore[no-untyped-def]
     """Make neighbours one that differ in nothing."""
     size = board.size[0]
-    kept = 0
+    best = 0
     for k in range(1, size):
         if (
-            board.room[k] != board.room[kept]
-            or board.servers[k] != board.servers[kept]
-            or board.lam[k] != board.lam[kept]
-            or board.mu[k] != board.mu[kept]
+            board.free_gpus[k] != board.free_gpus[best]
+            or board.servers[k] != board.servers[best]
+            or board.lam[k] != board.lam[best]
+            or board.mu[k] != board.mu[best]
         ):
-            kept += 1
-            board.at[kept] = board.at[k]
-            board.room[kept] = board.room[k]
-            board.servers[kept] = board.servers[k]
-            board.lam[kept] = board.lam[k]
-            board.mu[kept] = board.mu[k]
-    board.at[kept + 1] = board.at[size]
-    board.size[0] = kept + 1
+            best += 1
+            board.at[best] = board.at[k]
+            board.free_gpus[best] = board.free_gpus[k]
+            board.servers[best] = board.servers[k]
+            board.lam[best] = board.lam[k]
+            board.mu[best] = board.mu[k]
+    board.at[best + 1] = board.at[size]
+    board.size[0] = best + 1
 
 
 @inner
@@ -221,7 +221,7 @@ def charge(problem, board, i, sign):  # type: ignore[no-untyped-def]
                 board.servers[k] -= sign
                 cost += board.mu[k] * span
             else:
-                board.room[k] -= sign * gpus
+                board.free_gpus[k] -= sign * gpus
                 cost += board.lam[k] * gpus * span
     return cost
 
@@ -310,7 +310,7 @@ def lower_run(problem, board, i, runs, begin, end, mode, excess):  # type: ignor
 def cut_runs(problem, board, i, runs, begin, end, mode):  # type: ignore[no-untyped-def]
     """Shorten the runs, the dearest second first, while the work stays done; returns how many are left."""
     work = problem.work[i]
-    if drawn(board.seed) < LOWERED:
+    if draw_uniform(board.seed) < LOWERED:
         for _ in range(4):
             before = runs
             excess = progress_of(problem, i, runs, begin, end, mode) - work
@@ -381,7 +381,7 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
         u = 1e6 / max(1.0, work)
         for line in range(LINES):
             worth, did = best_at(
-                u, low, high, first, last, board.at, board.room, board.servers, board.lam, board.mu, gpus, speed,
+                u, low, high, first, last, board.at, board.free_gpus, board.servers, board.lam, board.mu, gpus, speed,
                 problem.overhead[i], came, free, net, done,
             )  # fmt: skip
             if line == 0:
@@ -454,37 +454,37 @@ def place(problem, board, i, came, free, net, done, chosen, begin, end, mode):  
 
 
 @inner
-def keep_best(board, now, kept):  # type: ignore[no-untyped-def]
+def keep_best(board, now, best):  # type: ignore[no-untyped-def]
     """Write down the pieces of the jobs that are placed, `now` of them."""
-    kept.met[0] = now
-    for i in range(len(kept.many)):
-        kept.many[i] = board.many[i] if board.placed[i] else 0
-        for j in range(kept.many[i]):
-            kept.pieces[0, i, j] = board.begin[i, j]
-            kept.pieces[1, i, j] = board.end[i, j]
-            kept.pieces[2, i, j] = board.mode[i, j]
+    best.met[0] = now
+    for i in range(len(best.many)):
+        best.many[i] = board.many[i] if board.placed[i] else 0
+        for j in range(best.many[i]):
+            best.pieces[0, i, j] = board.begin[i, j]
+            best.pieces[1, i, j] = board.end[i, j]
+            best.pieces[2, i, j] = board.mode[i, j]
 
 
 @compiled
-def put_back(problem, board, kept):  # type: ignore[no-untyped-def]
+def put_back(problem, board, best):  # type: ignore[no-untyped-def]
     """Make the board hold the best schedule again."""
-    for i in range(len(kept.many)):
+    for i in range(len(best.many)):
         if board.placed[i]:
             remove(problem, board, i)
         board.many[i] = 0
-    for i in range(len(kept.many)):
-        if kept.many[i] > 0:
-            board.many[i] = kept.many[i]
-            for j in range(kept.many[i]):
-                board.begin[i, j] = kept.pieces[0, i, j]
-                board.end[i, j] = kept.pieces[1, i, j]
-                board.mode[i, j] = kept.pieces[2, i, j]
+    for i in range(len(best.many)):
+        if best.many[i] > 0:
+            board.many[i] = best.many[i]
+            for j in range(best.many[i]):
+                board.begin[i, j] = best.pieces[0, i, j]
+                board.end[i, j] = best.pieces[1, i, j]
+                board.mode[i, j] = best.pieces[2, i, j]
             restore(problem, board, i)
     join_steps(board)
 
 
 @compiled
-def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, kept):  # type: ignore[no-untyped-def]
+def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, best):  # type: ignore[no-untyped-def]
     """Insert jobs in an order, then do rounds of ruin and recreate; returns how many jobs are met.
 
     Parameters
@@ -495,7 +495,7 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
     heat : by how much a round may make it worse, in jobs; it falls to 0 until the last round.
     share : how much a job's cost counts against its being met.
     most : jobs taken out in one round; tried : missing ones tried, about.
-    kept : in and out, the best schedule.
+    best : in and out, the best schedule.
     """
     jobs = len(rank)
     longest = len(board.at)
@@ -525,8 +525,8 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
     for i in range(jobs):
         if board.placed[i]:
             now += 1
-    if now > kept.met[0]:
-        keep_best(board, now, kept)
+    if now > best.met[0]:
+        keep_best(board, now, best)
     for turn in range(low, high):
         if board.size[0] > longest - 8 * PIECES or turn % 64 == 0:
             join_steps(board)
@@ -537,7 +537,7 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
                 missing += 1
         if missing == 0:
             break
-        wanted = out[min(missing - 1, int(drawn(board.seed) * missing))]
+        wanted = out[min(missing - 1, int(draw_uniform(board.seed) * missing))]
         around = 0
         for i in range(jobs):
             if board.placed[i]:
@@ -548,8 +548,8 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
                         break
         # Who is touched: some that run in the window, the wanted one, and more that are missing.
         n = 0
-        for _ in range(min(around, 1 + int(drawn(board.seed) * most))):
-            x = n + int(drawn(board.seed) * (around - n))
+        for _ in range(min(around, 1 + int(draw_uniform(board.seed) * most))):
+            x = n + int(draw_uniform(board.seed) * (around - n))
             near[n], near[x] = near[x], near[n]
             touched[n] = near[n]
             n += 1
@@ -559,13 +559,13 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
         for x in range(missing):
             if n == len(touched) - 1:
                 break
-            i = out[(x + int(drawn(board.seed) * 3)) % missing]
+            i = out[(x + int(draw_uniform(board.seed) * 3)) % missing]
             fresh = i != wanted
             for y in range(removed, n):
                 if touched[y] == i:
                     fresh = False
             if (fresh and missing <= tried) or (
-                fresh and meet(problem, i, wanted) and drawn(board.seed) * missing < 2 * tried
+                fresh and windows_overlap(problem, i, wanted) and draw_uniform(board.seed) * missing < 2 * tried
             ):
                 touched[n] = i
                 n += 1
@@ -582,11 +582,11 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
             if was[x]:
                 before += board.spent[i]
                 remove(problem, board, i)
-            noise = drawn(board.seed)
+            noise = draw_uniform(board.seed)
             key[x] = rank[i] * (0.4 + 2.0 * noise * noise)
-        if drawn(board.seed) < 0.5:
+        if draw_uniform(board.seed) < 0.5:
             key[removed] = -1.0
-        turns = ascending(key[:n])
+        turns = sort_stably(key[:n])
         after = 0.0
         met = 0
         for x in turns:
@@ -594,11 +594,11 @@ def search(problem, board, order, rank, low, high, whole, heat, share, most, tri
                 met += 1
                 after += board.spent[touched[x]]
         gain = met - removed
-        bar = heat * (whole - turn) / whole * drawn(board.seed)
+        bar = heat * (whole - turn) / whole * draw_uniform(board.seed)
         if gain - share * (after - before) >= -bar:
             now += gain
-            if now > kept.met[0]:
-                keep_best(board, now, kept)
+            if now > best.met[0]:
+                keep_best(board, now, best)
         else:
             for x in range(n):
                 if board.placed[touched[x]]:

@@ -32,7 +32,7 @@ class Late(NamedTuple):
     moves: tuple[Move, ...]
 
 
-def bound(answers: Iterable[Any]) -> tuple[Solution, int]:
+def settle_moves(answers: Iterable[Any]) -> tuple[Solution, int]:
     """What was decided in the end, and how many cells changed their node.
 
     Parameters

@@ -23,7 +23,7 @@ class _OutOfSteps(Exception):
     """There is too much to look at."""
 
 
-def exhausted(
+def search_exhaustively(
     instance: Instance, tasks: Sequence[int], free: IntArray, free_mb: IntArray, least: int
 ) -> tuple[int, Solution | None] | None:
     """The optimum of a batch on what the nodes have left; None where there is too much to look at.

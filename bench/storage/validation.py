@@ -115,7 +115,7 @@ _INSIDE: Mapping[str, Kinds] = {
 """Lists of objects, and the fields of these."""
 
 
-def check_piece(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:
+def check_result(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:
     """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too.
 
     Raises

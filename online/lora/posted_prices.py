@@ -20,12 +20,12 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
 from ratiobench.instances.lora.history import require_cluster
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.binding import Late
-from ratiobench.online.lora.guard import CLASSES, Announced, Guard, announce
+from ratiobench.online.lora.final_schedule import Late
+from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
-from ratiobench.online.lora.search.repacking import Found, Rooms, pooled_room
-from ratiobench.online.lora.traces import Cell, Offered
+from ratiobench.online.lora.search.repacking import NodeContents, Repacking, pool_free_capacity
+from ratiobench.online.lora.traces import Cell, GreedyOffer
 
 _LARGEST = 2**41
 """Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
@@ -94,11 +94,11 @@ class PostedTrace:
 
     exact: bool
     history: Instance | None = None
-    offers: list[Offered | None] = field(default_factory=list)
+    offers: list[GreedyOffer | None] = field(default_factory=list)
     posted: list[tuple[PostedCell, ...]] = field(default_factory=list)
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
-    announced: Announced | None = None
+    announced: Announcement | None = None
     start: Fraction = Fraction(0)
     credits: Fraction = Fraction(0)
 
@@ -124,7 +124,7 @@ class PostedPrices:
     guard : the guard's options; None without a guard.
     exact : prices are Fractions; else doubles.
     late : a cell for which others must move is offered too, where the poster prices it
-        (`ratiobench.online.lora.binding`).
+        (`ratiobench.online.lora.final_schedule`).
     """
 
     def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool, late: bool = False) -> None:
@@ -132,7 +132,7 @@ class PostedPrices:
         self.arithmetic = "exact" if exact else "float"
         if guard is None:
             self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
-        self._announced: Announced | None = None
+        self._announced: Announcement | None = None
         self._history: Instance | None = None
         self._limits: tuple[NDArray[Any], ...] = ()
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
@@ -151,7 +151,7 @@ class PostedPrices:
         if history is not None:
             require_cluster(history, tested)
         self._history = history
-        beware = getattr(self._poster, "beware", None)
+        beware = getattr(self._poster, "hide_instance", None)
         if beware is not None:
             beware(tested)
         learn = getattr(self._poster, "learn", None)
@@ -167,7 +167,7 @@ class PostedPrices:
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
-        self._rooms = Rooms(public) if self._late else None
+        self._rooms = NodeContents(public) if self._late else None
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         if self._guard is not None:
             self._trace.start = self._guard.start
@@ -202,9 +202,9 @@ class PostedPrices:
             if self._exact:
                 self._trace.posted.append(())
             return None
-        cost, option, cells, prices, rooms = offer
+        cost, option, cells, prices, repackings = offer
         admitted = bool(task.bid > cost)
-        self._trace.offers.append(Offered(cost, option, cells, admitted))
+        self._trace.offers.append(GreedyOffer(cost, option, cells, admitted))
         if not admitted:
             return None
         kinds = [self._kind[k] for k, _ in cells]
@@ -212,20 +212,22 @@ class PostedPrices:
         net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
         if self._guard is not None:
             for g, (k, t), price in zip(kinds, cells, prices, strict=True):
-                if t in rooms:
-                    self._guard.sell_moved(g, t - 1, price, *self._frees(rooms[t], t, task, view))
+                if t in repackings:
+                    self._guard.sell_moved(g, t - 1, price, *self._frees(repackings[t], t, task, view))
                     continue
                 free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
                 self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
             self._guard.earn(net, sum(prices))
         self._poster.sold(task, cells, net)
         decision = Decision(option if task.vendors else None, cells, math.ceil(cost))
-        moves = tuple(move for room in rooms.values() for move in room.moves)
+        moves = tuple(move for capacity_left in repackings.values() for move in capacity_left.moves)
         if self._rooms is not None:
             self._rooms.take(task, cells, moves)
         return Late(decision, moves) if moves else decision
 
-    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any], dict[int, Found]] | None:
+    def _offer(
+        self, task: Task, view: View
+    ) -> tuple[Any, int, tuple[Cell, ...], list[Any], dict[int, Repacking]] | None:
         """(c, option, cells, price of each, by slot what moves for it) of the cheapest cover; None without one."""
         wish = self._poster.wish(task, view)
         if wish is None:
@@ -237,18 +239,18 @@ class PostedPrices:
         found = self._cheapest(task, view, wish, price, cost)
         if found is None:
             return None
-        total, option, cells, rooms = found
+        total, option, cells, repackings = found
         row = {g: z for z, g in enumerate(wish.types.tolist())}
         places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
         if self._exact:
             tables = price, wish.price, *self._limits
             shown = ([Fraction(table[place]) for table in tables] for place in places)
             self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
-        return total, option, cells, [price[place] for place in places], rooms
+        return total, option, cells, [price[place] for place in places], repackings
 
     def _cheapest(
         self, task: Task, view: View, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
-    ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Found]] | None:
+    ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Repacking]] | None:
         """(c, option, cells, by slot what moves for it) of the cheapest cover.
 
         Room is made for cells that the cover takes only: each at first for what was wished for, then for what the guard
@@ -269,30 +271,32 @@ class PostedPrices:
         wished = wish.price[open_]
         price[open_] = [Fraction(value) for value in wished.tolist()] if self._exact else wished
         node = np.where(open_, self._public.first_node[wish.types][:, None], wish.node)
-        rooms: dict[tuple[int, int], Found] = {}
+        repackings: dict[tuple[int, int], Repacking] = {}
         while True:
             found = cover(task, self._public, wish._replace(node=node), price, cost)
             if found is None:
                 return None
             total, option, cells = found
             places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
-            fresh = [place for place in places if open_[place] and place not in rooms]
+            fresh = [place for place in places if open_[place] and place not in repackings]
             for z, j in fresh:
                 g, slot = int(wish.types[z]), wish.first + j + 1
-                room = self._rooms.find(g, slot, int(task.rate[g]), task.memory_mb)
-                if room is None:
+                free = self._rooms.find(g, slot, int(task.rate[g]), task.memory_mb)
+                if free is None:
                     open_[z, j], node[z, j] = False, -1
                     continue
-                rooms[z, j] = room
-                node[z, j] = room.node
+                repackings[z, j] = free
+                node[z, j] = free.node
                 if self._guard is not None:
-                    least = self._guard.least_moved(g, slot - 1, *self._frees(room, slot, task, view))
+                    least = self._guard.least_moved(g, slot - 1, *self._frees(free, slot, task, view))
                     price[z, j] = max(price[z, j], least)
                     for limit in self._limits:
                         limit[z, j] = least
                     self._limits[1][z, j] = max(price[z, j], least)
             if not fresh:
-                used = {t: rooms[place] for place, (_, t) in zip(places, cells, strict=True) if place in rooms}
+                used = {
+                    t: repackings[place] for place, (_, t) in zip(places, cells, strict=True) if place in repackings
+                }
                 return total, option, cells, used
 
     def _open(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[np.bool_]:
@@ -300,13 +304,13 @@ class PostedPrices:
         span = slice(wish.first, task.deadline)
         free = view.compute[:, span], view.memory_mb[:, span]
         later = np.arange(wish.first, task.deadline) >= task.arrival
-        return np.asarray(pooled_room(task, wish.types, free, self._public) & (wish.node < 0) & later)
+        return np.asarray(pool_free_capacity(task, wish.types, free, self._public) & (wish.node < 0) & later)
 
-    def _frees(self, room: Found, slot: int, task: Task, view: View) -> tuple[IntArray, ...]:
+    def _frees(self, repacking: Repacking, slot: int, task: Task, view: View) -> tuple[IntArray, ...]:
         """Samples and megabytes that are free on the nodes that change, before and after the sale."""
-        nodes = np.array([node for node, *_ in room.changes])
+        nodes = np.array([node for node, *_ in repacking.changes])
         before = view.compute[nodes, slot - 1], view.memory_mb[nodes, slot - 1]
-        taken = np.array([amounts for _, *amounts in room.changes])
+        taken = np.array([amounts for _, *amounts in repacking.changes])
         return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
 
     def _limited(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[Any]:
@@ -322,16 +326,16 @@ class PostedPrices:
         slots = np.arange(wish.first, task.deadline)
         for g, node, price in zip(types, wish.node, there, strict=True):
             there_is = node >= 0
-            room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-            least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
-            tight = np.flatnonzero(there_is & (least > price)) if self._guard.spares else slots[:0]
+            capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
+            least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
+            tight = np.flatnonzero(there_is & (least > price)) if self._guard.is_sparing else slots[:0]
             if len(tight):
                 low, high = self._public.first_node[g : g + 2]
                 span = np.ix_(np.arange(low, high), slots[tight])
                 free = view.compute[span], view.memory_mb[span]
                 node[tight] = low + self._guard.spare(g, slots[tight], rates[g], task.memory_mb, free)
-                room = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
-                least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, room)
+                capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
+                least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
             least = self._guard.discount(least, price, below)
             rows.append(np.maximum(np.minimum(price, most), least))
             limits.append((least, most))
@@ -378,7 +382,7 @@ def _cover_exactly(
     return None if cover is None else (Fraction(cover.cost, unit), cover.option, cover.cells)
 
 
-def reach(task: Task, public: Public) -> tuple[IntArray, int] | None:
+def find_usable_types(task: Task, public: Public) -> tuple[IntArray, int] | None:
     """(types, first) of a task's wish: usable node types, the slowest first, and its first slot from 0.
 
     None where no schedule can do its work.
@@ -389,7 +393,7 @@ def reach(task: Task, public: Public) -> tuple[IntArray, int] | None:
     return menu.types[np.argsort(menu.rates, kind="stable")], menu.first - 1
 
 
-def find_room(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
-    """(types, first, room): as `reach`, with the (K, W) cells that can take the task."""
-    found = reach(task, public)
+def find_free_cells(task: Task, view: View, public: Public) -> tuple[IntArray, int, NDArray[np.bool_]] | None:
+    """(types, first, room): as `find_usable_types`, with the (K, W) cells that can take the task."""
+    found = find_usable_types(task, public)
     return None if found is None else (*found, view.room(task, public)[:, found[1] : task.deadline])

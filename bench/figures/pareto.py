@@ -10,7 +10,7 @@ from ratiobench.bench.figures.data import OPT_LABEL
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import ALONE, LINE, SERIES, Frame, draw_sign
 
-ROOM = 0.08
+MARGIN = 0.08
 """What lies between the outermost points and the ends of an axis, as a part of it."""
 
 
@@ -22,7 +22,7 @@ class Point:
     values: tuple[float, ...]
 
 
-def find_front(points: Sequence[Point]) -> list[Point]:
+def find_pareto_front(points: Sequence[Point]) -> list[Point]:
     """The points such that no other one has all figures as small, and one of them smaller."""
 
     def beats(one: Point, other: Point) -> bool:
@@ -32,7 +32,7 @@ def find_front(points: Sequence[Point]) -> list[Point]:
     return [point for point in points if not any(beats(other, point) for other in points)]
 
 
-def draw_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> str:
+def draw_pareto_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> str:
     """A sign for each algorithm, a dot for OPT; a ring around who is on the front, and names with the other figures.
 
     Parameters
@@ -41,7 +41,7 @@ def draw_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> st
     points : at least one.
     titles : of the figures; the first two are those of the axes.
     """
-    front = find_front(points)
+    front = find_pareto_front(points)
     texts = [", ".join([point.name, *(f"{value:.3g}" for value in point.values[2:])]) for point in points]
     x, y = (_axis([point.values[i] for point in points], titles[i]) for i in (0, 1))
     high = max(230.0, 60 + LINE * len(points))
@@ -59,7 +59,7 @@ def draw_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> st
             if on_front:
                 frame.dot("ring", *places[i], 6)
             _sign(frame, number, is_opt, *places[i])
-        with frame.belongs(algorithm):
+        with frame.mark_algorithm(algorithm):
             _sign(frame, number, is_opt, frame.x.end + 10, heights[i])
             frame.text(frame.x.end + 18, heights[i], texts[i], css=f"name {_colour(number, is_opt)}")
     return frame.render()
@@ -80,7 +80,7 @@ def _axis(values: Sequence[float], title: str) -> Axis:
     """From the least to the largest; by logarithms where these are more than three times apart."""
     low, high = min(values), max(values)
     if low > 0 and high > 3 * low:
-        room = ROOM * math.log(high / low)
-        return Axis(low * math.exp(-room), high * math.exp(room), title, True)
-    room = ROOM * (high - low) or 0.5 * abs(high) or 1.0
-    return Axis(low - room, high + room, title)
+        margin = MARGIN * math.log(high / low)
+        return Axis(low * math.exp(-margin), high * math.exp(margin), title, True)
+    margin = MARGIN * (high - low) or 0.5 * abs(high) or 1.0
+    return Axis(low - margin, high + margin, title)
