@@ -35,6 +35,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, option, switch
+from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
@@ -44,6 +45,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OF_TABLES = ("no_opt", "certificate", "csv")
@@ -229,15 +231,22 @@ def text(options: Simulate, found: Simulated) -> Iterator[str]:
     yield from run_lines(run, family.objective, family.unit, tasks, account, standing_text(family, run))
 
 
+def _ratio_row(row: Mapping[str, Any]) -> Row:
+    """The figures of the ratio among those that the table says of a run."""
+    return make_row({name: value for name, value in row.items() if name.startswith(("ratio_", "behind_"))} | _NAMELESS)
+
+
+_NAMELESS = {"case": "", "group": "", "algorithm": "", "remarks": Remarks("")}
+
+
 def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
     from ratiobench.bench.tables.text import align_columns, format_number, ratio_text
 
     family, opt = found.family, found.opt
     lines = []
-    nothing: dict[str, Any] = {"ratio_kind": None, "ratio_lower": None}
     for row in found.rows.values():
-        ratio = {family.sense.ratio: ratio_text(nothing | dict(row), family.sense)} if opt is not None else {}
+        ratio = {family.sense.ratio: ratio_text(_ratio_row(row), family.sense)} if opt is not None else {}
         lines.append(
             {"algorithm": row["label"], family.objective: format_number(row.get("welfare"))}
             | ratio

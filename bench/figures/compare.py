@@ -16,6 +16,7 @@ from typing import Any
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import ALONE, LINE, WIDTH, Frame, style_series
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import Kind, format_decimal, is_better
 from ratiobench.bench.tables.remarks import is_user_algorithm, name_of_runs
@@ -112,24 +113,24 @@ class Comparison:
 def compare_runs(found: Results) -> Comparison | None:
     """The comparison of all algorithms of a page; None with a single case or algorithm, or before anything has run."""
     rows = found.first_records
-    cases = list(dict.fromkeys(str(row["case"]) for row in rows))
-    algorithms = list(dict.fromkeys(str(row["algorithm"]) for row in rows))
-    outcomes = {(str(row["case"]), str(row["algorithm"])): _outcome(row) for row in rows}
+    cases = list(dict.fromkeys(str(row.case) for row in rows))
+    algorithms = list(dict.fromkeys(str(row.algorithm) for row in rows))
+    outcomes = {(str(row.case), str(row.algorithm)): _outcome(row) for row in rows}
     if len(cases) < 2 or len(algorithms) < 2 or all(each.value is None for each in outcomes.values()):
         return None
     remarks: dict[str, list[Remarks]] = {}
     for row in rows:
-        remarks.setdefault(str(row["algorithm"]), []).append(row["remarks"])
+        remarks.setdefault(str(row.algorithm), []).append(row.remarks)
     names = {name: name_of_runs(name, mine) for name, mine in remarks.items()}
     return Comparison(cases, algorithms, outcomes, found.sense, names)
 
 
-def _outcome(row: Mapping[Any, Any]) -> Outcome:
-    state = str(row["state"])
-    is_valid = state == "ok" and is_known(row["welfare"])
-    part = Fraction(row["reached"]) if is_valid and is_known(row["reached"]) else None
-    value = Fraction(row["welfare"]) if is_valid else None
-    return Outcome(state, value, part, describe_endless(row["ratio_kind"], part) if is_valid else "")
+def _outcome(row: Row) -> Outcome:
+    state = str(row.state)
+    is_valid = state == "ok" and is_known(row.welfare)
+    part = Fraction(row.reached) if is_valid and is_known(row.reached) else None
+    value = Fraction(row.welfare) if is_valid else None
+    return Outcome(state, value, part, describe_endless(row.ratio_kind, part) if is_valid else "")
 
 
 def describe_endless(kind: Any, part: Fraction | None) -> str:

@@ -8,7 +8,7 @@ the upper ends plus its t-interval.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.ratios import Kind, is_better
 from ratiobench.bench.tables.remarks import label_of_runs, remarks_of_runs
@@ -172,55 +173,56 @@ class CaseValues:
 
     def __init__(self, found: Results, plot: Plot) -> None:
         self.plot = plot
-        rows = [row for row in found.first_records if row["group"] in plot.groups]
+        rows = [row for row in found.first_records if row.group in plot.groups]
         self.rows = choose_in_hindsight(rows, plot.hindsight, found.sense)
-        present = dict.fromkeys(str(row["algorithm"]) for row in self.rows)
+        present = dict.fromkeys(str(row.algorithm) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
         self.tasks = {case.name: case.describe.get("tasks") for case in found.cases}
         self.seconds = online_seconds(found)
         self.deciding = online_seconds(found, DECIDING)
 
-    def of(self, group: str, algorithm: str) -> list[Mapping[Any, Any]]:
+    def of(self, group: str, algorithm: str) -> list[Row]:
         """The rows of an algorithm in a group."""
-        return [row for row in self.rows if row["group"] == group and row["algorithm"] == algorithm]
+        return [row for row in self.rows if row.group == group and row.algorithm == algorithm]
 
-    def value(self, row: Mapping[Any, Any], kind: str) -> tuple[Fraction, Fraction] | None:
+    def value(self, row: Row, kind: str) -> tuple[Fraction, Fraction] | None:
         """The figure of a valid run, as an interval; None where there is none."""
-        if row["state"] != "ok":
+        if row.state != "ok":
             return None
         if kind == "seconds":
-            seconds, tasks = self.seconds.get((row["case"], row["algorithm"])), self.tasks.get(row["case"])
+            seconds, tasks = self.seconds.get((row.case, row.algorithm)), self.tasks.get(row.case)
             if seconds is None or not tasks:
                 return None
             return (Fraction(seconds) / int(tasks),) * 2
         if kind == "deciding":
-            alone = self.deciding.get((row["case"], row["algorithm"]))
+            alone = self.deciding.get((row.case, row.algorithm))
             return None if alone is None else (Fraction(alone),) * 2
-        lower, upper = (row["ratio_lower"], row["ratio_upper"]) if kind == "ratio" else (row.get(kind), row.get(kind))
-        return (Fraction(lower), Fraction(upper)) if is_known(lower) and is_known(upper) else None  # type: ignore[arg-type]
+        if kind == "ratio":
+            lower, upper = row.ratio_lower, row.ratio_upper
+        else:
+            lower = upper = row.measures[kind] if kind in row.measures else getattr(row, kind, None)
+        return None if lower is None or upper is None else (Fraction(lower), Fraction(upper))
 
 
-def choose_in_hindsight(
-    rows: Sequence[Mapping[Any, Any]], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense
-) -> list[Mapping[Any, Any]]:
+def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequence[str]]], sense: Sense) -> list[Row]:
     """The rows with, per case and (label, algorithms), the algorithm of the best value once more under the label.
 
     Of the algorithms only the first one of each label keeps its own place: the others are there to be chosen from.
     """
     hidden = {name for _, names in groups for name in names[1:]} - {names[0] for _, names in groups}
-    found = [row for row in rows if row["algorithm"] not in hidden]
+    found = [row for row in rows if row.algorithm not in hidden]
     for label, names in groups:
-        best: dict[str, Mapping[Any, Any]] = {}
+        best: dict[str, Row] = {}
         for row in rows:
-            if row["algorithm"] in names and row["state"] == "ok":
-                other = best.get(row["case"])
-                if other is None or is_better(row["welfare"], other["welfare"], sense):
-                    best[row["case"]] = row
+            if row.algorithm in names and row.state == "ok":
+                other = best.get(row.case)
+                if other is None or is_better(row.welfare, other.welfare, sense):
+                    best[row.case] = row
         for row in best.values():
-            of_case = [i for i, other in enumerate(found) if other["case"] == row["case"]]
-            after = [i for i in of_case if found[i]["algorithm"] == names[0]] or of_case
-            found.insert(after[-1] + 1 if after else len(found), {**row, "algorithm": label})
+            of_case = [i for i, other in enumerate(found) if other.case == row.case]
+            after = [i for i in of_case if found[i].algorithm == names[0]] or of_case
+            found.insert(after[-1] + 1 if after else len(found), replace(row, algorithm=label))
     return found
 
 
@@ -233,7 +235,7 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
             rows = values.of(group, algorithm)
             if not rows:
                 continue
-            unbounded = [row for row in rows if plot.kind == "ratio" and row["ratio_kind"] in _ENDLESS]
+            unbounded = [row for row in rows if plot.kind == "ratio" and row.ratio_kind in _ENDLESS]
             valued = [(row, values.value(row, plot.kind)) for row in rows]
             figures = [pair for _, pair in valued if pair is not None]
             behind = [row for row, pair in valued if pair is not None] + unbounded
@@ -241,18 +243,16 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
                 **_mean(plot, group, algorithm, figures),
                 "unbounded": len(unbounded),
                 "left_out": len(rows) - len(unbounded) - len(figures),
-                "oracle": any(row["oracle"] for row in rows),
-                "said": remarks_of_runs(algorithm, [row["remarks"] for row in behind]),
-                "label": label_of_runs(algorithm, [row["remarks"] for row in behind]),
+                "oracle": any(row.is_oracle for row in rows),
+                "said": remarks_of_runs(algorithm, [row.remarks for row in behind]),
+                "label": label_of_runs(algorithm, [row.remarks for row in behind]),
             }
 
 
 def _optimum(values: CaseValues, group: str) -> Iterator[dict[str, Any]]:
     """OPT of every case once, as an interval."""
-    cases = {row["case"]: row for row in values.rows if row["group"] == group}
-    figures = [
-        (Fraction(row["opt_lower"]), Fraction(row["opt_upper"])) for row in cases.values() if is_known(row["opt_lower"])
-    ]
+    cases = {row.case: row for row in values.rows if row.group == group}
+    figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in cases.values() if is_known(row.opt_lower)]
     if cases:
         nothing = {"unbounded": 0, "left_out": len(cases) - len(figures), "oracle": False, "said": ""}
         yield {**_mean(values.plot, group, OPT_LABEL, figures), **nothing}
@@ -283,7 +283,7 @@ def _printed(values: CaseValues) -> Iterator[dict[str, Any]]:
         kind = "welfare"
     for figure in values.plot.printed:
         ours, others = (
-            {row["case"]: values.value(row, kind) for row in values.of(figure.group, name)}
+            {row.case: values.value(row, kind) for row in values.of(figure.group, name)}
             for name in (figure.algorithm, figure.than)
         )
         pairs = [(ours[case], others.get(case)) for case in ours]

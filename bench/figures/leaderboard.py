@@ -80,18 +80,18 @@ class Leaderboard(SuiteFigure):
 
 
 def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
-    rows = [row for row in values.rows if row["algorithm"] == algorithm]
+    rows = [row for row in values.rows if row.algorithm == algorithm]
     parts = {
-        group: [v[0] for v in (values.value(r, "reached") for r in rows if r["group"] == group) if v is not None]
+        group: [v[0] for v in (values.value(r, "reached") for r in rows if r.group == group) if v is not None]
         for group in values.plot.groups
     }
     whole = intervals.mean([each for part in parts.values() for each in part])
-    timed = [row for row in rows if row["state"] == "ok" and (row["case"], algorithm) in values.deciding]
-    seconds = sum(values.deciding[row["case"], algorithm] for row in timed)
-    decided = sum(int(values.tasks.get(row["case"]) or 0) for row in timed)
-    ran = [row["sources"] for row in rows if is_known(row["constants"])]
+    timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
+    seconds = sum(values.deciding[row.case, algorithm] for row in timed)
+    decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
+    ran = [row.sources for row in rows if is_known(row.constants)]
     sources = {str(source) for each in ran for source in each or ("none",)}
-    runs = [row["remarks"] for row in rows if values.value(row, "reached")]
+    runs = [row.remarks for row in rows if values.value(row, "reached")]
     return {
         "algorithm": algorithm,
         "cases": whole.cases,

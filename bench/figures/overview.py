@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.figures.data import REACHED, ratio_words
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import Frame, Panel, draw_sign, style_series
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.ratios import Kind, interval_text, open_text, share_percent
 from ratiobench.bench.tables.rows import by_group, is_known
 from ratiobench.bench.tables.text import format_number
@@ -38,9 +39,11 @@ def format_between(lower: Any, upper: Any) -> str:
     return format_exactly(lower) if lower == upper else f"in {interval_text(lower, upper, 6)}"
 
 
-def sort_rows(
-    rows: Sequence[Mapping[Any, Any]], key: Callable[[Mapping[Any, Any]], Any], sense: Sense = Sense.MOST
-) -> list[Mapping[Any, Any]]:
+Ranked = TypeVar("Ranked")
+"""A row of results, or of means."""
+
+
+def sort_rows(rows: Sequence[Ranked], key: Callable[[Ranked], Any], sense: Sense = Sense.MOST) -> list[Ranked]:
     """The rows by a figure, the best first (the largest, or the least); those without one last, in their order."""
     keyed = [(key(row), row) for row in rows]
     known = [pair for pair in keyed if is_known(pair[0])]
@@ -48,10 +51,10 @@ def sort_rows(
     return [row for _, row in known] + [row for value, row in keyed if not is_known(value)]
 
 
-def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
+def draw_ratios(rows: Sequence[Row], label: str, sense: Sense = Sense.MOST) -> str:
     """The ratio of every algorithm on one case: the interval as a bar between two dots; 1 is the optimum."""
-    rows = sort_rows(rows, lambda row: row["ratio_upper_float"], Sense.LEAST)
-    ends = [float(row["ratio_upper_float"]) for row in rows if is_known(row["ratio_upper_float"])]
+    rows = sort_rows(rows, lambda row: row.ratio_upper_float, Sense.LEAST)
+    ends = [row.ratio_upper_float for row in rows if row.ratio_upper_float is not None]
     high = max([1.05, *ends])
     log = high > 20
     top = high * 1.6 if log else 1 + (high - 1) * 1.12
@@ -59,13 +62,13 @@ def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Se
     panel = Panel(f"{sense.ratio}, {label}", _names(rows), axis)
     panel.draw_vertical("opt", 1)
     for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
-        if not is_known(row["ratio_upper_float"]):
-            with panel.line_of(place, f"{name}: {_why(row)}", row["algorithm"]):
+        if row.ratio_lower_float is None or row.ratio_upper_float is None:
+            with panel.line_of(place, f"{name}: {_why(row)}", row.algorithm):
                 panel.words(place, _why(row))
             continue
-        text = format_between(row["ratio_lower"], row["ratio_upper"])
-        with panel.line_of(place, f"{name}: {sense.ratio} {text}", row["algorithm"]) as y:
-            low, up = (panel.x.clip(float(row[f"ratio_{end}_float"])) for end in ("lower", "upper"))
+        text = format_between(row.ratio_lower, row.ratio_upper)
+        with panel.line_of(place, f"{name}: {sense.ratio} {text}", row.algorithm) as y:
+            low, up = (panel.x.clip(float(end)) for end in (row.ratio_lower_float, row.ratio_upper_float))
             panel.line("thick", (low, y), (up, y))
             for x in dict.fromkeys((low, up)):
                 panel.dot("dot", x, y)
@@ -73,7 +76,7 @@ def draw_ratios(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Se
 
 
 def draw_values(
-    rows: Sequence[Mapping[Any, Any]],
+    rows: Sequence[Row],
     label: str,
     axis: str,
     sense: Sense = Sense.MOST,
@@ -85,9 +88,9 @@ def draw_values(
 
     `scale` is how many of what the axis counts one unit of the values is; titles have the values, in their `unit`.
     """
-    rows = sort_rows(rows, lambda row: row["welfare"] if row["state"] == "ok" else None, sense)
-    opt = [float(rows[0][end] * scale) for end in ("opt_lower", "opt_upper") if is_known(rows[0][end])]
-    values = [float(row["welfare"] * scale) for row in rows if row["state"] == "ok" and is_known(row["welfare"])]
+    rows = sort_rows(rows, lambda row: row.welfare if row.state == "ok" else None, sense)
+    opt = [float(end * scale) for end in (rows[0].opt_lower, rows[0].opt_upper) if end is not None]
+    values = [float(row.welfare * scale) for row in rows if row.state == "ok" and is_known(row.welfare)]
     low, high = min([0.0, *opt, *values]), max([0.0, *opt, *values])
     margin = 0.05 * ((high - low) or 1)
     panel = Panel(
@@ -95,14 +98,14 @@ def draw_values(
     )
     _draw_optimum(panel, opt)
     if opt:
-        panel.said.append(f"OPT {format_between(rows[0]['opt_lower'], rows[0]['opt_upper'])} {unit}".rstrip())
+        panel.said.append(f"OPT {format_between(rows[0].opt_lower, rows[0].opt_upper)} {unit}".rstrip())
     panel.draw_vertical("zero", 0)
     for place, (name, row) in enumerate(zip(_names(rows), rows, strict=True)):
-        if is_known(row["welfare"]) and row["state"] == "ok":
-            with panel.line_of(place, f"{name}: {format_exactly(row['welfare'])} {unit}".rstrip(), row["algorithm"]):
-                panel.bar(place, float(row["welfare"] * scale))
+        if is_known(row.welfare) and row.state == "ok":
+            with panel.line_of(place, f"{name}: {format_exactly(row.welfare)} {unit}".rstrip(), row.algorithm):
+                panel.bar(place, float(row.welfare * scale))
         else:
-            with panel.line_of(place, f"{name}: {_why(row)}", row["algorithm"]):
+            with panel.line_of(place, f"{name}: {_why(row)}", row.algorithm):
                 panel.words(place, _why(row))
     return panel.render()
 
@@ -121,14 +124,15 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = S
     circle; ``about`` says what they are.
     """
     rows = sort_rows(rows, lambda row: row["mean_reached"])
+    names = [f"{row['algorithm']}{' *' * bool(row.get('oracle'))}" for row in rows]
     means = [row["mean_reached"] for row in rows]
     shares = ["" if mean is None else share_percent(mean) for mean in means]
     least = min([0.0, *(float(mean) for mean in means if mean is not None)])
     axis = Axis(least, 1 + (1 - least) / 20, f"mean of {REACHED[sense]}", most=5)
     # A percent sign is as wide as two letters, and some air.
-    panel = Panel(f"mean {sense.reached}, {label}", _names(rows), axis, right=[f"{text} " for text in shares])
+    panel = Panel(f"mean {sense.reached}, {label}", names, axis, right=[f"{text} " for text in shares])
     panel.draw_vertical("opt", 1)
-    for place, (name, row, mean, share) in enumerate(zip(_names(rows), rows, means, shares, strict=True)):
+    for place, (name, row, mean, share) in enumerate(zip(names, rows, means, shares, strict=True)):
         if mean is None:
             with panel.line_of(place, f"{name}: no figure", row["algorithm"]):
                 panel.words(place, "no figure")
@@ -144,7 +148,7 @@ def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = S
     return panel.render()
 
 
-def find_limits(rows: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
+def find_limits(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Per group and algorithm, in the order of `group_means`, what lies behind the mean of what is reached.
 
     ``low high``: of a single case the interval that OPT leaves, else None. ``parts``: of several cases what each
@@ -152,13 +156,13 @@ def find_limits(rows: Iterable[Mapping[Any, Any]]) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     for part in by_group(rows).values():
-        known = [row for row in part if is_known(row["ratio_kind"]) and is_known(row["reached"])]
+        known = [row for row in part if is_known(row.ratio_kind) and is_known(row.reached)]
         low, high, about = None, None, f"{len(known)} cases"
-        parts = sorted(Fraction(row["reached"]) for row in known) if len(known) > 1 else []
+        parts = sorted(Fraction(row.reached) for row in known) if len(known) > 1 else []
         text = f", {share_percent(parts[0])} to {share_percent(parts[-1])}" if parts else ""
-        if len(known) == 1 and is_known(known[0]["ratio_upper"]) and known[0]["ratio_lower"]:
-            low, high, about = float(1 / known[0]["ratio_upper"]), float(1 / known[0]["ratio_lower"]), "1 case"
-            text = f"; the part of OPT is {format_between(1 / known[0]['ratio_upper'], 1 / known[0]['ratio_lower'])}"
+        if len(known) == 1 and is_known(known[0].ratio_upper) and known[0].ratio_lower:
+            low, high, about = float(1 / known[0].ratio_upper), float(1 / known[0].ratio_lower), "1 case"
+            text = f"; the part of OPT is {format_between(1 / known[0].ratio_upper, 1 / known[0].ratio_lower)}"
         found.append({"low": low, "high": high, "parts": parts, "about": about + text})
     return found
 
@@ -228,15 +232,15 @@ def draw_series(frame: Frame, number_: int, points: Sequence[tuple[float, float]
         draw_sign(frame, number_, x, y)
 
 
-def _why(row: Mapping[Any, Any]) -> str:
+def _why(row: Row) -> str:
     """What stands in a row without a figure."""
-    if row["state"] != "ok":
-        return str(row["state"])
-    if row["ratio_kind"] == Kind.OPEN:
-        return open_text(row["ratio_lower"])
-    return str(row["ratio_kind"]) if is_known(row["ratio_kind"]) else "no OPT"
+    if row.state != "ok":
+        return str(row.state)
+    if row.ratio_kind == Kind.OPEN:
+        return open_text(row.ratio_lower)
+    return str(row.ratio_kind) if is_known(row.ratio_kind) else "no OPT"
 
 
-def _names(rows: Sequence[Mapping[Any, Any]]) -> list[str]:
+def _names(rows: Sequence[Row]) -> list[str]:
     """The algorithms, marked where their constants come from the instance under test."""
-    return [f"{row['algorithm']}{' *' * bool(row.get('oracle'))}" for row in rows]
+    return [f"{row.algorithm}{' *' * row.is_oracle}" for row in rows]

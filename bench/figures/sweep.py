@@ -23,6 +23,7 @@ from ratiobench.bench.figures.means import Means
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.suite_figure import Chart, Text
 from ratiobench.bench.figures.svg import ALONE, LINE, Frame
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import format_decimal, format_number, interval_text
 from ratiobench.bench.tables.rows import Results, is_known
@@ -125,12 +126,12 @@ class SweepFigure(Means):
 
 def _facts(found: Results, values: CaseValues) -> str:
     """How well OPT is known on the instances, and how much work they were."""
-    cases = {row["case"]: row for row in values.rows}
-    known = [row for row in cases.values() if is_known(row["opt_lower"])]
+    cases = {row.case: row for row in values.rows}
+    known = [row for row in cases.values() if is_known(row.opt_lower)]
     if not known:
         return ""
-    proved = sum(row["opt_lower"] == row["opt_upper"] for row in known)
-    gap = max(float(row["opt_gap"]) for row in known)
+    proved = sum(row.opt_lower == row.opt_upper for row in known)
+    gap = max(row.opt_gap or 0.0 for row in known)
     work = found.seconds[found.seconds["case"].isin(cases) & (found.seconds["stage"] != "deciding")]["seconds"].sum()
     return (
         f"OPT is known exactly on {proved} of {len(known)} instances; "
@@ -138,19 +139,19 @@ def _facts(found: Results, values: CaseValues) -> str:
     )
 
 
-def bound_of(row: Mapping[Any, Any], check: str) -> Fraction | None:
+def bound_of(row: Row, check: str) -> Fraction | None:
     """The bound on the ratio by a check of a run; None where it bounds nothing."""
-    figures = row.get(f"{check}_figures")
-    text = json.loads(figures).get("bound") if isinstance(figures, str) else None
-    right = row.get(f"{check}_right")
-    chosen = right if isinstance(right, str | Fraction | int) else None
-    return None if chosen is None or text is None else Fraction(chosen)
+    found = row.checks.get(check)
+    if found is None:
+        return None
+    text = json.loads(found.figures).get("bound")
+    return None if found.right is None or text is None else Fraction(found.right)
 
 
-def _bound(rows: Sequence[Mapping[Any, Any]], check: str) -> dict[str, Any]:
+def _bound(rows: Sequence[Row], check: str) -> dict[str, Any]:
     bounds = [each for row in rows if check and (each := bound_of(row, check)) is not None]
-    counted = Counter(str(row[check]) for row in rows if check and is_known(row[check]))
-    ends = [(row["ratio_upper"], row["ratio_lower"]) for row in rows if is_known(row["ratio_upper"])]
+    counted = Counter(str(row.verdict(check)) for row in rows if check and is_known(row.verdict(check)))
+    ends = [(row.ratio_upper, row.ratio_lower) for row in rows if is_known(row.ratio_upper)]
     upper, lower = max((each for each, _ in ends), default=None), max((each for _, each in ends), default=None)
     return {
         "verdicts": ", ".join(f"{count} {name}" for name, count in counted.items()),

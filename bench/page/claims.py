@@ -106,7 +106,7 @@ def _row(each: ClaimSummary, explained: str | None) -> ClaimRow:
     left, right = each.sides
     if each.witness is not None and left is not None:
         sides = f"{_short(left)} > {_short(right)}"
-        reason = each.witness[f"{each.statement.name}_reason"]
+        reason = each.witness.checks[each.statement.name].reason
         exact = f"{left} > {'?' if right is None else right}: {reason}"
     return ClaimRow(
         each, counts, violated, each.statement.standing == "proved" and violated > 0, sides, exact, explained

@@ -182,7 +182,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
             "revenue",
             "the sum of the payments; not charged: the algorithm has no payment rule; -: nobody was admitted",
         )
-    if any(row["remarks"].overcharged for row in found.records):
+    if any(row.remarks.overcharged for row in found.records):
         yield Entry(
             "term-charged",
             "charged above their bid",

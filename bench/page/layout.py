@@ -20,6 +20,7 @@ from ratiobench.bench.page.compare import compare_algorithms
 from ratiobench.bench.page.glossary import make_glossary
 from ratiobench.bench.page.render import load_scripts, render
 from ratiobench.bench.page.rows import list_checks, list_rows
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.cells import Table, make_download
 from ratiobench.bench.tables.headline import make_headline
@@ -120,10 +121,10 @@ class Overview:
     times: str
 
 
-def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]) -> Overview:
-    rows: dict[str, list[Mapping[Any, Any]]] = {}
+def _overview(found: Results, family: Family, every: Sequence[Row]) -> Overview:
+    rows: dict[str, list[Row]] = {}
     for row in every:
-        rows.setdefault(row["case"], []).append(row)
+        rows.setdefault(row.case, []).append(row)
     by_case = [(case, rows[case.name]) for case in found.cases if case.name in rows]
     axis = f"{family.objective}, {family.unit if family.dollars is None else 'dollars'}"
     draw = partial(
@@ -145,13 +146,13 @@ def _overview(found: Results, family: Family, every: Sequence[Mapping[Any, Any]]
     )
 
 
-def _reached(found: Results, every: Sequence[Mapping[Any, Any]]) -> list[tuple[str, Callable[[], str], str]]:
+def _reached(found: Results, every: Sequence[Row]) -> list[tuple[str, Callable[[], str], str]]:
     """Per group, the means of what its algorithms reach."""
     means = [
         row | limits for row, limits in zip(group_means(every, found.sense), overview.find_limits(every), strict=True)
     ]
     grouped = {
-        group: [row for row in means if row["group"] == group] for group in dict.fromkeys(row["group"] for row in every)
+        group: [row for row in means if row["group"] == group] for group in dict.fromkeys(row.group for row in every)
     }
     return [
         (str(group), partial(overview.draw_reached, chosen, str(group), found.sense), _mean_note(chosen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 from ratiobench.bench.family.checks import ANOTHER, Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.page.glossary import algorithm_place, group_place
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.tables.headline import share_text
 from ratiobench.bench.tables.remarks import is_user_algorithm, split_overcharge
-from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, is_known, online_seconds
+from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import (
     admitted_text,
     check_text,
@@ -32,8 +33,6 @@ PACKED = 1000
 LISTED = 500
 """Rows of checks on a page, all checks together; the rest is in results.csv."""
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
-
-Row = Mapping[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +107,18 @@ def list_rows(found: Results, family: Family, rows: Sequence[Row]) -> RunTable:
     first = _first_fields(found, family, rows)
     rest = _further_fields(found, family)
     state = _Field(Column("state", True, "state", "term-state"), _state)
-    is_sound = all(row["state"] == "ok" for row in rows)
+    is_sound = all(row.state == "ok" for row in rows)
     fields = [*first, *rest, state] if is_sound else [*first, state, *rest]
     described = {case.name: case for case in found.cases}
     facts = _facts(found, family)
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
-        places.setdefault(str(row["case"]), []).append(place)
+        places.setdefault(str(row.case), []).append(place)
     cases = [
         CaseRows(
             name,
-            str(rows[mine[0]]["group"]),
-            group_place(str(rows[mine[0]]["group"])),
+            str(rows[mine[0]].group),
+            group_place(str(rows[mine[0]].group)),
             _size(described[name]),
             [cell(rows[mine[0]], described[name]) for _, cell in facts],
             [(f"row-{place}", [field.cell(rows[place]) for field in fields]) for place in mine],
@@ -136,21 +135,21 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
     pace = _decision_seconds(found, family)
 
     def seconds(row: Row) -> Cell:
-        each = pace.get((row["case"], row["algorithm"]))
+        each = pace.get((row.case, row.algorithm))
         return make_cell("-" if each is None else time_text(each), sort=each, numeric=True)
 
     fields = [
-        _Field(Column("case", key="case"), lambda row: make_cell(row["case"])),
+        _Field(Column("case", key="case"), lambda row: make_cell(row.case)),
         _Field(Column("algorithm", True, "algorithm", "glossary-algorithms"), _algorithm),
         _Field(Column(sense.ratio, key="ratio", term="term-ratio"), lambda row: _ratio(row, found)),
         _Field(Column("share of OPT", key="share", term="term-share"), lambda row: _share(row, found)),
         _Field(
             Column(f"{family.objective}{unit}", key="value", term="term-value"),
-            lambda row: value_cell(row["welfare"], family),
+            lambda row: value_cell(row.welfare, family),
         ),
         _Field(Column("admitted", key="admitted", term="term-admitted"), _admitted),
     ]
-    if found.accounts or any(is_known(row["revenue"]) for row in rows):
+    if found.accounts or any(is_known(row.revenue) for row in rows):
         fields.append(
             _Field(
                 Column(f"revenue{unit}", key="revenue", term="term-revenue"),
@@ -171,20 +170,23 @@ def _further_fields(found: Results, family: Family) -> list[_Field]:
     spent = online_seconds(found)
 
     def seconds(row: Row) -> Cell:
-        each = spent.get((row["case"], row["algorithm"]))
+        each = spent.get((row.case, row.algorithm))
         return make_cell("-" if each is None else f"{each:.3f}", sort=each, numeric=True)
 
-    def figure(name: str) -> Callable[[Row], Cell]:
-        return lambda row: exact_cell(row[name])
+    def measure(name: str) -> Callable[[Row], Cell]:
+        return lambda row: exact_cell(row.measures.get(name))
+
+    def bound(row: Row) -> Cell:
+        return exact_cell(row.checks[check].right if check in row.checks else None)
 
     def money(name: str) -> Callable[[Row], Cell]:
-        return lambda row: value_cell(row[name], family)
+        return lambda row: value_cell(getattr(row, name), family)
 
     fields = [_Field(Column(name, key=name), money(name)) for name in found.accounts if name != "profit"]
     if len(found.repetitions):
         expected = Column("E[ALG], 95 % interval", key="expected")
         fields.append(_Field(expected, lambda row: make_cell(expected_text(row), numeric=True)))
-    fields += [_Field(Column(check_title(name), key=f"m-{name}"), figure(name)) for name in found.measures]
+    fields += [_Field(Column(check_title(name), key=f"m-{name}"), measure(name)) for name in found.measures]
     fields += [
         _Field(
             Column("constants", False, "constants", "term-constants"),
@@ -192,14 +194,14 @@ def _further_fields(found: Results, family: Family) -> list[_Field]:
         ),
         _Field(
             Column("arithmetic", key="arithmetic"),
-            lambda row: make_cell(row["arithmetic"] if is_known(row["arithmetic"]) else "-"),
+            lambda row: make_cell(row.arithmetic if is_known(row.arithmetic) else "-"),
         ),
     ]
     check = family.headline if family.headline in found.checks else ""
     if check:
         fields += [
             _Field(Column(check_title(check), True, check, f"check-{check}"), lambda row: _verdict(row, check)),
-            _Field(Column("bound", key="bound"), figure(f"{check}_right")),
+            _Field(Column("bound", key="bound"), bound),
         ]
     return [*fields, _Field(Column("seconds of the run", key="seconds"), seconds)]
 
@@ -211,29 +213,29 @@ def _facts(found: Results, family: Family) -> list[tuple[Column, Callable[[Row, 
         return lambda row, case: exact_cell(_figure(case.describe.get(name)))
 
     def gap(row: Row, case: StoredCase) -> Cell:
-        if not is_known(row["opt_gap"]):
+        if row.opt_gap is None:
             return make_cell("-", numeric=True)
-        width = "Infinity" if row["opt_gap"] == float("inf") else row["opt_gap"]
-        return make_cell(ratios.percent(row["opt_gap"]), sort=width, numeric=True)
+        width = "Infinity" if row.opt_gap == float("inf") else row.opt_gap
+        return make_cell(ratios.percent(row.opt_gap), sort=width, numeric=True)
 
     unit = "" if family.dollars else f", {family.unit}"
     names = dict.fromkeys(
         name for case in found.cases for name, value in case.describe.items() if _figure(value) is not None
     )
     return [
-        (Column("group", True, "group", "glossary-groups"), lambda row, case: make_cell(row["group"])),
+        (Column("group", True, "group", "glossary-groups"), lambda row, case: make_cell(row.group)),
         (
             Column(f"OPT at least{unit}", key="lower", term="term-opt"),
-            lambda row, _: value_cell(row["opt_lower"], family, up=False),
+            lambda row, _: value_cell(row.opt_lower, family, up=False),
         ),
         (
             Column(f"OPT at most{unit}", key="upper", term="term-opt"),
-            lambda row, _: value_cell(row["opt_upper"], family, up=True),
+            lambda row, _: value_cell(row.opt_upper, family, up=True),
         ),
         (Column("gap", key="gap", term="term-gap"), gap),
         (
             Column("proof", False, "proof", "term-proof"),
-            lambda row, _: make_cell(row["opt_proof"] if is_known(row["opt_proof"]) else "-"),
+            lambda row, _: make_cell(row.opt_proof if is_known(row.opt_proof) else "-"),
         ),
         *((Column(name, key=f"d-{name}"), described(name)) for name in names),
     ]
@@ -251,9 +253,9 @@ def _figure(value: Any) -> Any:
 
 
 def _algorithm(row: Row) -> Cell:
-    name = str(row["algorithm"])
-    label, loud = split_overcharge(row["remarks"])
-    label += " *" * row["oracle"]
+    name = str(row.algorithm)
+    label, loud = split_overcharge(row.remarks)
+    label += " *" * row.is_oracle
     return Cell(
         label,
         "own" if is_user_algorithm(name) else "",
@@ -269,21 +271,21 @@ def _named(algorithm: str) -> Cell:
 
 
 def _ratio(row: Row, found: Results) -> Cell:
-    if row["state"] != "ok":
-        return Cell(str(row["state"]), f"n {row['state']}", "")
+    if row.state != "ok":
+        return Cell(str(row.state), f"n {row.state}", "")
     return make_cell(ratio_text(row, found.sense), sort=_ratio_order(row), numeric=True)
 
 
 def _ratio_order(row: Row) -> Any:
     """What the ratio is sorted by, as JavaScript reads numbers: without an upper end it is more than any number."""
-    return "Infinity" if row["ratio_kind"] in (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN) else row["ratio_upper_float"]
+    return "Infinity" if row.ratio_kind in (ratios.Kind.UNBOUNDED, ratios.Kind.OPEN) else row.ratio_upper_float
 
 
 def _share(row: Row, found: Results) -> Cell:
     """The part of OPT that was reached, in percent, rounded outward; exactly in results.csv."""
     part = None
-    if row["state"] == "ok" and is_known(row["opt_lower"]):
-        part = ratios.share(row["opt_lower"], row["opt_upper"], row["welfare"], found.sense)
+    if row.state == "ok" and is_known(row.opt_lower):
+        part = ratios.share(row.opt_lower, row.opt_upper, row.welfare, found.sense)
     if part is None:
         return make_cell("-", numeric=True)
     low, high = part
@@ -291,55 +293,58 @@ def _share(row: Row, found: Results) -> Cell:
 
 
 def _admitted(row: Row) -> Cell:
-    value = row["admitted"]
+    value = row.admitted
     sort = float(value) if isinstance(value, Fraction) else value
     return make_cell(admitted_text(value), sort=sort, numeric=True)
 
 
 def _cost(row: Row) -> Any:
-    return row["vendors"] + row["energy"] if is_known(row["vendors"]) else None
+    return row.vendors + row.energy if is_known(row.vendors) else None
 
 
 def _revenue(row: Row, family: Family) -> Cell:
     """What is paid; that nobody is charged is not that nothing is known."""
-    if not is_known(row["revenue"]) and is_known(row["admitted"]) and row["admitted"]:
+    if not is_known(row.revenue) and is_known(row.admitted) and row.admitted:
         return make_cell("not charged", numeric=True)
-    return value_cell(row["revenue"], family)
+    return value_cell(row.revenue, family)
 
 
 def _profit(row: Row, family: Family) -> Cell:
     """Where nobody pays, what list prices would bring, and that is said."""
-    is_listed = not is_known(row["revenue"]) and row["admitted"]
-    return value_cell(row["profit"], family, small="list prices" if is_listed else "")
+    is_listed = not is_known(row.revenue) and row.admitted
+    return value_cell(row.profit, family, small="list prices" if is_listed else "")
 
 
 def _verdict(row: Row, check: str) -> Cell:
     """The verdict, to choose rows by, with the bound and the assumptions of the proof where the check has them."""
-    verdict = row[check]
-    if not is_known(verdict):
+    verdict = row.verdict(check)
+    if verdict is None:
         return make_cell("-")
     return Cell(check_text(row, check), verdict.replace(" ", "-"), choice=verdict)
 
 
 def _slack(row: Row, check: str) -> Cell:
     """The right side over the left one where the claim holds: how many times as large as it need be the bound is."""
-    left, right = (row[f"{check}_{side}"] for side in ("left", "right"))
-    if row[check] != Verdict.HOLDS or not (is_known(left) and is_known(right)) or Fraction(left) <= 0:
+    found = row.checks.get(check)
+    if found is None or found.verdict != Verdict.HOLDS:
+        return make_cell("-", numeric=True)
+    left, right = found.left, found.right
+    if left is None or right is None or Fraction(left) <= 0:
         return make_cell("-", numeric=True)
     return exact_cell(Fraction(right) / Fraction(left))
 
 
 def _failing(row: Row, check: str) -> Cell:
     """The assumptions of the proof that fail on the run; `none` where they hold."""
-    found = failing_assumptions(row, check)
+    found = row.failing(check)
     return make_cell("-" if found is None else ", ".join(found) or "none", css="wrap")
 
 
 def _state(row: Row) -> Cell:
     """The state to choose rows by, the reason to read."""
-    if row["state"] == "ok":
-        return Cell(f"ok; {row['reason']}", "wrap", choice="ok") if row["reason"] else make_cell("ok", css="ok")
-    return Cell(f"{row['state']}: {row['reason']}", f"{row['state']} wrap", choice=row["state"])
+    if row.state == "ok":
+        return Cell(f"ok; {row.reason}", "wrap", choice="ok") if row.reason else make_cell("ok", css="ok")
+    return Cell(f"{row.state}: {row.reason}", f"{row.state} wrap", choice=row.state)
 
 
 def _decision_seconds(found: Results, family: Family) -> dict[tuple[str, str], float]:
@@ -362,15 +367,15 @@ def time_text(seconds: float) -> str:
 
 
 def _constants(row: Row) -> str:
-    source = row["constants_source"] if is_known(row["constants_source"]) else "-"
-    return f"{source} *" if row["oracle"] else source
+    source = row.constants_source or "-"
+    return f"{source} *" if row.is_oracle else source
 
 
 def _constants_title(row: Row) -> str:
     """What the constants are, rounded; exactly in results.csv."""
-    if not is_known(row["constants"]):
+    if row.constants is None:
         return ""
-    return ", ".join(f"{each['name']} = {_rounded(each['value'])}" for each in json.loads(row["constants"]))
+    return ", ".join(f"{each['name']} = {_rounded(each['value'])}" for each in json.loads(row.constants))
 
 
 def _rounded(text: str) -> str:
@@ -413,29 +418,30 @@ def list_checks(found: Results, family: Family, rows: Sequence[Row]) -> list[Che
 
 
 def _check(found: Results, rows: Sequence[Row], check: str, most: int, is_open: bool) -> CheckRows:
-    known = [place for place, row in enumerate(rows) if is_known(row[check])]
-    counts = [(verdict.value, sum(rows[place][check] == verdict for place in known)) for verdict in Verdict]
+    results = {place: row.checks[check] for place, row in enumerate(rows) if check in row.checks}
+    known = list(results)
+    counts = [(verdict.value, sum(results[place].verdict == verdict for place in known)) for verdict in Verdict]
     places = [
         place
         for place in known
-        if rows[place][check] != Verdict.NOT_APPLICABLE or not str(rows[place][f"{check}_reason"]).startswith(ANOTHER)
+        if rows[place].verdict(check) != Verdict.NOT_APPLICABLE or not results[place].reason.startswith(ANOTHER)
     ]
-    places.sort(key=lambda place: _ORDER.index(Verdict(rows[place][check])))
+    places.sort(key=lambda place: _ORDER.index(Verdict(results[place].verdict)))
     shown = places[:most]
-    figures = [json.loads(rows[place][f"{check}_figures"]) for place in shown]
+    figures = [json.loads(results[place].figures) for place in shown]
     names = list(dict.fromkeys(name for each in figures for name in each))
     asks = check in found.asking
     extra = ["right / left", "assumptions that fail"] if asks else []
     head = ["case", "algorithm", "verdict", "left", "right", *extra, "claim, or why not", *names]
     body = [
         [
-            Cell(str(rows[place]["case"]), href=f"#row-{place}"),
-            _named(str(rows[place]["algorithm"])),
-            Cell(str(rows[place][check]), str(rows[place][check]).replace(" ", "-")),
-            exact_cell(rows[place][f"{check}_left"]),
-            exact_cell(rows[place][f"{check}_right"]),
+            Cell(str(rows[place].case), href=f"#row-{place}"),
+            _named(str(rows[place].algorithm)),
+            Cell(results[place].verdict, results[place].verdict.replace(" ", "-")),
+            exact_cell(results[place].left),
+            exact_cell(results[place].right),
             *([_slack(rows[place], check), _failing(rows[place], check)] if asks else ()),
-            make_cell(rows[place][f"{check}_reason"] or "", css="wrap"),
+            make_cell(results[place].reason, css="wrap"),
             *(exact_cell(each.get(name)) for name in names),
         ]
         for place, each in zip(shown, figures, strict=True)

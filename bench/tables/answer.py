@@ -86,5 +86,5 @@ def _claim_lines(settled: Sequence[ClaimSummary]) -> list[str]:
 def _witness(each: ClaimSummary) -> str:
     if each.witness is None:
         return ""
-    case, name = (make_printable(str(each.witness[key]), NAME) for key in ("case", "algorithm"))
+    case, name = (make_printable(text, NAME) for text in (each.witness.case, each.witness.algorithm))
     return f"; smallest witness {case}{f' ({each.size})' if each.size else ''}, {name}"

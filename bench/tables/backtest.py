@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from ratiobench.bench.family.capabilities import ClassArrivals
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import TIMELINE
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import intervals, ratios
 from ratiobench.bench.tables.money import value_text
@@ -171,7 +171,7 @@ def evaluate(found: Results, family: Family) -> Backtest:
     history = found.about.get("history")
     rows = found.records
     opt = dict.fromkeys(days) | {
-        str(row["case"]): (row["opt_lower"], row["opt_upper"]) for row in rows if is_known(row["opt_lower"])
+        str(row.case): (row.opt_lower, row.opt_upper) for row in rows if is_known(row.opt_lower)
     }
     timelines = {
         (each.case, each.study.algorithm): read_timelines(each.rows, f"case {each.case}, study {each.study.name}")
@@ -179,9 +179,9 @@ def evaluate(found: Results, family: Family) -> Backtest:
         if each.study.kind == TIMELINE
     }
     deciding = online_seconds(found, DECIDING)
-    names = dict.fromkeys(str(row["algorithm"]) for row in rows)
+    names = dict.fromkeys(str(row.algorithm) for row in rows)
     policies = [
-        _judge(name, [row for row in rows if row["algorithm"] == name], found, family, opt, timelines, deciding)
+        _judge(name, [row for row in rows if row.algorithm == name], found, family, opt, timelines, deciding)
         for name in names
     ]
     sign = -1 if found.sense is Sense.MOST else 1
@@ -212,7 +212,7 @@ def _first_days(cases: Sequence[StoredCase]) -> list[str]:
 
 def _judge(
     name: str,
-    rows: Sequence[Mapping[Any, Any]],
+    rows: Sequence[Row],
     found: Results,
     family: Family,
     opt: Mapping[str, tuple[Fraction, Fraction] | None],
@@ -220,27 +220,27 @@ def _judge(
     deciding: Mapping[tuple[str, str], float],
 ) -> Policy:
     tasks = {case.name: int(case.describe.get(family.size[0], 0)) for case in found.cases}
-    valid = [row for row in rows if row["state"] == "ok"]
-    days = [str(row["case"]) for row in valid]
+    valid = [row for row in rows if row.state == "ok"]
+    days = [str(row.case) for row in valid]
     seen = {day: each for day in days if (each := timelines.get((day, name))) is not None}
     arrivals = sum(tasks[day] for day in days)
-    known = [(opt[str(row["case"])], row["welfare"]) for row in valid if opt[str(row["case"])] is not None]
+    known = [(opt[str(row.case)], row.welfare) for row in valid if opt[str(row.case)] is not None]
     ends = [sum((ends[side] for ends, _ in known if ends), Fraction(0)) for side in (0, 1)]
     value = sum((value for _, value in known), Fraction(0))
-    revenues = [row["revenue"] for row in valid]
+    revenues = [row.revenue for row in valid]
     is_paid = bool(revenues) and all(map(is_known, revenues))
-    sources = frozenset(source for row in valid for source in row["sources"])
+    sources = frozenset(source for row in valid for source in row.sources)
     used = [each.used for each in seen.values() if each.used is not None]
     spent = [deciding[day, name] for day in days if (day, name) in deciding]
     return Policy(
         name=name,
-        said=remarks_of_runs(name, [row["remarks"] for row in valid]),
+        said=remarks_of_runs(name, [row.remarks for row in valid]),
         sources=sources,
-        values={str(row["case"]): Fraction(row["welfare"]) for row in valid},
-        profits={str(row["case"]): Fraction(row["profit"]) for row in valid if is_known(row.get("profit"))},
+        values={str(row.case): Fraction(row.welfare) for row in valid},
+        profits={str(row.case): Fraction(row.profit) for row in valid if is_known(row.profit)},
         revenue=sum(map(Fraction, revenues), Fraction(0)) if is_paid else None,
         is_paid=is_paid,
-        admitted=sum((Fraction(row["admitted"]) for row in valid), Fraction(0)),
+        admitted=sum((Fraction(row.admitted) for row in valid), Fraction(0)),
         arrivals=arrivals,
         share=ratios.share(ends[0], ends[1], value, found.sense) if known else None,
         used=sum(used, Fraction(0)) / len(used) if used and len(used) == len(valid) else None,
@@ -253,21 +253,21 @@ def _judge(
     )
 
 
-def _applied(checks: Sequence[str], rows: Sequence[Mapping[Any, Any]]) -> list[str]:
+def _applied(checks: Sequence[str], rows: Sequence[Row]) -> list[str]:
     """Per check of the guarantee, on how many days it holds, and why it does not apply on others.
 
     `not checked` where no row has a verdict, as after a run without audits.
     """
     found = []
     for check in checks:
-        counts = Counter(str(row[check]) for row in rows if is_known(row.get(check)))
+        counts = Counter(str(row.verdict(check)) for row in rows if is_known(row.verdict(check)))
         if not counts:
             continue
         parts = [f"{verdict.value} on {counts[verdict]}" for verdict in Verdict if counts[verdict]]
         reasons = Counter(
-            re.split(r"[:(]", str(row[f"{check}_reason"]))[0].strip()
+            re.split(r"[:(]", row.checks[check].reason)[0].strip()
             for row in rows
-            if row.get(check) == Verdict.NOT_APPLICABLE
+            if row.verdict(check) == Verdict.NOT_APPLICABLE
         )
         why = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
         found.append(f"{check_title(check)} {', '.join(parts)} of {counts.total()} days{why}")
@@ -288,13 +288,13 @@ def _sum_classes(each: Sequence[RunTimeline]) -> dict[str, list[ClassArrivals]]:
     }
 
 
-def _trouble(rows: Sequence[Mapping[Any, Any]]) -> str:
-    odd = [row for row in rows if row["state"] != "ok"]
+def _trouble(rows: Sequence[Row]) -> str:
+    odd = [row for row in rows if row.state != "ok"]
     if not odd:
         return ""
-    states = Counter(str(row["state"]) for row in odd)
+    states = Counter(str(row.state) for row in odd)
     counted = ", ".join(f"{count} {state}" for state, count in states.items())
-    return f"{counted} of {len(rows)} days: {odd[0]['reason']}"
+    return f"{counted} of {len(rows)} days: {odd[0].reason}"
 
 
 def compare(

@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables.cells import csv_cell
 from ratiobench.bench.tables.rows import Results, is_known, read_results
@@ -123,8 +122,8 @@ def compare(a: Path, b: Path) -> Comparison:
         Row(
             *address,
             tuple(_differences(rows_a.get(address), rows_b.get(address), checks)),
-            _shown(rows_a.get(address), left.sense),
-            _shown(rows_b.get(address), right.sense),
+            _shown(rows_a.get(address)),
+            _shown(rows_b.get(address)),
         )
         for address in dict.fromkeys((*rows_a, *rows_b))
     ]
@@ -150,15 +149,15 @@ def _rows(found: Results) -> dict[tuple[str, str], dict[str, Any]]:
     online = found.seconds[found.seconds["stage"] == "online"]
     spent = {(row["case"], row["algorithm"]): row["seconds"] for row in online.to_dict("records")}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in found.records:
-        address = (str(row["case"]), str(row["algorithm"]))
-        rows[address] = {str(key): value if is_known(value) else None for key, value in row.items()}
-        rows[address]["seconds"] = spent.get(address)
+    for row, cells in zip(found.records, found.exact.to_dict("records"), strict=True):
+        address = (row.case, row.algorithm)
+        rows[address] = {str(key): value if is_known(value) else None for key, value in cells.items()}
+        rows[address] |= {"seconds": spent.get(address), "ratio": ratio_text(row, found.sense)}
     return rows
 
 
-def _shown(row: Mapping[str, Any] | None, sense: Sense) -> dict[str, Any]:
-    return {} if row is None else {name: row.get(name) for name in SHOWN} | {"ratio": ratio_text(row, sense)}
+def _shown(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {} if row is None else {name: row.get(name) for name in (*SHOWN, "ratio")}
 
 
 def _differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, checks: Sequence[str]) -> Iterator[str]:

@@ -17,12 +17,12 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import agreement_text
 from ratiobench.bench.tables.remarks import is_user_algorithm
-from ratiobench.bench.tables.repetitions import is_mean
-from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
+from ratiobench.bench.tables.rows import Results, is_known
 from ratiobench.bench.tables.text import check_title, format_number, list_sweep_groups
 from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.bench.tables.wins import Wins, count_wins
@@ -106,9 +106,9 @@ def make_headline(
     """The headline of these results; `groups` has words for names of groups (``real arrivals``), if any."""
     rows = found.records
     swept = list_sweep_groups(found)
-    names = dict.fromkeys(str(row["group"]) for row in rows if row["group"] not in swept)
+    names = dict.fromkeys(str(row.group) for row in rows if row.group not in swept)
     standings = [
-        _stand([row for row in rows if row["group"] == name], _where(name, rows, groups or {}), found.sense)
+        _stand([row for row in rows if row.group == name], _where(name, rows, groups or {}), found.sense)
         for name in names
     ]
     answers: list[Sentence] = []
@@ -122,14 +122,14 @@ def make_headline(
     else:
         # The algorithm that the family's claims are about is told of wherever it stands.
         subject = "" if family.explainer is None else family.explainer.algorithm
-        ran = dict.fromkeys(str(row["algorithm"]) for row in rows)
+        ran = dict.fromkeys(str(row.algorithm) for row in rows)
         subject = next((name for name in ran if name.partition(":")[0] == subject), subject)
         table = _tabulate(standings, subject)
     answers += _of_sweeps(found, rows)
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
-    answers = [*_against(count_wins(rows, found.sense), len({str(row["case"]) for row in rows})), *answers]
-    oracle = {str(row["algorithm"]) for row in rows if row["oracle"]}
+    answers = [*_against(count_wins(rows, found.sense), len({str(row.case) for row in rows})), *answers]
+    oracle = {str(row.algorithm) for row in rows if row.is_oracle}
     starred = [_star(each, oracle) for each in answers]
     starred_table = table and RankingTable(
         [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
@@ -174,23 +174,23 @@ class _Standing:
     partial: Mapping[str, tuple[int, tuple[Fraction, Fraction]]]
 
 
-def _where(group: str, rows: Iterable[Mapping[Any, Any]], words: Mapping[str, str]) -> str:
-    cases = list(dict.fromkeys(str(row["case"]) for row in rows if row["group"] == group))
+def _where(group: str, rows: Iterable[Row], words: Mapping[str, str]) -> str:
+    cases = list(dict.fromkeys(str(row.case) for row in rows if row.group == group))
     if len(cases) > 1:
         return words.get(group, _tame(group))
     return f"{words[group]} ({_tame(cases[0])})" if group in words else _tame(cases[0])
 
 
-def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Standing:
+def _stand(rows: Sequence[Row], where: str, sense: Sense) -> _Standing:
     found: dict[str, dict[str, tuple[Fraction, Fraction]]] = {}
-    values: dict[str, dict[str, Mapping[Any, Any]]] = {}
+    values: dict[str, dict[str, Row]] = {}
     for row in rows:
-        if row["state"] != "ok" or not is_known(row["opt_lower"]):
+        if row.state != "ok" or not is_known(row.opt_lower):
             continue
         part = _share_of(row, sense)
         if part is not None:
-            found.setdefault(str(row["algorithm"]), {})[str(row["case"])] = part
-            values.setdefault(str(row["algorithm"]), {})[str(row["case"])] = row
+            found.setdefault(str(row.algorithm), {})[str(row.case)] = part
+            values.setdefault(str(row.algorithm), {})[str(row.case)] = row
     cases = {case for parts in found.values() for case in parts}
     whole = [name for name, parts in found.items() if len(parts) == len(cases)]
 
@@ -200,10 +200,10 @@ def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Stan
         """Whether one is certainly no worse: by the intervals of the means, or by the exact differences."""
         if means[one][0] >= means[other][1] or means[one][1] < means[other][0]:
             return means[one][0] >= means[other][1]
-        if any(is_mean(values[name][case]) for name in (one, other) for case in cases):
+        if any(values[name][case].is_mean for name in (one, other) for case in cases):
             return False  # means of runs that draw: an exact difference says nothing of what is expected
-        rows = [(values[one][case], values[other][case]["welfare"]) for case in cases]
-        more = [ratios.surplus(row["opt_lower"], row["opt_upper"], row["welfare"], value, sense) for row, value in rows]
+        rows = [(values[one][case], values[other][case].welfare) for case in cases]
+        more = [ratios.surplus(row.opt_lower, row.opt_upper, row.welfare, value, sense) for row, value in rows]
         known = [each for each in more if each is not None]
         return len(known) == len(more) and (min(known) >= 0 or _sum(known) >= 0)
 
@@ -224,12 +224,12 @@ def _stand(rows: Sequence[Mapping[Any, Any]], where: str, sense: Sense) -> _Stan
     )
 
 
-def _share_of(row: Mapping[Any, Any], sense: Sense) -> tuple[Fraction, Fraction] | None:
+def _share_of(row: Row, sense: Sense) -> tuple[Fraction, Fraction] | None:
     """The share of OPT in a row; of a mean of runs for both ends of the 95 % interval of E[ALG]."""
-    ends = [row["welfare"]]
-    if is_mean(row):
-        ends = [Fraction(row[name]) for name in ("welfare_low", "welfare_high") if is_known(row[name])]
-    parts = [ratios.share(row["opt_lower"], row["opt_upper"], end, sense) for end in ends]
+    ends = [row.welfare]
+    if row.is_mean:
+        ends = [Fraction(end) for end in (row.welfare_low, row.welfare_high) if end is not None]
+    parts = [ratios.share(row.opt_lower, row.opt_upper, end, sense) for end in ends]
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
@@ -346,12 +346,12 @@ def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
         yield (*spans, Span(f"; the table has {rest} more." if rest > 0 else "."))
 
 
-def _of_sweeps(found: Results, rows: Sequence[Mapping[Any, Any]]) -> Iterator[Sentence]:
+def _of_sweeps(found: Results, rows: Sequence[Row]) -> Iterator[Sentence]:
     """Over each parameter, between what shares every algorithm is on the average of a value."""
     for plot in found.plots:
         if plot.kind != SWEEP or not plot.groups:
             continue
-        groups = [_stand([row for row in rows if row["group"] == group], group, found.sense) for group in plot.groups]
+        groups = [_stand([row for row in rows if row.group == group], group, found.sense) for group in plot.groups]
         spans = [
             Span(f"Over {_tame(plot.axis)} ({_tame(plot.groups[0])} to {_tame(plot.groups[-1])}), the share of OPT: ")
         ]
@@ -403,7 +403,7 @@ def range_text(low: Fraction, high: Fraction) -> str:
 
 
 def _verdicts(
-    rows: Sequence[Mapping[Any, Any]], family: Family, settled: Sequence[ClaimSummary], checks: Sequence[str]
+    rows: Sequence[Row], family: Family, settled: Sequence[ClaimSummary], checks: Sequence[str]
 ) -> Iterator[Sentence]:
     summaries = {each.statement.name: each for each in settled if not (each.statement.proof or each.statement.asked)}
     head = family.headline if family.headline in checks else ""
@@ -430,18 +430,18 @@ def _verdicts(
         yield (Span(f"None of the {len(others)} {'other ' * bool(head)}claims that apply here is violated."),)
 
 
-def _of_claim(rows: Sequence[Mapping[Any, Any]], check: str) -> Iterator[Sentence]:
+def _of_claim(rows: Sequence[Row], check: str) -> Iterator[Sentence]:
     """On how many instances it is violated, of those to which it applies by some run; what fails of its proof.
 
     Where it holds, how many times the left side the right one is: a bound that is far off says little.
     """
     found: dict[str, set[str]] = {}
     for row in rows:
-        if is_known(row[check]) and row[check] != Verdict.NOT_APPLICABLE:
-            found.setdefault(str(row["instance"]), set()).add(str(row[check]))
+        if is_known(row.verdict(check)) and row.verdict(check) != Verdict.NOT_APPLICABLE:
+            found.setdefault(str(row.instance), set()).add(str(row.verdict(check)))
     failed = sum(Verdict.VIOLATED in each for each in found.values())
     open_ = sum(Verdict.UNDECIDED in each and Verdict.VIOLATED not in each for each in found.values())
-    title, all_ = check_title(check), len({str(row["instance"]) for row in rows})
+    title, all_ = check_title(check), len({str(row.instance) for row in rows})
     if not found:
         yield (Span(f"{title} applies to no run here."),)
         return
@@ -455,9 +455,9 @@ def _of_claim(rows: Sequence[Mapping[Any, Any]], check: str) -> Iterator[Sentenc
         yield (Span(f"{title} holds on {len(found) - open_}{on}{left}."),)
 
 
-def _proof_and_slack(rows: Sequence[Mapping[Any, Any]], check: str) -> str:
+def _proof_and_slack(rows: Sequence[Row], check: str) -> str:
     """In how many runs an assumption of the proof fails, and how loose the bound is; empty where no check says."""
-    asked = [(row, failing) for row in rows if (failing := failing_assumptions(row, check)) is not None]
+    asked = [(row, failing) for row in rows if (failing := row.failing(check)) is not None]
     if not asked:
         return ""
     names = Counter(name for _, failing in asked for name in failing)
@@ -465,8 +465,9 @@ def _proof_and_slack(rows: Sequence[Mapping[Any, Any]], check: str) -> str:
     summaries = f"; in {outside} of the {_count(len(asked), 'run')} that it is about an assumption of its proof fails"
     summaries *= bool(outside)
     summaries += f" ({_listed([name for name, _ in names.most_common()])})" * bool(outside)
-    sides = [[row[f"{check}_{side}"] for side in ("left", "right")] for row, _ in asked if row[check] == Verdict.HOLDS]
-    slack = [Fraction(right) / Fraction(left) for left, right in sides if _positive(left) and is_known(right)]
+    made = [row.checks[check] for row, _ in asked]
+    sides = [(each.left, each.right) for each in made if each.verdict == Verdict.HOLDS]
+    slack = [Fraction(right) / Fraction(left) for left, right in sides if left and right and _positive(left)]
     if slack:
         low, high = format_number(Fraction(math.floor(min(slack)))), format_number(Fraction(math.ceil(max(slack))))
         times = low if low == high else f"{low} to {high}"
@@ -481,16 +482,16 @@ def _positive(value: Any) -> bool:
 # What must not be overlooked.
 
 
-def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sentence]:
-    kinds: tuple[tuple[str, str, Callable[[Mapping[Any, Any]], bool]], ...] = (
-        ("invalid (a rule was broken)", "violated", lambda row: row["state"] == "invalid"),
-        ("failed", "violated", lambda row: row["state"] == "failed"),
-        ("not run yet", "", lambda row: row["state"] == "missing"),
-        (_UNBOUNDED[sense], "", lambda row: row["ratio_kind"] == ratios.Kind.UNBOUNDED),
-        ("without a ratio, since OPT may be negative or 0", "", lambda row: row["ratio_kind"] == ratios.Kind.UNDEFINED),
+def _troubles(rows: Sequence[Row], sense: Sense) -> Iterator[Sentence]:
+    kinds: tuple[tuple[str, str, Callable[[Row], bool]], ...] = (
+        ("invalid (a rule was broken)", "violated", lambda row: row.state == "invalid"),
+        ("failed", "violated", lambda row: row.state == "failed"),
+        ("not run yet", "", lambda row: row.state == "missing"),
+        (_UNBOUNDED[sense], "", lambda row: row.ratio_kind == ratios.Kind.UNBOUNDED),
+        ("without a ratio, since OPT may be negative or 0", "", lambda row: row.ratio_kind == ratios.Kind.UNDEFINED),
     )
     for words, kind, chosen in kinds:
-        names = Counter(str(row["algorithm"]) for row in rows if chosen(row))
+        names = Counter(str(row.algorithm) for row in rows if chosen(row))
         if names:
             count = names.total()
             are = ("has", "have") if words == "failed" else ("is", "are")
@@ -501,20 +502,20 @@ def _troubles(rows: Sequence[Mapping[Any, Any]], sense: Sense) -> Iterator[Sente
                 *_names(list(names)),
                 Span("."),
             )
-    unknown = dict.fromkeys(str(row["case"]) for row in rows if not is_known(row["opt_lower"]))
+    unknown = dict.fromkeys(str(row.case) for row in rows if not is_known(row.opt_lower))
     if unknown:
         yield (Span(f"OPT is not known for {_count(len(unknown), 'case')}: {_listed(list(unknown))}."),)
-    drawn = dict.fromkeys(str(row["algorithm"]) for row in rows if is_mean(row))
+    drawn = dict.fromkeys(str(row.algorithm) for row in rows if row.is_mean)
     if drawn:
         yield (
             *_names(list(drawn)),
             Span(": means of several runs, told by the 95 % interval of what is expected; nothing certifies it."),
         )
-    charged = Counter(str(row["algorithm"]) for row in rows if row["remarks"].overcharged)
+    charged = Counter(str(row.algorithm) for row in rows if row.remarks.overcharged)
     if charged:
         spans = [Span("More than was bid", "violated"), Span(" is charged by ")]
         for place, (name, count) in enumerate(charged.most_common(NAMED)):
-            runs = sum(row["algorithm"] == name for row in rows)
+            runs = sum(row.algorithm == name for row in rows)
             spans += [Span(", " * bool(place)), *_names([name]), Span(f" in {count} of {_count(runs, 'run')}")]
         rest = len(charged) - NAMED
         yield (*spans, Span(f" and by {rest} more." if rest > 0 else "."))

@@ -39,12 +39,6 @@ def list_runs(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         yield {name: row.get(name) for name in EACH} | {"repetition": number}
 
 
-def is_mean(row: Mapping[Any, Any]) -> bool:
-    """Whether the figures of a row are means of runs."""
-    count = row.get("repetitions")
-    return isinstance(count, int | float) and count > 1
-
-
 def mean_row(rows: Sequence[Row], sense: Sense, checks: Sequence[str] = ()) -> dict[str, Any]:
     """One row for the runs of an algorithm on a case: means; or, where a run is not `ok`, the first of these.
 

@@ -14,6 +14,7 @@ import pandas as pd
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, PrintedGain, PrintedMean, Study
+from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage import validation
 from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
@@ -103,8 +104,7 @@ class Results:
     measures : names of the family's measures found.
     studies : the tables made beside the runs, in the order of the suite.
     exact : the rows as results.csv has them: figures are integers, fractions and, of checks, their text.
-    records : the same rows for programs, with the facts behind them: `remarks`, `sources` of constants, and `oracle`,
-        whether the instance under test is one of these.
+    records : the same rows for programs, with the facts behind them.
     accounts : the columns `ACCOUNTS`, or none where the family gives no accounts.
     repetitions : one row per run of an algorithm that was run more than once on a case, in exact figures: case,
         algorithm, repetition, state, and the figures of a run. The rows of such algorithms are means (`repeated`).
@@ -120,7 +120,7 @@ class Results:
     measures: Sequence[str] = ()
     studies: Sequence[StudyTable] = ()
     exact: pd.DataFrame = field(default_factory=pd.DataFrame)
-    records: Sequence[Mapping[Any, Any]] = ()
+    records: Sequence[Row] = ()
     accounts: Sequence[str] = ()
     repetitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     solvers: Mapping[str, CrossCheck] = field(default_factory=dict)
@@ -132,11 +132,11 @@ class Results:
         return sense_of(self.about)
 
     @property
-    def first_records(self) -> list[Mapping[Any, Any]]:
+    def first_records(self) -> list[Row]:
         """The first row of each case and algorithm."""
-        found: dict[tuple[str, str], Mapping[Any, Any]] = {}
+        found: dict[tuple[str, str], Row] = {}
         for row in self.records:
-            found.setdefault((row["case"], row["algorithm"]), row)
+            found.setdefault((row.case, row.algorithm), row)
         return list(found.values())
 
     @property
@@ -198,11 +198,7 @@ def read_results(store: Store) -> Results:
     columns += accounts
     columns += repetitions.COLUMNS if runs else ()
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
-    facts = ("remarks", "sources")
-    records = [
-        written | {name: row[name] for name in facts} | {"oracle": Source.ORACLE in row["sources"]}
-        for written, row in zip(frame.to_dict("records"), rows, strict=True)
-    ]
+    records = [make_row(row, checks, measures) for row in rows]
     times = pd.DataFrame(seconds, columns=["case", "algorithm", "stage", "seconds"])
     each = pd.DataFrame(runs, columns=repetitions.EACH, dtype=object)
     found = Results(
@@ -393,26 +389,20 @@ def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None,
     return row | ratios.columns(lower, upper, row["welfare"], sense)
 
 
-def failing_assumptions(row: Mapping[Any, Any], check: str) -> list[str] | None:
-    """Names of the assumptions of the claim's proof that fail on the run; None where the check does not say."""
-    found = row.get(f"{check}_failing")
-    return json.loads(found) if is_known(found) and found is not None else None
-
-
 def is_known(value: Any) -> bool:
     """Whether a cell of `rows` holds something."""
     return value is not None and not (isinstance(value, float) and value != value)
 
 
-def by_group(rows: Iterable[Mapping[Any, Any]]) -> dict[tuple[str, str], list[Mapping[Any, Any]]]:
+def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     """The rows of each group and algorithm, in their order."""
-    found: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        found.setdefault((str(row["group"]), str(row["algorithm"])), []).append(row)
+        found.setdefault((row.group, row.algorithm), []).append(row)
     return found
 
 
-def group_means(rows: Iterable[Mapping[Any, Any]], sense: Sense = Sense.MOST) -> list[dict[str, Any]]:
+def group_means(rows: Iterable[Row], sense: Sense = Sense.MOST) -> list[dict[str, Any]]:
     """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed.
 
     And `said`, the remarks on the runs in the mean, `label`, the name with these, and `oracle`, whether some run knew
@@ -420,9 +410,9 @@ def group_means(rows: Iterable[Mapping[Any, Any]], sense: Sense = Sense.MOST) ->
     """
     found = []
     for (group, algorithm), part in by_group(rows).items():
-        usable = [row for row in part if is_known(row["ratio_kind"])]
-        mean = ratios.mean([(row["opt_lower"], row["opt_upper"], row["welfare"]) for row in usable], sense)
-        remarks = [row["remarks"] for row in usable]
+        usable = [row for row in part if row.ratio_kind is not None]
+        mean = ratios.mean([(row.opt_lower, row.opt_upper, row.welfare) for row in usable], sense)
+        remarks = [row.remarks for row in usable]
         found.append(
             {
                 "group": group,
@@ -431,11 +421,11 @@ def group_means(rows: Iterable[Mapping[Any, Any]], sense: Sense = Sense.MOST) ->
                 "cases": mean.cases,
                 "unbounded": mean.unbounded,
                 "undefined": mean.undefined,
-                "invalid": sum(row["state"] == "invalid" for row in part),
-                "failed": sum(row["state"] == "failed" for row in part),
+                "invalid": sum(row.state == "invalid" for row in part),
+                "failed": sum(row.state == "failed" for row in part),
                 "said": remarks_of_runs(algorithm, remarks),
                 "label": label_of_runs(algorithm, remarks),
-                "oracle": any(row["oracle"] for row in part),
+                "oracle": any(row.is_oracle for row in part),
             }
         )
     return found

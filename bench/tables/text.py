@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.crosscheck import answer_lines
-from ratiobench.bench.tables.rows import DECIDING, Results, failing_assumptions, group_means, is_known, online_seconds
+from ratiobench.bench.tables.rows import DECIDING, Results, by_group, group_means, is_known, online_seconds
 from ratiobench.bench.tables.wins import count_wins
 from ratiobench.instances.errors import make_printable
 
@@ -59,25 +58,25 @@ _WHAT_REPEATED = (
 )
 
 
-def ratio_text(row: Mapping[Any, Any], sense: Sense = Sense.MOST) -> str:
+def ratio_text(row: Row, sense: Sense = Sense.MOST) -> str:
     """The ratio as the tables print it."""
-    if is_known(row["ratio_lower"]):
-        if not is_known(row["ratio_upper"]):
-            return ratios.open_text(row["ratio_lower"])
-        about = "about " if row["ratio_kind"] == ratios.Kind.ESTIMATE else ""
-        return about + ratios.interval_text(row["ratio_lower"], row["ratio_upper"])
-    if row["ratio_kind"] == ratios.Kind.UNDEFINED:
-        ends = row["behind_lower"], row["behind_upper"]
+    if is_known(row.ratio_lower):
+        if not is_known(row.ratio_upper):
+            return ratios.open_text(row.ratio_lower)
+        about = "about " if row.ratio_kind == ratios.Kind.ESTIMATE else ""
+        return about + ratios.interval_text(row.ratio_lower, row.ratio_upper)
+    if row.ratio_kind == ratios.Kind.UNDEFINED:
+        ends = row.behind_lower, row.behind_upper
         whole = all(Fraction(end).denominator == 1 for end in ends)
         return f"{sense.difference} in {ratios.interval_text(*ends, 0 if whole else 6)}"
-    return row["ratio_kind"] if is_known(row["ratio_kind"]) else "-"
+    return row.ratio_kind or "-"
 
 
-def expected_text(row: Mapping[Any, Any]) -> str:
+def expected_text(row: Row) -> str:
     """The 95 % interval of E[ALG], where the row is a mean of runs, rounded outward."""
-    if not is_known(row.get("welfare_low")):
+    if row.welfare_low is None or row.welfare_high is None:
         return "-"
-    ends = (Fraction(row["welfare_low"]), Fraction(row["welfare_high"]))
+    ends = (Fraction(row.welfare_low), Fraction(row.welfare_high))
     if min(map(abs, ends)) >= 1000:
         ends = (Fraction(math.floor(ends[0])), Fraction(math.ceil(ends[1])))
     return f"{ratios.format_number(ends[0])} to {ratios.format_number(ends[1], up=True)}"
@@ -90,35 +89,35 @@ def admitted_text(value: Any) -> str:
     return format_number(value) if Fraction(value).denominator > 1 else str(value)
 
 
-def opt_text(row: Mapping[Any, Any], unit: str) -> str:
+def opt_text(row: Row, unit: str) -> str:
     """The interval on OPT with its proof, in words."""
-    if row["opt_status"] == "failed":
-        return f"OPT unknown: {make_printable(row['opt_lower_source'], LAST_CELL)}"
+    if row.opt_status == "failed":
+        return f"OPT unknown: {make_printable(row.opt_lower_source, LAST_CELL)}"
     proof, formulation, backend = (
-        make_printable(row[f"opt_{name}"], CELL) for name in ("proof", "formulation", "backend")
+        make_printable(str(each), CELL) for each in (row.opt_proof, row.opt_formulation, row.opt_backend)
     )
-    version = make_printable(row["opt_solver"], CELL) if is_known(row.get("opt_solver")) and backend != "none" else ""
+    version = make_printable(row.opt_solver, CELL) if row.opt_solver and backend != "none" else ""
     proof = f"proof: {proof}, {formulation} / {backend} {version}".rstrip()
-    limited = ", time-limited" if row["opt_time_limited"] else ""
-    if row["opt_status"] == "optimal":
-        return f"OPT = {ratios.format_truncated(row['opt_upper'])} {unit} ({proof}{limited})"
-    interval = f"[{format_number(row['opt_lower'])}, {format_number(row['opt_upper'], up=True)}]"
-    return f"OPT in {interval} {unit}, gap {ratios.percent(row['opt_gap'])} ({proof}{limited})"
+    limited = ", time-limited" if row.opt_time_limited else ""
+    if row.opt_status == "optimal":
+        return f"OPT = {ratios.format_truncated(row.opt_upper)} {unit} ({proof}{limited})"
+    interval = f"[{format_number(row.opt_lower)}, {format_number(row.opt_upper, up=True)}]"
+    return f"OPT in {interval} {unit}, gap {ratios.percent(row.opt_gap or 0.0)} ({proof}{limited})"
 
 
-def check_text(row: Mapping[Any, Any], check: str) -> str:
+def check_text(row: Row, check: str) -> str:
     """The verdict of a check on a run: ``holds (bound 1,489; bbar >= 1 fails)``, or the verdict alone.
 
     A check that separates a claim from the assumptions of its proof shows both, and the right side rounded up; the
     exact figures have columns of their own.
     """
-    if not is_known(row[check]):
+    if not is_known(row.verdict(check)):
         return "-"
-    failing, right = failing_assumptions(row, check), row.get(f"{check}_right")
+    failing, right = row.failing(check), row.checks[check].right
     if failing is None:
-        return str(row[check])
+        return str(row.verdict(check))
     bound = f"bound {bound_text(Fraction(right))}; " if isinstance(right, str) else ""
-    return f"{row[check]} ({bound}{assumptions_text(failing)})"
+    return f"{row.verdict(check)} ({bound}{assumptions_text(failing)})"
 
 
 def bound_text(value: Fraction) -> str:
@@ -153,11 +152,11 @@ def results_text(found: Results, family: Family) -> str:
     parts = []
     head = family.headline if family.headline in found.checks else ""
     spent = online_seconds(found, DECIDING)
-    every: dict[str, list[Mapping[Any, Any]]] = {}
+    every: dict[str, list[Row]] = {}
     swept = list_sweep_groups(found)
     for row in found.records:
-        if row["group"] not in swept:
-            every.setdefault(row["case"], []).append(row)
+        if row.group not in swept:
+            every.setdefault(row.case, []).append(row)
     if len(every) > LISTED:
         parts.append(f"{len(every)} cases, {len(found.rows)} rows: all of them are on the page and in results.csv.\n")
         every = {}
@@ -169,10 +168,11 @@ def results_text(found: Results, family: Family) -> str:
         head_line = f"{make_printable(case.name, CELL)}: {make_printable(figures, LAST_CELL) or 'no instance'}"
         text = answer_lines(found.solvers[case.name], family.unit) if case.name in found.solvers else []
         parts.append("\n  ".join([head_line, opt_text(rows[0], family.unit), *text]))
-        parts.append(
-            align_columns([_line(row, head, spent, family.objective, found.sense) for row in rows], indent="  ")
-        )
-    table = group_means([row for row in found.records if row["group"] not in swept], found.sense)
+        is_repeated = bool(len(found.repetitions))
+        lines = [_line(row, head, spent, family.objective, found.sense, is_repeated) for row in rows]
+        parts.append(align_columns(lines, indent="  "))
+    rows_of = by_group(found.records)
+    table = group_means([row for row in found.records if row.group not in swept], found.sense)
     if table:
         odd = (name for name in ("undefined", "invalid", "failed") if any(row[name] for row in table))
         shown = ["cases", "unbounded", *odd]
@@ -182,7 +182,7 @@ def results_text(found: Results, family: Family) -> str:
                 "algorithm": row["label"],
                 f"mean {found.sense.reached}": format_number(row["mean_reached"]),
                 **{name: str(row[name]) for name in shown},
-                **({check_title(head): _verdicts(found.rows, row, head)} if head else {}),
+                **({check_title(head): _verdicts(rows_of[row["group"], row["algorithm"]], head)} if head else {}),
             }
             for row in table
         ]
@@ -194,24 +194,24 @@ def results_text(found: Results, family: Family) -> str:
         parts.append(
             align_columns([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  ")
         )
-    parts += _reasons(found.rows, head) if head else []
+    parts += _reasons(found.records, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)
-    if any(row["oracle"] for row in found.records):
+    if any(row.is_oracle for row in found.records):
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
 
 
-def _reasons(rows: pd.DataFrame, check: str) -> list[str]:
+def _reasons(rows: Sequence[Row], check: str) -> list[str]:
     """Why the check decided nothing, with the number of rows, most frequent first; figures are on the page."""
     lines = []
     for verdict in (Verdict.UNDECIDED, Verdict.NOT_APPLICABLE):
-        reasons = rows[rows[check] == verdict.value][f"{check}_reason"]
+        reasons = [row.checks[check].reason for row in rows if row.verdict(check) == verdict]
         counted = Counter(re.split(r"[:(]", reason)[0].strip() for reason in reasons).most_common()
         if counted:
             why = "; ".join(f"{make_printable(reason, CELL)} ({_rows(count)})" for reason, count in counted)
             lines.append(f"{check_title(check)} {verdict}: {why}.")
-    failing = Counter(name for row in rows.to_dict("records") for name in failing_assumptions(row, check) or ())
+    failing = Counter(name for row in rows for name in row.failing(check) or ())
     if failing:
         names = "; ".join(f"{make_printable(name, CELL)} ({_rows(count)})" for name, count in failing.most_common())
         lines.append(f"{check_title(check)}, assumptions of its proof that fail: {names}.")
@@ -222,27 +222,27 @@ def _rows(count: int) -> str:
     return f"{count} row{'s' * (count != 1)}"
 
 
-def _verdicts(rows: pd.DataFrame, group: Mapping[Any, Any], check: str) -> str:
-    chosen = rows[(rows["group"] == group["group"]) & (rows["algorithm"] == group["algorithm"])][check]
-    counted = [(verdict.value, int((chosen == verdict.value).sum())) for verdict in Verdict]
+def _verdicts(rows: Sequence[Row], check: str) -> str:
+    chosen = Counter(row.verdict(check) for row in rows)
+    counted = [(verdict.value, chosen[verdict]) for verdict in Verdict]
     return ", ".join(f"{count} {name}" for name, count in counted if count) or "-"
 
 
 def _line(
-    row: Mapping[Any, Any], head: str, spent: Mapping[tuple[str, str], float], value: str, sense: Sense
+    row: Row, head: str, spent: Mapping[tuple[str, str], float], value: str, sense: Sense, is_repeated: bool
 ) -> dict[str, str]:
-    mark = " *" * row["oracle"]
+    mark = " *" * row.is_oracle
     line = {
-        "algorithm": f"{row['label']}{mark}",
-        value: format_number(row["welfare"]),
-        **({"95 % interval": expected_text(row)} if "welfare_low" in row else {}),
+        "algorithm": f"{row.label}{mark}",
+        value: format_number(row.welfare),
+        **({"95 % interval": expected_text(row)} if is_repeated else {}),
         sense.ratio: ratio_text(row, sense),
-        "admitted": admitted_text(row["admitted"]),
+        "admitted": admitted_text(row.admitted),
     }
     if head:
         line[check_title(head)] = check_text(row, head)
-    line["seconds"] = f"{spent.get((row['case'], row['algorithm']), 0.0):.3f}"
-    line["state"] = row["state"] if row["state"] == "ok" else f"{row['state']}: {row['reason']}"
+    line["seconds"] = f"{spent.get((row.case, row.algorithm), 0.0):.3f}"
+    line["state"] = row.state if row.state == "ok" else f"{row.state}: {row.reason}"
     return line
 
 

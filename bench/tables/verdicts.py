@@ -13,8 +13,9 @@ import pandas as pd
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
-from ratiobench.bench.tables.rows import Results, failing_assumptions, is_known
+from ratiobench.bench.tables.rows import Results, is_known
 from ratiobench.bench.tables.text import align_columns
 
 BY_PROOF = "by proof"
@@ -42,7 +43,7 @@ class ClaimSummary:
 
     statement: Statement
     counts: Counter[Verdict]
-    witness: Mapping[str, Any] | None = None
+    witness: Row | None = None
     place: int | None = None
     case: StoredCase | None = None
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -62,7 +63,8 @@ class ClaimSummary:
         """Both sides of left <= right on the witness, as the check gives them; None where it has none."""
         if self.witness is None:
             return None, None
-        left, right = (self.witness[f"{self.statement.name}_{side}"] for side in ("left", "right"))
+        found = self.witness.checks[self.statement.name]
+        left, right = found.left, found.right
         return (left if is_known(left) else None), (right if is_known(right) else None)
 
     @property
@@ -84,7 +86,7 @@ class ClaimSummary:
 
     def _command(self, command: str) -> str:
         assert self.witness is not None
-        file, name = f"instances/{self.witness['instance']}.json.gz", shlex.quote(str(self.witness["algorithm"]))
+        file, name = f"instances/{self.witness.instance}.json.gz", shlex.quote(str(self.witness.algorithm))
         return f"python -m ratiobench {command} {file} --algorithm {name} --claim {self.statement.name}"
 
     @property
@@ -114,30 +116,28 @@ def summarise_claims(found: Results, family: Family) -> list[ClaimSummary]:
 
 
 def _settle(
-    statement: Statement, rows: Sequence[Mapping[Any, Any]], cases: Mapping[str, StoredCase], sizes: Sequence[str]
+    statement: Statement, rows: Sequence[Row], cases: Mapping[str, StoredCase], sizes: Sequence[str]
 ) -> ClaimSummary:
     name = statement.name
-    counts = Counter(Verdict(row[name]) for row in rows if is_known(row[name]))
-    asked = [found for row in rows if (found := failing_assumptions(row, name)) is not None]
+    counts = Counter(Verdict(verdict) for row in rows if (verdict := row.verdict(name)) is not None)
+    asked = [found for row in rows if (found := row.failing(name)) is not None]
     failing = sum(map(bool, asked)) if asked else None
-    violated = [place for place, row in enumerate(rows) if row[name] == Verdict.VIOLATED]
+    violated = [place for place, row in enumerate(rows) if row.verdict(name) == Verdict.VIOLATED]
     if not violated:
         return ClaimSummary(statement, counts, sizes=sizes, failing=failing)
 
     def size(place: int) -> tuple[bool, bool, tuple[float, ...], str, str]:
         row = rows[place]
-        algorithm = str(row["algorithm"])
-        outside = bool(failing_assumptions(row, name))
-        return outside, ":" in algorithm, _size(cases[row["case"]], sizes), str(row["case"]), algorithm
+        algorithm = str(row.algorithm)
+        outside = bool(row.failing(name))
+        return outside, ":" in algorithm, _size(cases[row.case], sizes), str(row.case), algorithm
 
     place = min(violated, key=size)
-    applied = Counter(
-        str(row["algorithm"]) for row in rows if is_known(row[name]) and row[name] != Verdict.NOT_APPLICABLE
-    )
-    counted = Counter(str(rows[place]["algorithm"]) for place in violated)
+    applied = Counter(row.algorithm for row in rows if row.verdict(name) not in (None, Verdict.NOT_APPLICABLE))
+    counted = Counter(str(rows[place].algorithm) for place in violated)
     by = {algorithm: (count, applied[algorithm]) for algorithm, count in counted.items()}
-    sound = None if failing is None else sum(failing_assumptions(rows[place], name) == [] for place in violated)
-    case = cases[rows[place]["case"]]
+    sound = None if failing is None else sum(rows[place].failing(name) == [] for place in violated)
+    case = cases[rows[place].case]
     return ClaimSummary(statement, counts, rows[place], place, case, by, sizes, failing, sound)
 
 
@@ -153,7 +153,7 @@ def frame(settled: Sequence[ClaimSummary]) -> pd.DataFrame:
     sizes = [name for name in every if any(each.case and name in each.case.describe for each in settled)]
     lines = []
     for each in settled:
-        statements, witness = each.statement, each.witness or {}
+        statements, witness = each.statement, each.witness
         left, right = each.sides
         described = {} if each.case is None else each.case.describe
         lines.append(
@@ -167,13 +167,13 @@ def frame(settled: Sequence[ClaimSummary]) -> pd.DataFrame:
                 **{verdict.value.replace(" ", "_"): each.counts[verdict] for verdict in Verdict},
                 "assumption_fails": each.failing,
                 "violated_by": each.violated_by or None,
-                "witness_case": witness.get("case"),
-                "witness_algorithm": witness.get("algorithm"),
+                "witness_case": witness and witness.case,
+                "witness_algorithm": witness and witness.algorithm,
                 **{f"witness_{name}": described.get(name) for name in sizes},
-                "witness_instance": witness.get("instance"),
+                "witness_instance": witness and witness.instance,
                 "left": left,
                 "right": right,
-                "sides": witness.get(f"{statements.name}_reason"),
+                "sides": witness and witness.checks[statements.name].reason,
                 "repaired": statements.repaired,
                 "proof": statements.proof or None,
                 "command": each.command,
@@ -193,7 +193,7 @@ def text(settled: Sequence[ClaimSummary]) -> str:
             "Here": each.summary or "-",
             "Smallest witness": "-"
             if each.witness is None
-            else f"{each.witness['case']} ({each.size or 'size unknown'}), {each.witness['algorithm']}",
+            else f"{each.witness.case} ({each.size or 'size unknown'}), {each.witness.algorithm}",
         }
         for each in settled
     ]

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.remarks import is_user_algorithm, name_of_runs
-from ratiobench.bench.tables.repetitions import is_mean
 from ratiobench.bench.tables.rows import is_known
-
-Row = Mapping[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> list[Wins]:
     """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own."""
     runs: dict[str, dict[str, Row]] = {}
     for row in rows:
-        runs.setdefault(str(row["algorithm"]), {})[str(row["case"])] = row
+        runs.setdefault(str(row.algorithm), {})[str(row.case)] = row
     found = []
     for own in filter(is_user_algorithm, runs):
         mine = [_count(own, other, runs, sense) for other in runs if other != own]
@@ -69,10 +66,10 @@ def count_wins(rows: Iterable[Row], sense: Sense) -> list[Wins]:
 
 def _count(own: str, other: str, runs: Mapping[str, Mapping[str, Row]], sense: Sense) -> Wins:
     pairs = [(row, runs[other][case]) for case, row in runs[own].items() if case in runs[other]]
-    valid = [pair for pair in pairs if all(row["state"] == "ok" and is_known(row["welfare"]) for row in pair)]
+    valid = [pair for pair in pairs if all(row.state == "ok" and is_known(row.welfare) for row in pair)]
     signs = [_compare(*pair, sense) for pair in valid]
     better, worse, equal, undecided = (signs.count(sign) for sign in (1, -1, 0, None))
-    name = name_of_runs(other, [row["remarks"] for row in runs[other].values()])
+    name = name_of_runs(other, [row.remarks for row in runs[other].values()])
     return Wins(own, other, better, worse, equal, undecided, len(pairs) - len(valid), name)
 
 
@@ -89,7 +86,7 @@ def _compare(mine: Row, other: Row, sense: Sense) -> int | None:
 
 def _ends(row: Row) -> Sequence[Fraction] | None:
     """Within what the value of a run lies: exact; of a mean of runs the 95 % interval, None where there is none."""
-    if not is_mean(row):
-        return [Fraction(row["welfare"])] * 2
-    ends = [row["welfare_low"], row["welfare_high"]]
-    return [Fraction(end) for end in ends] if all(map(is_known, ends)) else None
+    if not row.is_mean:
+        return [Fraction(row.welfare)] * 2
+    low, high = row.welfare_low, row.welfare_high
+    return None if low is None or high is None else [Fraction(low), Fraction(high)]

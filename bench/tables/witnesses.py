@@ -47,14 +47,14 @@ def list_witnesses(family: Family, settled: Sequence[ClaimSummary]) -> Iterator[
             continue
         if any(float(each.case.describe.get(size, 0)) > most for size, most in limits.items()):
             continue
-        algorithm = str(each.witness["algorithm"])
+        algorithm = str(each.witness.algorithm)
         try:
             is_registered = family.is_shipped(algorithm)
         except InputError:
             continue
-        key = f"{each.case.audit_key(str(each.witness['algorithm_key']))} | {name}" if is_registered else ""
+        key = f"{each.case.audit_key(str(each.witness.algorithm_key))} | {name}" if is_registered else ""
         if key or not algorithm.startswith(f"{OWN}:"):
-            yield Witness(name, algorithm, str(each.witness["instance"]), key)
+            yield Witness(name, algorithm, str(each.witness.instance), key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.format import read
 from ratiobench.online.lora.run import run
+from ratiobench.online.outcome import Source
 
 MINE = """
 class Nobody:
@@ -356,7 +357,7 @@ def test_names_of_algorithms_keep_their_options() -> None:
 def policy(name: str, values: list[int], **more: Any) -> Policy:
     """A policy with these values, one per day."""
     days = {f"d{day}": Fraction(value) for day, value in enumerate(values)}
-    known: dict[str, Any] = {"said": "", "constants": "none", "revenue": None, "is_paid": False, "share": None}
+    known: dict[str, Any] = {"said": "", "sources": frozenset(), "revenue": None, "is_paid": False, "share": None}
     known |= {"used": None, "seconds": None, "standing": {}, "applied": [], "admitted": Fraction(0), "arrivals": 0}
     return Policy(name=name, values=days, profits=days, **known | more)
 
@@ -444,7 +445,7 @@ def test_equal_policies_and_a_single_day_are_said_to_be_so() -> None:
 def test_whoever_knew_the_future_or_lacks_a_day_is_not_recommended() -> None:
     """It is said, and why."""
     found = judged([policy("a", [10, 20]), policy("b", [9, 20])])
-    knew = policy("c", [50, 50], constants="oracle")
+    knew = policy("c", [50, 50], sources=frozenset({Source.ORACLE}))
     lacks = policy("d", [50], trouble="1 invalid of 2 days: overbooks")
     said = advise(replace(found, policies=[*found.policies, knew, lacks]), families()["lora"])
     assert any(each.startswith("c took constants from the very days") for each in said)

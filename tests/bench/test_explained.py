@@ -27,6 +27,7 @@ from ratiobench.bench.tables.witnesses import STAGE, list_witnesses, read_explan
 from ratiobench.instances.eapm.named import named as named_eapm
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.named import named, path
+from tests.support.rows import made_row
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
 from tests.tools import citations
 
@@ -127,7 +128,8 @@ def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> Clai
     assert LORA.statements is not None
     statement = next(each for each in LORA.statements() if each.name == claim)
     sides = {f"{claim}_left": "2", f"{claim}_right": "1", f"{claim}_reason": ""}
-    witness = {"algorithm": algorithm, "algorithm_key": f"{algorithm} v1", "instance": there, "case": "thm5", **sides}
+    named_ = {"algorithm_key": f"{algorithm} v1", "instance": there, "case": "thm5"}
+    witness = made_row(algorithm, [claim], **named_, **{claim: "violated"}, **sides)
     describe = {"tasks": tasks, "slots": 5, "nodes": 1}
     case = StoredCase("thm5", "g", there, {}, describe, [], {}, "solved", "audits v1")
     return ClaimSummary(statement, Counter({Verdict.VIOLATED: 1}), witness, 0, case)

@@ -34,6 +34,7 @@ from ratiobench.bench.tables import ratios
 from ratiobench.bench.tables.cells import Table, make_cell
 from ratiobench.bench.tables.rows import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.instances.errors import InputError
+from tests.support.rows import made_row
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -199,13 +200,14 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
 def least(found: Results) -> Results:
     """The same runs, had they been of costs; OPT may be 0 in the largest group."""
     rows = []
-    for row in map(dict, found.records):
-        value, lower = row["welfare"] + (row["group"] != "20"), int(row["group"] != "20")
+    for row in found.records:
+        value, lower = row.welfare + (row.group != "20"), int(row.group != "20")
         ratio = ratios.ratio(lower, lower + 1, value, Sense.LEAST)
-        row |= {"welfare": value, "opt_lower": lower, "opt_upper": lower + 1, "ratio_kind": ratio.kind.value}
+        figures: dict[str, Any] = {"reached": ratios.certain_share(lower, lower + 1, value, Sense.LEAST)}
         for end, figure in (("lower", ratio.lower), ("upper", ratio.upper)):
-            row |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
-        rows.append(row | {"reached": ratios.certain_share(lower, lower + 1, value, Sense.LEAST)})
+            figures |= {f"ratio_{end}": figure, f"ratio_{end}_float": None if figure is None else float(figure)}
+        ends = {"opt_lower": lower, "opt_upper": lower + 1}
+        rows.append(replace(row, welfare=value, ratio_kind=ratio.kind.value, **ends, **figures))
     return replace(found, about={**found.about, "sense": "least"}, records=rows)
 
 
@@ -230,8 +232,8 @@ def test_a_ratio_that_has_a_least_value_only_is_in_no_mean(found: Results) -> No
     means = means_of(least(found), "ratio").means.set_index(["group", "algorithm"])
     assert tuple(means.loc[("5", "first"), ["cases", "unbounded", "left_out"]]) == (3, 0, 0)
     assert tuple(means.loc[("20", "first"), ["cases", "unbounded", "left_out"]]) == (0, 3, 0)
-    row = {"algorithm": "a", "state": "ok", "ratio_kind": "open", "ratio_lower": Fraction(3, 2)}
-    svg = draw_ratios([{**row, "ratio_upper_float": None}], "x", Sense.LEAST)
+    row = made_row("a", state="ok", ratio_kind="open", ratio_lower=Fraction(3, 2))
+    svg = draw_ratios([row], "x", Sense.LEAST)
     assert "at least 1.5" in svg
     assert "ALG / OPT (1 is optimal)" in svg
 
@@ -516,49 +518,54 @@ def test_the_best_mean_stands_on_top(found: Results, kind: str, sense: Sense) ->
 
 def test_ones_own_algorithm_has_a_colour_of_its_own() -> None:
     """An import path, with options or without; names of ours with options are none."""
-    row = {"state": "ok", "ratio_kind": "interval", "ratio_lower": Fraction(1), "ratio_upper": Fraction(3, 2)}
+    ends = {
+        "ratio_lower": Fraction(1),
+        "ratio_upper": Fraction(3, 2),
+        "ratio_lower_float": 1.0,
+        "ratio_upper_float": 1.5,
+    }
     names = ["eris", "eft:admit=all", "mine:Rule", "a.b:Rule:margin=3/2"]
-    rows = [{**row, "algorithm": name, "ratio_lower_float": 1.0, "ratio_upper_float": 1.5} for name in names]
+    rows = [made_row(name, state="ok", ratio_kind="interval", **ends) for name in names]
     root = ElementTree.fromstring(draw_ratios(rows, "x"))
     assert [mark.get("data-a") for mark in root.iter("g") if "own" in mark.get("class", "")] == names[2:]
 
 
 def test_cases_are_sorted_by_their_values_and_ratios(found: Results) -> None:
     """The most or the least first by the sense, the smallest ratio first; what has none last, and says why."""
-    rows = found.rows[found.rows["case"] == "10 run 0"].to_dict("records")
-    broken = {**rows[0], "algorithm": "broken", "state": "invalid", "ratio_upper_float": None}
+    rows = [row for row in found.records if row.case == "10 run 0"]
+    broken = replace(rows[0], algorithm="broken", state="invalid", ratio_upper_float=None)
 
     def order(svg: str) -> list[str]:
         return [str(mark.get("data-a")) for mark in ElementTree.fromstring(svg).iter("g")]
 
     for sense in Sense:
-        ranked = sorted(rows, key=lambda row: row["welfare"], reverse=sense is Sense.MOST)
+        ranked = sorted(rows, key=lambda row: row.welfare, reverse=sense is Sense.MOST)
         svg = draw_values([broken, *rows], "x", "welfare", sense)
-        assert order(svg) == [*(row["algorithm"] for row in ranked), "broken"]
+        assert order(svg) == [*(row.algorithm for row in ranked), "broken"]
         assert "<title>broken: invalid</title>" in svg
-        assert f"<title>{ranked[0]['algorithm']}: {ranked[0]['welfare']}</title>" in svg.replace(" *:", ":")
-    known = [row for row in rows if is_known(row["ratio_upper_float"])]
-    endless = [row["algorithm"] for row in rows if not is_known(row["ratio_upper_float"])]
-    ranked = sorted(known, key=lambda row: row["ratio_upper"])
-    assert order(draw_ratios([broken, *rows], "x")) == [*(row["algorithm"] for row in ranked), "broken", *endless]
+        assert f"<title>{ranked[0].algorithm}: {ranked[0].welfare}</title>" in svg.replace(" *:", ":")
+    known = [row for row in rows if row.ratio_upper_float is not None]
+    endless = [row.algorithm for row in rows if row.ratio_upper_float is None]
+    ranked = sorted(known, key=lambda row: row.ratio_upper)
+    assert order(draw_ratios([broken, *rows], "x")) == [*(row.algorithm for row in ranked), "broken", *endless]
 
 
 def test_bars_have_a_circle_per_case_or_the_certified_interval(found: Results) -> None:
     """No interval over fixed cases; of a single case from lower to upper end; with neither, none."""
     for limits, (key, part) in zip(find_limits(found.records), by_group(found.records).items(), strict=True):
         assert limits["low"] is limits["high"] is None, key
-        assert limits["parts"] == sorted(row["reached"] for row in part)
+        assert limits["parts"] == sorted(row.reached for row in part)
         row = {"algorithm": "x", "mean_reached": sum(limits["parts"]) / len(limits["parts"]), **limits}
         assert draw_reached([row], "g").count('class="hollow"') == len(part)
-    single = [row for row in found.records if row["case"] == "5 run 0"]
+    single = [row for row in found.records if row.case == "5 run 0"]
     for limits, row in zip(find_limits(single), single, strict=True):
-        if row["ratio_kind"] == "interval":
-            assert limits["low"] == pytest.approx(float(row["welfare"] / row["opt_upper"]))
-            assert limits["high"] == pytest.approx(float(row["welfare"] / row["opt_lower"]))
+        if row.ratio_kind == "interval":
+            assert limits["low"] == pytest.approx(float(row.welfare / row.opt_upper))
+            assert limits["high"] == pytest.approx(float(row.welfare / row.opt_lower))
         else:
             assert limits["low"] is None
     nothing = {"low": None, "high": None, "parts": [], "about": "0 cases"}
-    assert find_limits([dict(row) | {"ratio_kind": None} for row in single])[0] == nothing
+    assert find_limits([replace(row, ratio_kind=None) for row in single])[0] == nothing
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.97, 1.05), (-3.2e6, 8e6), (0, 7), (2, 2), (1e-9, 3e-9)])
@@ -586,9 +593,9 @@ def test_money_is_drawn_in_dollars_and_told_exactly(found: Results) -> None:
     assert [each * 50 for each in rows.shown["mean_lower"]] == list(rows.means["mean_lower"])
     share = take_means(found, replace(plot, kind="share"), family)
     assert share.shown is share.means
-    one = found.rows[found.rows["case"] == "10 run 0"].to_dict("records")[:1]
+    one = [row for row in found.records if row.case == "10 run 0"][:1]
     svg = draw_values(one, "x", "welfare, dollars", scale=family.dollars, unit="points")
-    assert f": {one[0]['welfare']} points</title>" in svg
+    assert f": {one[0].welfare} points</title>" in svg
     assert "welfare, dollars</text>" in svg
 
 

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.results.row import make_row
 from ratiobench.bench.tables import ratios, repetitions
 from ratiobench.bench.tables.headline import Headline, make_headline, share_text
 from ratiobench.bench.tables.remarks import is_user_algorithm, split_overcharge
 from ratiobench.bench.tables.rows import COLUMNS, Results
 from ratiobench.bench.tables.verdicts import ClaimSummary
+from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import ToyFamily
 
@@ -52,10 +54,7 @@ def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: 
     more_columns = repetitions.COLUMNS if any("repetitions" in each for each in rows) else ()
     parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]
     frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *parts, *more_columns], dtype=object)
-    records = [
-        each | {name: row[name] for name in ("remarks", "sources", "oracle")}
-        for each, row in zip(frame.to_dict("records"), rows, strict=True)
-    ]
+    records = [make_row(each, checks) for each in rows]
     found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks, records=records)
     return make_headline(found, FAMILY, **more)
 
@@ -155,7 +154,7 @@ def test_nothing_is_hidden() -> None:
         row("b", "dies", None),
         row("c", "x", 5) | {"opt_lower": None, "opt_upper": None, "ratio_kind": None},
     ]
-    rows[0] |= {"remarks": Remarks("x", overcharged=Part(2, 3)), "oracle": True}
+    rows[0] |= {"remarks": Remarks("x", overcharged=Part(2, 3)), "sources": frozenset({Source.ORACLE})}
     assert headline(rows).lines() == [
         "mine:Own (yours) is better than x * in 0 of the 1 case that both have, worse in 1; "
         "than zero in 1 of the 1 case that both have.",

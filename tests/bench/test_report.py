@@ -33,37 +33,36 @@ from ratiobench.bench.tables.ratios import interval_text
 from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
 from ratiobench.bench.tables.text import check_title
 from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
+from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
+from tests.support.rows import made_row
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 
 VOID = {"meta", "br", "wbr", "path", "use", "rect", "circle", "line"}
-ROWS: list[dict[str, Any]] = [
-    {
-        "algorithm": "a<b:$x_1$",
-        "state": "ok",
-        "oracle": True,
-        "ratio_kind": "interval",
-        "ratio_lower": Fraction(6, 5),
-        "ratio_upper": Fraction(30),
-        "ratio_lower_float": 1.2,
-        "ratio_upper_float": 30.0,
-        "welfare": 5,
-        "opt_lower": Fraction(6),
-        "opt_upper": Fraction(150),
-    },
-    {
-        "algorithm": "nothing",
-        "state": "ok",
-        "oracle": False,
-        "ratio_kind": "unbounded",
-        "ratio_lower_float": None,
-        "ratio_upper_float": float("nan"),
-        "welfare": -2,
-        "opt_lower": Fraction(6),
-        "opt_upper": Fraction(150),
-    },
+ROWS = [
+    made_row(
+        "a<b:$x_1$",
+        state="ok",
+        sources=frozenset({Source.ORACLE}),
+        ratio_kind="interval",
+        ratio_lower=Fraction(6, 5),
+        ratio_upper=Fraction(30),
+        ratio_lower_float=1.2,
+        ratio_upper_float=30.0,
+        welfare=5,
+        opt_lower=Fraction(6),
+        opt_upper=Fraction(150),
+    ),
+    made_row(
+        "nothing",
+        state="ok",
+        ratio_kind="unbounded",
+        welfare=-2,
+        opt_lower=Fraction(6),
+        opt_upper=Fraction(150),
+    ),
 ]
 
 
@@ -174,7 +173,7 @@ def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
     [
         lambda: draw_ratios(ROWS, "x<y"),
         lambda: draw_values(ROWS, "x", "points"),
-        lambda: draw_reached([{**row, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: draw_reached([{"algorithm": row.algorithm, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
         lambda: draw_times([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
     ],
 )
@@ -206,9 +205,9 @@ def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None
 @pytest.mark.parametrize("axis", ["welfare, micro-dollars", "profit rate, units of money per second and machine"])
 def test_what_stands_below_an_axis_is_within_the_picture(top: int, axis: str) -> None:
     """Ticks at the very end of the axis, of values that reach just beyond them, and long titles."""
-    known = {**ROWS[0], "opt_lower": Fraction(top), "opt_upper": Fraction(top), "welfare": top // 2}
-    lost = {**known, "algorithm": "b", "welfare": -top}
-    for chosen in ([known], [known, lost], [{**known, "algorithm": "a longer name: of an algorithm"}]):
+    known = replace(ROWS[0], opt_lower=Fraction(top), opt_upper=Fraction(top), welfare=top // 2)
+    lost = replace(known, algorithm="b", welfare=-top)
+    for chosen in ([known], [known, lost], [replace(known, algorithm="a longer name: of an algorithm")]):
         drawn = draw_values(chosen, "x", axis)
         [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
         told = re.findall(r'x="(-?[\d.]+)"[^>]*text-anchor="middle">([^<]*)</text>', drawn)
@@ -221,11 +220,11 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
     """Its cell says infinity to the script of the page; what is undefined or missing says nothing."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         found = read_results(store)
-    every = [dict(row) for row in found.records]
-    every[0] |= {"ratio_kind": "unbounded", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
-    every[1] |= {"ratio_kind": "undefined", "ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
-    every[0]["opt_gap"] = float("inf")
-    every[3]["opt_gap"] = float("nan")  # the first row of the second case
+    every = [*found.records]
+    without: dict[str, Any] = {"ratio_lower": None, "ratio_upper": None, "ratio_upper_float": None}
+    every[0] = replace(every[0], ratio_kind="unbounded", opt_gap=float("inf"), **without)
+    every[1] = replace(every[1], ratio_kind="undefined", **without)
+    every[3] = replace(every[3], opt_gap=None)  # the first row of the second case
     table = rows.list_rows(found, families()["toy"], every)
     assert [case.facts[3].sort for case in table.cases][:2] == ["Infinity", ""]
     page = markup("runs", table)
@@ -395,7 +394,7 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
     monkeypatch.setattr(rows, "LISTED", 25)
     checks = rows.list_checks(replace(found, records=many), families()["toy"], many)
     section = load_templates().get_template("checks.html").render(checks=checks, claims=None)
-    violated = sum(row["half"] == "violated" for row in many)
+    violated = sum(row.verdict("half") == "violated" for row in many)
     assert violated > 25
     assert section.count("<tr>") == 1 + 25
     assert section.count('class="violated"') == 25
@@ -461,10 +460,10 @@ def _found(folder: Path) -> Results:
 def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One's own algorithm, more than a bid, list prices, a broken rule; money in dollars, exactly in the tool tip."""
     family, found = families()["toy"], _found(folder)
-    every = [dict(row) for row in found.records]
-    every[0] |= {"algorithm": "mine:Own", "remarks": Remarks("mine:Own", overcharged=Part(1, 2))}
-    every[1] |= {"revenue": Fraction(1234), "profit": Fraction(-5), "oracle": True}
-    every[2] |= {"state": "invalid", "reason": "room: <b>", "admitted": 0}
+    every = [*found.records]
+    every[0] = replace(every[0], algorithm="mine:Own", remarks=Remarks("mine:Own", overcharged=Part(1, 2)))
+    every[1] = replace(every[1], revenue=Fraction(1234), profit=Fraction(-5), sources=frozenset({Source.ORACLE}))
+    every[2] = replace(every[2], state="invalid", reason="room: <b>", admitted=0)
     monkeypatch.setattr(family, "dollars", Fraction(1, 100))
     table = rows.list_rows(found, family, every)
     names = [column.name for column in table.columns]
@@ -479,12 +478,12 @@ def test_a_row_says_loudly_what_must_not_be_overlooked(folder: Path, monkeypatch
         '<td class="own" data-c="mine:Own"><a href="#algorithm-mine_3a_Own">mine:<wbr>Own</a> <small>yours</small> '
         '<a class="loud" href="#term-charged">charged above their bid: 1 of 2 admitted</a></td>' in lines[0]
     )
-    value = every[0]["welfare"]
+    value = every[0].welfare
     assert f'title="{value} points">${float(value) / 100:.2f} <small>list prices</small></td>' in lines[0]
     assert '<td class="n" data-v="">not charged</td>' in lines[0]
     assert "not charged" not in lines[2]
     assert 'title="1,234 points">$12.34</td>' in lines[1]
-    assert f"{every[1]['label']} *</a>" in lines[1].replace("<wbr>", "")
+    assert f"{every[1].label} *</a>" in lines[1].replace("<wbr>", "")
     assert ">-5.00 c</td>" in lines[1]
     assert '<td class="n invalid" data-v="">invalid</td>' in lines[2]
     assert "room: &lt;b&gt;" in lines[2]

@@ -111,15 +111,11 @@ def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
     table = figure.files()["sweep_nodes.csv"]
     assert len(table) == 6
     for row in table.to_dict("records"):
-        rows = [
-            each
-            for each in swept.exact.to_dict("records")
-            if (each["group"], each["algorithm"]) == (row["group"], row["algorithm"])
-        ]
+        rows = [each for each in swept.records if (each.group, each.algorithm) == (row["group"], row["algorithm"])]
         for end in ("lower", "upper"):
-            assert row[f"mean_{end}"] == sum(each[f"ratio_{end}"] for each in rows) / len(rows)
-            assert row[f"worst_{end}"] == max(each[f"ratio_{end}"] for each in rows)
-        assert row["least_lower"] == min(each["ratio_lower"] for each in rows)
+            assert row[f"mean_{end}"] == sum(getattr(each, f"ratio_{end}") for each in rows) / len(rows)
+            assert row[f"worst_{end}"] == max(getattr(each, f"ratio_{end}") for each in rows)
+        assert row["least_lower"] == min(each.ratio_lower for each in rows)
         bounds = [bound_of(each, "theorem5") for each in rows]
         if row["algorithm"] == "greedy":
             assert bounds == [None, None]

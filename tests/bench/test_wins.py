@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.results.row import make_row
 from ratiobench.bench.tables.wins import count_wins
 from tests.bench.test_headline import headline, row
 
@@ -23,7 +24,7 @@ def values(*runs: int) -> list[dict[str, object]]:
 @pytest.mark.parametrize("sense", Sense)
 def test_exact_values_decide(sense: Sense) -> None:
     """Whatever OPT is: 2 better, 1 worse, 1 equal for the most; the other way round for the least."""
-    [found] = count_wins(values(5, 4, 50, 40, 7, 9, 3, 3), sense)
+    [found] = count_wins(map(make_row, values(5, 4, 50, 40, 7, 9, 3, 3)), sense)
     sides = (found.better, found.worse) if sense is Sense.MOST else (found.worse, found.better)
     assert (*sides, found.equal, found.undecided, found.left_out) == (2, 1, 1, 0, 0)
 
@@ -32,7 +33,7 @@ def test_runs_without_a_figure_are_left_out_and_said_to_be() -> None:
     """Invalid and missing ones; a case on which the other was not to run counts nowhere."""
     rows = [*values(5, 4, 6, 4, 1, 2), row("3", "mine:Own", 1), row("3", "x", None), row("4", "mine:Own", 9)]
     rows[2]["state"] = "invalid"
-    [found] = count_wins(rows, Sense.MOST)
+    [found] = count_wins(map(make_row, rows), Sense.MOST)
     assert (found.cases, found.better, found.worse, found.left_out) == (2, 1, 1, 2)
     assert found.describe() == "in 1 of the 2 cases that both have, worse in 1"
 
@@ -45,7 +46,7 @@ def test_means_of_runs_are_decided_by_their_intervals() -> None:
         each |= {"repetitions": 3, "welfare_low": low, "welfare_high": high}
     for each in rows[1::2]:
         each |= {"repetitions": float("nan"), "welfare": Fraction(str(each["welfare"]))}
-    [found] = count_wins(rows, Sense.MOST)
+    [found] = count_wins(map(make_row, rows), Sense.MOST)
     assert (found.better, found.worse, found.equal, found.undecided) == (1, 0, 1, 2)
 
 

@@ -84,8 +84,8 @@ def test_a_run_says_which_solver_and_where_it_is_not_the_published_one(tmp_path:
     run_suite(family, suite, RunOptions(out=tmp_path, workers=1, quiet=True, only=("tiny_vendors",), rows=("greedy",)))
     with Store.open(tmp_path / STORE, create=False) as store:
         found = read_results(store)
-    row = found.rows.to_dict("records")[0]
-    assert f"tight / highs {row['opt_solver']}" in opt_text(row, family.unit)
+    row = found.records[0]
+    assert f"tight / highs {row.opt_solver}" in opt_text(row, family.unit)
     assert list_unpinned({"highspy": "1.16.0", "numpy": "1"}) == ["highspy 1.16.0 (1.15.1 in constraints.txt)"]
     made = {**found.about["provenance"], "packages": {**PINNED, "highspy": "1.16.0"}}
     found.about["provenance"] = made  # type: ignore[index]

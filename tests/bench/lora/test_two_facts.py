@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.rows import failing_assumptions, read_results
+from ratiobench.bench.tables.rows import read_results
 from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
 from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.instances.lora.named import path
+from tests.support.rows import made_row
 
 ALGORITHMS = ["pdftsp", "pdftsp:money=1/1000", "pdftsp:updates=admitted", "greedy"]
 SMALL = "thm5_T5_3tasks"
@@ -103,9 +104,9 @@ def test_the_cell_has_verdict_bound_and_assumptions(folder: Path) -> None:
 )
 def test_the_bound_is_rounded_up_and_failing_assumptions_are_named(right: Any, failing: Any, cell: str) -> None:
     """A figure of a table that is not exact is on the safe side; a check that does not ask shows its verdict alone."""
-    row: Mapping[str, Any] = {"half": "holds", "half_right": right, "half_failing": failing}
+    row = made_row(checks=["half"], half="holds", half_right=right, half_failing=failing)
     assert check_text(row, "half") == cell
-    assert (failing_assumptions(row, "half") is None) == (cell == "holds")
+    assert (row.failing("half") is None) == (cell == "holds")
 
 
 def test_one_failing_assumption_fails_and_several_fail() -> None:
@@ -118,7 +119,7 @@ def test_a_witness_on_which_the_assumptions_hold_comes_first(folder: Path, tmp_p
     """One outside of them is weaker evidence, however small; rows outside are counted."""
     settled = _settled(folder)
     assert settled.witness is not None
-    assert (settled.witness["case"], settled.witness["algorithm"]) == (SMALL, "pdftsp")
+    assert (settled.witness.case, settled.witness.algorithm) == (SMALL, "pdftsp")
     assert (settled.failing, settled.sound) == (3, 1)
     assert settled.summary.endswith("4 not applicable (on 3 an assumption of its proof fails)")
     assert settled.counts[Verdict.NOT_APPLICABLE] == 4
@@ -126,7 +127,7 @@ def test_a_witness_on_which_the_assumptions_hold_comes_first(folder: Path, tmp_p
     _made(tmp_path / "out", [SMALL], ["pdftsp:updates=all,alpha=6,beta=5", "pdftsp:search=printed"])
     settled = _settled(tmp_path / "out")
     assert settled.witness is not None
-    assert settled.witness["theorem5_failing"] == "[]"
+    assert settled.witness.failing("theorem5") == []
 
 
 def test_the_page_has_verdict_bound_slack_and_assumptions(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""The rows of results: one frozen record per case and algorithm."""
