@@ -77,7 +77,8 @@ T = TypeVar("T")
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (
-    "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import keep; keep({parent}); "
+    "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import run_keeper; "
+    "run_keeper({parent}); "
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26

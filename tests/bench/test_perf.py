@@ -91,7 +91,7 @@ def test_online_decisions_are_compared_and_counted() -> None:
     assert {row["tasks"] for row in measured.rows} == {3, len(online.take_midday_state(_small_day(), 40, 12).tasks)}
 
 
-@pytest.mark.parametrize("contender", ["by_printed", "by_exact", "by_additive"])
+@pytest.mark.parametrize("contender", ["decide_printed", "decide_exact", "decide_additive"])
 def test_a_search_that_decides_otherwise_gets_no_figure(contender: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Speed of something that is not the same is not reported."""
     original: Callable[..., object] = getattr(online, contender)

@@ -17,7 +17,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
-from ratiobench.formulations import backends, interval, timing
+from ratiobench.formulations import backends, engine, interval, timing
 from ratiobench.instances.eapm.format import loads
 from ratiobench.instances.lora.named import named
 from ratiobench.online import run as runs
@@ -56,11 +56,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The only clock of solves and runs; whatever is made ready takes a hundred seconds."""
     clock = Clock()
     module = SimpleNamespace(perf_counter=clock.perf_counter)
-    for each in (lora_solve, eapm_solve, interval, simulator):
+    for each in (lora_solve, engine, interval, simulator):
         monkeypatch.setattr(each, "time", module)
     ready = clock.takes(100.0)
     monkeypatch.setattr(runs, "warm_once", lambda game, choice: ready(choice))
-    monkeypatch.setattr(lora_solve, "_warm_once", clock.takes(100.0))
+    monkeypatch.setattr(lora_solve, "warm_search", lambda schedules: ready())
     monkeypatch.setattr(backends, "start_worker", clock.takes(100.0))
     return clock
 

@@ -159,7 +159,9 @@ def _random_prices(given: Instance, best: int, draws: RandomNumbers) -> Check:
 
     def table() -> dict[tuple[int, int], Fraction]:
         cells = [(k, t) for k in range(given.nodes) for t in range(1, given.slots + 1)]
-        return {cell: Fraction(draws.draw_below(40), draws.between(1, 12)) for cell in cells if draws.draw_below(3)}
+        return {
+            cell: Fraction(draws.draw_below(40), draws.draw_between(1, 12)) for cell in cells if draws.draw_below(3)
+        }
 
     value = Dual(given).exact(table(), table()).value
     verdict = Verdict.HOLDS if best <= value else Verdict.VIOLATED

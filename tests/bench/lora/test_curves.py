@@ -225,7 +225,10 @@ def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot()
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
     bidder = Bidder(auction_of(instance, run(instance, "pdftsp")), 0, "printed", SearchBudget(None))
-    assert (bidder.tell(Misreport(1, 1, 1, 1)).utility, bidder.tell(Misreport(2, 2, 1, 1)).utility) == (20, 0)
+    assert (bidder.try_report(Misreport(1, 1, 1, 1)).utility, bidder.try_report(Misreport(2, 2, 1, 1)).utility) == (
+        20,
+        0,
+    )
     assert lie_pays(instance, 0, Misreport(2, 2, 1, 1), "printed", constants(instance)) == 0
 
 

@@ -52,9 +52,9 @@ def test_what_does_not_fit_is_absent_and_the_next_one_is_measured() -> None:
     assert _cells(found.document["rows"]) == [(1, 2), (4, 2)]
     assert found.document["absent"] == [{"tasks": 8, "batch": 2, "why": "out of memory"}]
     assert told[-1] == "tasks 8, batch 2: does not fit, out of memory"
-    assert found.chosen((1, 4), (2,)) == found.profiles
+    assert found.choose_profiles((1, 4), (2,)) == found.profiles
     with pytest.raises(InputError, match="8 is none of 1, 4"):
-        found.chosen((8,), (2,))
+        found.choose_profiles((8,), (2,))
 
 
 def test_a_cell_in_the_middle_may_be_missing() -> None:

@@ -95,7 +95,9 @@ def test_a_lie_pays_what_algorithm_1_makes_of_it(
     some = data.draw(st.lists(st.sampled_from(sorted(pays)), min_size=1, max_size=12))
     bidder = Bidder(auction, i, rule, SearchBudget(None))
     for lie in sorted(some):
-        assert bidder.tell(Misreport(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, (alpha, beta))
+        assert (
+            bidder.try_report(Misreport(*lie)).utility == pays[lie] == lie_pays(instance, i, lie, rule, (alpha, beta))
+        )
         worse = [pays[each] for each in pays if _no_better(each, lie)]
         assert bidder.ceiling(Misreport(*lie)) >= max(worse, default=0)
 

@@ -16,6 +16,7 @@ from ratiobench.formulations.eapm import solve as eapm_solve
 from ratiobench.formulations.eapm.aggregate import aggregate_users, split
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum as enumerate_eapm
 from ratiobench.formulations.eapm.search import place_cheapest
+from ratiobench.formulations.engine import Clock
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -224,7 +225,7 @@ def test_bounds_on_a_rate_are_dropped_alike() -> None:
     }  # fmt: skip
     problem = aggregate_users(parse_eapm(document))
     best, solution = enumerate_eapm(problem.instance)
-    run = eapm_solve._Run(problem, "highs", 0.0, 0.0, None)
+    run = eapm_solve._Run(problem, "highs", Clock())
     run.bound(best * 3, Proof.TRIVIAL)
     run.offer(split(problem, place_cheapest(problem)), "cheapest")
     assert run.lower < best

@@ -549,12 +549,12 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     own = {name for name in ours if not name.startswith("instances")}
     assert own == {
         "formulations", "formulations.lora", "formulations.lora.certificate", "formulations.lora.verify",
-        "formulations.sealing",
+        "formulations.checksums",
     }  # fmt: skip
     instances = {name for name in ours if name.startswith("instances")}
     assert instances <= {
         "instances", "instances.arrays", "instances.documents", "instances.errors", "instances.fields",
-        "instances.files", "instances.lora", "instances.packed", "instances.lora.format", "instances.lora.model",
+        "instances.files", "instances.lora", "instances.packing", "instances.lora.format", "instances.lora.model",
         "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
