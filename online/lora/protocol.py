@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -272,3 +273,10 @@ def _settled(answer: Any) -> bool:
         value is None or (type(value) is int and abs(value) <= limit)
         for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
     )
+
+
+def __getattr__(name: str) -> Any:
+    if name != "first_with_room":  # the name in version 0.1, for users' algorithms
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("`first_with_room` is called `first_free_node` since version 0.2", FutureWarning, stacklevel=2)
+    return first_free_node

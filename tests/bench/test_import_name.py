@@ -112,3 +112,11 @@ def test_other_packages_and_folders_of_the_old_names_are_left_alone(tmp_path: Pa
     imports = "; ".join(f"from {name}.part import mine as {name}" for name in PACKAGES)
     done = run_python(f"import ratiobench; {imports}; print({', '.join(PACKAGES)})", tmp_path)
     assert (done.stdout, done.stderr) == ("7 7 7 7\n", "")
+
+
+def test_users_algorithms_find_first_with_room() -> None:
+    """The name in version 0.1 of a function of the protocol, with a warning."""
+    from ratiobench.online.lora import protocol
+
+    with pytest.warns(FutureWarning, match="`first_free_node` since version 0.2"):
+        assert protocol.first_with_room is protocol.first_free_node
