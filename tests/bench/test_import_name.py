@@ -37,12 +37,12 @@ for part in ("bench", "formulations", "instances", "online"):
 files = {}
 for module in list(sys.modules.values()):
     file = getattr(module, "__file__", None)
-    if file and os.path.realpath(file).startswith(ROOT):
+    if file and os.path.realpath(file).startswith(FOLDERS):
         files.setdefault(os.path.realpath(file), set()).add(id(module))
 names = [name for name in sys.modules if name.partition(".")[0] in ("bench", "formulations", "instances", "online")]
 assert all(sys.modules[name] is sys.modules[f"ratiobench.{name}"] for name in names), names
 print(len(files) > 450, [file for file, found in files.items() if len(found) > 1])
-""".replace("ROOT", repr(str(ROOT) + os.sep))
+""".replace("FOLDERS", repr(tuple(f"{ROOT / name}{os.sep}" for name in (*PACKAGES, "ratiobench"))))
     done = run_python(code, tmp_path)
     assert (done.stdout, done.stderr) == ("True []\n", "")
 
