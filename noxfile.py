@@ -122,7 +122,7 @@ def perf(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, format, and the arrows between the floors."""
+    """Style, format, and imports between the packages."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
     session.install("-q", "--no-deps", "-e", ".")
     session.run("ruff", "check", ".")

@@ -23,9 +23,9 @@ from ratiobench.bench.commands.audit import Audit
 from ratiobench.bench.commands.check import Check
 from ratiobench.bench.commands.crosscheck import Crosscheck
 from ratiobench.bench.commands.functions import MIGRATION, as_function
-from ratiobench.bench.commands.imports import Import, Imported
+from ratiobench.bench.commands.imports import Import, ImportOutcome
 from ratiobench.bench.commands.search import RUNS, Search
-from ratiobench.bench.commands.shared import PartAlong, read_given
+from ratiobench.bench.commands.shared import SuitePartOptions, read_given
 from ratiobench.bench.family.capabilities import SearchResult
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_worst_case_search
@@ -266,7 +266,7 @@ OLD_LAWS = {
 
 
 @as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"), old=OLD_LAWS)
-def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> Imported:
+def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> ImportOutcome:
     """Instances of a log of real jobs, one per day or per some days; nothing is written.
 
     Parameters
@@ -305,7 +305,7 @@ def generate(
     ------
     InputError : naming the key and the value that cannot be used.
     """
-    chosen = PartAlong(suite=str(what), only=_names(only), tier=_names(tier), scale=scale, over=_names(over))
+    chosen = SuitePartOptions(suite=str(what), only=_names(only), tier=_names(tier), scale=scale, over=_names(over))
     if keys:
         document = {"instance": [{"recipe": str(what), **keys}]}
         family, suite = suite_of(document, str(what), Path(), families(), alone=True)

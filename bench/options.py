@@ -63,8 +63,8 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Given(_Words):
-    """An instance, a document, or the name of its file: whoever reads it checks it."""
+class InstanceOrFile(_Words):
+    """An instance, a document, or the name of its file; it is checked when it is read."""
 
     range: ClassVar[str] = "file"
 
@@ -115,7 +115,7 @@ EFFORT = Integer(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
-class Times(_Words):
+class EffortFactor(_Words):
     """How many times the suite's effort: an integer, or ``high``."""
 
     range: ClassVar[str] = "1..1000000|high"
@@ -314,7 +314,7 @@ def required(summary: str, values: Values, metavar: str = "", **about: Any) -> A
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a command; every value is checked when it is set, whoever sets it.
+    """The options of a command; every value is checked when it is set.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The frame of every family's `solve`: names and settings, the interval while it is narrowed, the report.
 
-A family's `solve` chooses a formulation (`choose`), makes a `Solve` of the instance, calls its own steps as long as the
-interval is not closed, and gives the `report`.
+A family's `solve` chooses a formulation (`choose`), makes a `SolveInterval` of the instance, calls its own steps as
+long as the interval is not closed, and gives the `report`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Clock:
 
 
 @dataclass
-class Solve(Interval[Value]):
+class SolveInterval(Interval[Value]):
     """An interval on OPT while a solve narrows it; a family adds the steps.
 
     A family whose least is best keeps the interval of its negated objective (`report` turns it round).

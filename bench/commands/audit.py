@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import OfInstance, Solving, read_given, require_claims
+from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given, require_claims
 from ratiobench.bench.commands.texts import (
     name_the_file,
     ratio_document,
@@ -42,7 +42,7 @@ READABLE = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(Solving, OfInstance):
+class Audit(SolveOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
@@ -58,7 +58,7 @@ class Audit(Solving, OfInstance):
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class BidderAudit:
     """A run with its checks, and the bid curve of one bidder, where that is asked for."""
 
     family: Family
@@ -69,7 +69,7 @@ class Audited:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedRun:
+class RunAudit:
     """A run with its checks, and OPT."""
 
     family: Family
@@ -84,7 +84,7 @@ class AuditedRun:
         return ratios.ratio(self.reference.lower, self.reference.upper, self.run.welfare, self.family.sense)
 
 
-def run(options: Audit) -> AuditedRun | Audited | BidCurve:
+def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
     """Run and check; with ``--curve -`` the curve of one bidder alone."""
     require_writable(options.csv, _curve_file(options))
     if options.curve is not None:
@@ -97,14 +97,14 @@ def run(options: Audit) -> AuditedRun | Audited | BidCurve:
     return audit_run(options) if options.task is None else _audit_bidder(options, options.task)
 
 
-def audit_run(options: Audit) -> AuditedRun:
+def audit_run(options: Audit) -> RunAudit:
     """Look for OPT, run the algorithm, and check the claims."""
     family, instance = _begin(options)
     with name_the_file(options.file, instance):
         reference = family.solve(instance, options.settings(family))
         other = None if options.prior is None else read_given(options.prior)[1]
         found = family.run(instance, options.algorithm, other)
-        return AuditedRun(family, instance, found, family.audit(instance, found, reference, options.claim), reference)
+        return RunAudit(family, instance, found, family.audit(instance, found, reference, options.claim), reference)
 
 
 def _begin(options: Audit) -> tuple[Family, Any]:
@@ -115,7 +115,7 @@ def _begin(options: Audit) -> tuple[Family, Any]:
     return family, instance
 
 
-def _audit_bidder(options: Audit, task: int) -> Audited | BidCurve:
+def _audit_bidder(options: Audit, task: int) -> BidderAudit | BidCurve:
     """What one bidder gains by misreporting, without OPT."""
     family, instance = _begin(options)
     curve = None
@@ -127,7 +127,7 @@ def _audit_bidder(options: Audit, task: int) -> Audited | BidCurve:
         auctions = _bidding("--task", family)
         found = family.run(instance, options.algorithm)
         checks = auctions.audit_bidder(instance, found, task, options.claim)
-    return Audited(family, instance, found, checks, curve)
+    return BidderAudit(family, instance, found, checks, curve)
 
 
 def _bidding(option: str, family: Family) -> Bidding:
@@ -136,46 +136,46 @@ def _bidding(option: str, family: Family) -> Bidding:
     return family.bidding
 
 
-def text(options: Audit, found: AuditedRun | Audited | BidCurve) -> Iterator[str]:
+def text(options: Audit, found: RunAudit | BidderAudit | BidCurve) -> Iterator[str]:
     """The verdicts, or the curve alone."""
-    if not isinstance(found, AuditedRun | Audited):
+    if not isinstance(found, RunAudit | BidderAudit):
         yield _curve_csv(found).removesuffix("\n")
         print(_curve_line(options, found), file=sys.stderr)
         return
-    if isinstance(found, Audited) and found.curve is not None:
+    if isinstance(found, BidderAudit) and found.curve is not None:
         yield _curve_line(options, found.curve)
-    what = f"task {options.task}" if isinstance(found, Audited) else f"{found.family.sense.ratio} {found.ratio}"
+    what = f"task {options.task}" if isinstance(found, BidderAudit) else f"{found.family.sense.ratio} {found.ratio}"
     yield f"{found.run.label}: {what}" + ("" if found.run.valid else " (INVALID run)")
     yield from violation_lines(found.run)
     yield from _check_lines(_documents(found), found.family.notation(), gathered=not options.claim)
 
 
-def document(options: Audit, found: AuditedRun | Audited) -> dict[str, Any]:
+def document(options: Audit, found: RunAudit | BidderAudit) -> dict[str, Any]:
     """The verdicts with exact figures."""
     about: dict[str, Any] = {"instance": found.family.identity(found.instance), "algorithm": found.run.label}
-    if isinstance(found, Audited):
+    if isinstance(found, BidderAudit):
         about["task"] = options.task
         if found.curve is not None:
             about |= {"note": found.curve.note, "pieces": [dict(row) for row in found.curve.rows]}
     about |= verdict_of(found.run) | {"welfare": json_number(found.run.welfare)}
-    if isinstance(found, AuditedRun):
+    if isinstance(found, RunAudit):
         about |= {end: json_number(getattr(found.reference, end)) for end in ("lower", "upper")}
         about["ratio"] = ratio_document(found.ratio)
     return about | {"checks": _documents(found)}
 
 
-def write(options: Audit, found: AuditedRun | Audited | BidCurve) -> None:
+def write(options: Audit, found: RunAudit | BidderAudit | BidCurve) -> None:
     """The checks and the curve as CSV."""
-    if isinstance(found, AuditedRun | Audited):
+    if isinstance(found, RunAudit | BidderAudit):
         hidden = ("figures", "witness")
         rows = [{key: value for key, value in each.items() if key not in hidden} for each in _documents(found)]
         write_csv(options.csv, rows)
     file = _curve_file(options)
-    if isinstance(found, Audited) and found.curve is not None and file is not None:
+    if isinstance(found, BidderAudit) and found.curve is not None and file is not None:
         write_atomically(file, _curve_csv(found.curve).encode())
 
 
-def _documents(found: AuditedRun | Audited) -> list[dict[str, Any]]:
+def _documents(found: RunAudit | BidderAudit) -> list[dict[str, Any]]:
     return [check.document() for check in found.checks]
 
 

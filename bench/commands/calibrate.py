@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import NAME, Command
-from ratiobench.bench.commands.shared import chosen_fields
+from ratiobench.bench.commands.shared import select_fields
 from ratiobench.bench.commands.texts import require_writable
 from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings
 from ratiobench.bench.family.registry import find_calibrator
@@ -50,7 +50,7 @@ def run(options: Calibrate) -> CalibrationResult:
     if options.dtype not in calibrator.dtypes:
         raise InputError("--dtype", "", explain_unknown_name(options.dtype, calibrator.dtypes))
     require_writable(options.out)
-    settings = chosen_fields(CalibrationSettings, options, name=options.called)
+    settings = select_fields(CalibrationSettings, options, name=options.called)
     found = calibrator.measure(settings, set_current, lambda line: print(f"... {line}", file=sys.stderr, flush=True))
     write_text(options.out, found.text)
     return found

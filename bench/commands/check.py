@@ -10,14 +10,14 @@ from typing import Any
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
     NO_CERTIFICATE,
-    OfInstance,
+    InstanceOptions,
     read_given,
     require_certificates,
     require_single_node,
 )
-from ratiobench.bench.commands.texts import exact_document, interval_text, or_dash
+from ratiobench.bench.commands.texts import exact_document, format_missing, interval_text
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.options import Given, argument, option, switch
+from ratiobench.bench.options import InstanceOrFile, argument, option, switch
 from ratiobench.bench.tables import ratios
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes, text_of
@@ -27,19 +27,21 @@ BREACHES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(OfInstance):
+class Check(InstanceOptions):
     """Options of `check`."""
 
     solution: Any = argument(
-        "solution file; - for standard input", Given(), "SOLUTION", default=None, either="checked", needed=True
+        "solution file; - for standard input", InstanceOrFile(), "SOLUTION", default=None, either="checked", needed=True
     )
-    certificate: Any = option("certificate file instead; - for standard input", Given(), "CERT", either="checked")
+    certificate: Any = option(
+        "certificate file instead; - for standard input", InstanceOrFile(), "CERT", either="checked"
+    )
     no_migration: bool = switch("every task has to stay on one node, too")
     explain: bool = switch("with --certificate: what it proves, and all that is in it")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckOutcome:
     """The verdict on a solution, or on a certificate, and what the certificate proves in full."""
 
     family: Family
@@ -48,7 +50,7 @@ class Checked:
     explained: str = ""
 
 
-def run(options: Check) -> Checked:
+def run(options: Check) -> CheckOutcome:
     """Verify the document."""
     judged = options.solution if options.certificate is None else options.certificate
     if options.file == judged == "-":
@@ -68,13 +70,13 @@ def run(options: Check) -> Checked:
     _refuse_other(document, source, proof)
     if not proof:
         verify = require_single_node(family).check if options.no_migration else family.check
-        return Checked(family, verify(instance, document, source), False)
+        return CheckOutcome(family, verify(instance, document, source), False)
     certificates = require_certificates(family)
     sum_text, verdict = certificates.sum_text, certificates.check(instance, document, source)
     if not options.explain:
-        return Checked(family, verdict, True)
+        return CheckOutcome(family, verdict, True)
     sums = f"{sum_text(instance, document)}\n" if sum_text is not None and verdict["valid"] else ""
-    return Checked(family, verdict, True, f"it proves: {certificates.proves}\n{sums}{text_of(document)}")
+    return CheckOutcome(family, verdict, True, f"it proves: {certificates.proves}\n{sums}{text_of(document)}")
 
 
 def is_certificate(document: Any) -> bool:
@@ -91,7 +93,7 @@ def _refuse_other(data: Any, source: str, certificate: bool) -> None:
         raise InputError(source, "", "it is a solution, no certificate: `check FILE SOLUTION` checks it")
 
 
-def text(options: Check, found: Checked) -> Iterator[str]:
+def text(options: Check, found: CheckOutcome) -> Iterator[str]:
     """The verdict."""
     verdict, family = found.verdict, found.family
     yield "valid" if verdict["valid"] else "NOT VALID"
@@ -103,14 +105,14 @@ def text(options: Check, found: Checked) -> Iterator[str]:
         return
     for key, value in verdict.items():
         if key not in ("valid", "violations"):
-            figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else or_dash(value)
+            figure = ratios.format_truncated(value) if isinstance(value, int | Fraction) else format_missing(value)
             yield f"{family.objective if key == 'welfare' else key} {figure}"
     yield from map(str, verdict["violations"][:BREACHES])
     if len(verdict["violations"]) > BREACHES:
         yield f"{len(verdict['violations']) - BREACHES} more (--json shows all)"
 
 
-def document(options: Check, found: Checked) -> dict[str, Any]:
+def document(options: Check, found: CheckOutcome) -> dict[str, Any]:
     """The verdict in full."""
     return exact_document(found.verdict)
 

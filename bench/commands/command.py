@@ -30,7 +30,7 @@ class Command:
     write : writes the files that the options name, after the result is printed; may return lines about them.
     after : work that may take long, after all that; prints what it finds.
     status : the exit status.
-    busy : what is said of the command until it says something itself; empty for quick ones.
+    busy : text of the first progress line; empty for commands that end at once.
     keeps : whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import OfInstance, read_given
+from ratiobench.bench.commands.shared import InstanceOptions, read_given
 from ratiobench.bench.commands.texts import name_the_file
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import EFFORT, SECONDS, option
@@ -21,7 +21,7 @@ WIDEST = 600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crosscheck(OfInstance):
+class Crosscheck(InstanceOptions):
     """Options of `crosscheck`."""
 
     effort: int = option("units of work for each row", EFFORT, "N", default=1)
@@ -29,7 +29,7 @@ class Crosscheck(OfInstance):
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CrosscheckOutcome:
     """The answers for one instance."""
 
     family: Family
@@ -37,15 +37,15 @@ class Compared:
     answers: CrossCheck
 
 
-def run(options: Crosscheck) -> Compared:
+def run(options: Crosscheck) -> CrosscheckOutcome:
     """Solve with every formulation and solver."""
     family, instance = read_given(options.file)
     with name_the_file(options.file, instance):
         answers = family.crosscheck(instance, effort=options.effort, seconds=options.seconds, tell=set_current)
-    return Compared(family, instance, answers)
+    return CrosscheckOutcome(family, instance, answers)
 
 
-def text(options: Crosscheck, found: Compared) -> Iterator[str]:
+def text(options: Crosscheck, found: CrosscheckOutcome) -> Iterator[str]:
     """A table, reasons and the verdict."""
     from ratiobench.bench.tables.text import align_columns  # with pandas, which no other command should wait for
 
@@ -59,7 +59,7 @@ def text(options: Crosscheck, found: Compared) -> Iterator[str]:
     yield f"{answers.verdict}: {interval_of(answers)} {found.family.unit} ({ended})"
 
 
-def document(options: Crosscheck, found: Compared) -> dict[str, Any]:
+def document(options: Crosscheck, found: CrosscheckOutcome) -> dict[str, Any]:
     """All answers."""
     answers = found.answers
     about = {"instance": found.family.identity(found.instance), "verdict": answers.verdict}

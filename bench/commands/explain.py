@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import OfInstance, Solving, read_given
+from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
@@ -16,7 +16,7 @@ from ratiobench.instances.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Solving, OfInstance):
+class Explain(SolveOptions, InstanceOptions):
     """Options of `explain`."""
 
     algorithm: str = one_algorithm(ALGORITHM, "", "the family's")

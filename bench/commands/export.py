@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import Formulated, OfInstance, read_given
+from ratiobench.bench.commands.shared import FormulationOptions, InstanceOptions, read_given
 from ratiobench.bench.options import Choice, required
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(Formulated, OfInstance):
+class Export(FormulationOptions, InstanceOptions):
     """Options of `export`."""
 
     format: str = required("of the text", Choice(("mps", "lp")))

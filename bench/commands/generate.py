@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import NAME, Command
-from ratiobench.bench.commands.shared import PartAlong
+from ratiobench.bench.commands.shared import SuitePartOptions
 from ratiobench.bench.options import File, Text, argument, required
 from ratiobench.instances.errors import make_printable
 
@@ -17,7 +17,7 @@ Written = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generate(PartAlong):
+class Generate(SuitePartOptions):
     """Options of `generate`."""
 
     suite: str = argument(

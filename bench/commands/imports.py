@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import Reading, chosen_fields
+from ratiobench.bench.commands.shared import FileOptions, select_fields
 from ratiobench.bench.family.capabilities import ImportReport, ImportSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_importer
@@ -35,7 +35,7 @@ from ratiobench.instances.files import IMPORT_REPORT, check_writable, fill_folde
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(Reading):
+class Import(FileOptions):
     """Options of `import`."""
 
     log: Path | None = argument("the log, plain or gzip; - for standard input", File(), "LOG", default=None)
@@ -72,11 +72,11 @@ class Import(Reading):
     def settings(self) -> ImportSettings:
         """What the family is told."""
         others = {"form": self.format, "columns": self.columns or {}, "first": self.from_, "last": self.to}
-        return chosen_fields(ImportSettings, self, slot_seconds=self.slot, tail_seconds=self.tail, **others)
+        return select_fields(ImportSettings, self, slot_seconds=self.slot, tail_seconds=self.tail, **others)
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportOutcome:
     """What became of a log of jobs.
 
     Parameters
@@ -94,14 +94,14 @@ class Imported:
         return f"<Imported: {len(self.instances)} instances>"
 
 
-def read(options: Import) -> Imported:
+def read(options: Import) -> ImportOutcome:
     """The instances, in memory."""
     _, importing = _importer(options)
     report, instances = importing.read(_log(options), options.settings(), lambda _: None)
-    return Imported(list(instances), report)
+    return ImportOutcome(list(instances), report)
 
 
-def run(options: Import) -> Imported | Path:
+def run(options: Import) -> ImportOutcome | Path:
     """Write the instances and the report; or the example, whose log it returns."""
     if options.example is not None:
         return _write_example(options.example)
@@ -111,10 +111,10 @@ def run(options: Import) -> Imported | Path:
         check_writable(options.out / IMPORT_REPORT)
     report, instances = importing.read(_log(options), options.settings(), _tell)
     if options.out is None:
-        return Imported((), report, [f"{instance.name}.json.gz" for instance in instances])
+        return ImportOutcome((), report, [f"{instance.name}.json.gz" for instance in instances])
     files = _write(family, instances, options.out)
     write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
-    return Imported((), report, files)
+    return ImportOutcome((), report, files)
 
 
 def _importer(options: Import) -> tuple[Family, Any]:
@@ -127,7 +127,7 @@ def _log(options: Import) -> Path:
     return options.log or Path()
 
 
-def text(options: Import, found: Imported | Path) -> Iterator[str]:
+def text(options: Import, found: ImportOutcome | Path) -> Iterator[str]:
     """What became of the jobs, and the instances; of the example what to do with it."""
     if isinstance(found, Path):
         cluster = found.with_suffix(".toml")
@@ -142,7 +142,7 @@ def text(options: Import, found: Imported | Path) -> Iterator[str]:
     yield f"{len(found.files)} instances, {'nothing was written (--dry-run)' if options.dry_run else written}"
 
 
-def document(options: Import, found: Imported | Path) -> dict[str, Any]:
+def document(options: Import, found: ImportOutcome | Path) -> dict[str, Any]:
     """The report and the names of the files; of the example its two files."""
     if isinstance(found, Path):
         return {"files": [str(found), str(found.with_suffix(".toml"))]}

@@ -10,8 +10,8 @@ from typing import Any
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
     NO_CERTIFICATE,
-    OfInstance,
-    Solving,
+    InstanceOptions,
+    SolveOptions,
     read_given,
     require_certificates,
     require_single_node,
@@ -27,7 +27,7 @@ from ratiobench.instances.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opt(Solving, OfInstance):
+class Opt(SolveOptions, InstanceOptions):
     """Options of `opt`."""
 
     no_migration: bool = switch("the optimum with every task on one node instead")
@@ -37,7 +37,7 @@ class Opt(Solving, OfInstance):
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class OptOutcome:
     """A solved instance, and its solution as a document."""
 
     family: Family
@@ -46,7 +46,7 @@ class Solved:
     document: Mapping[str, Any]
 
 
-def run(options: Opt) -> Solved:
+def run(options: Opt) -> OptOutcome:
     """Solve the instance."""
     require_writable(options.solution, options.certificate, options.log)
     family, instance = read_given(options.file)
@@ -59,10 +59,10 @@ def run(options: Opt) -> Solved:
             report = require_certificates(family).solve(instance, options.settings(family), None)
         else:
             report = family.solve(instance, options.settings(family))
-    return Solved(family, instance, report, family.solution_document(report.solution))
+    return OptOutcome(family, instance, report, family.solution_document(report.solution))
 
 
-def text(options: Opt, found: Solved) -> Iterator[str]:
+def text(options: Opt, found: OptOutcome) -> Iterator[str]:
     """The interval and its proof."""
     family, report = found.family, found.report
     yield interval_text(report.lower, report.upper, family.unit, " without migration" * options.no_migration)
@@ -81,7 +81,7 @@ def text(options: Opt, found: Solved) -> Iterator[str]:
     yield f"{report.seconds:.3f} s"
 
 
-def document(options: Opt, found: Solved) -> dict[str, Any]:
+def document(options: Opt, found: OptOutcome) -> dict[str, Any]:
     """The report, which is a solution, too."""
     report, proof = found.report, found.report.certificate
     about: dict[str, Any] = {
@@ -95,7 +95,7 @@ def document(options: Opt, found: Solved) -> dict[str, Any]:
     return {**report_payload(report), **about, **found.document}
 
 
-def write(options: Opt, found: Solved) -> None:
+def write(options: Opt, found: OptOutcome) -> None:
     """The solution, the log, the certificate."""
     write_decisions(options.solution, found.document)
     if options.log:

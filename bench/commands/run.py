@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import PartAlong
+from ratiobench.bench.commands.shared import SuitePartOptions
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.options import File, Integer, Options, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import ALGORITHM, Running, RunOptions, several_algorithms
+from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
 from ratiobench.instances.errors import InputError
 
 HISTORY = 365
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(RunOptions, PartAlong):
+class Run(RunOptions, SuitePartOptions):
     """Options of `run`."""
 
 
@@ -40,7 +40,7 @@ class _Days:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backtest(Running):
+class Backtest(ExecutionOptions):
     """Options of `backtest`."""
 
     days: Path = argument(
@@ -91,7 +91,7 @@ def name_of(days: Path | None) -> str:
 
 def run_options(options: Backtest, **others: Any) -> RunOptions:
     """How the suite of a backtest is run."""
-    return RunOptions(**{each.name: getattr(options, each.name) for each in fields(Running)} | others)
+    return RunOptions(**{each.name: getattr(options, each.name) for each in fields(ExecutionOptions)} | others)
 
 
 def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import chosen_fields
+from ratiobench.bench.commands.shared import select_fields
 from ratiobench.bench.family.capabilities import SearchFunction, SearchResult, SearchSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
@@ -53,7 +53,7 @@ class Search(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchOutcome:
     """What was found, and the file of the witness."""
 
     family: Family
@@ -65,14 +65,14 @@ def _report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def run(options: Search, say: Callable[[str], None] = _report) -> Searched:
+def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
     """Search, keeping the state in the folder; progress goes to `say`."""
     if bool(options.claim) == bool(options.algorithm):
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
     about = options.claim or options.algorithm
     family, search = find_claim_search(about) if options.claim else _worst_of(about)
     tries = options.tries or (TRIES if options.claim else RUNS)
-    settings = chosen_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
+    settings = select_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
     if options.resume and options.out is None:
         raise InputError("--resume", "", "needs --out DIR, the folder of the search")
     name = options.claim or WORST
@@ -88,7 +88,7 @@ def run(options: Search, say: Callable[[str], None] = _report) -> Searched:
     if options.out is not None and found.instance is not None:
         witness = options.out / f"{name}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
-    return Searched(family, found, witness)
+    return SearchOutcome(family, found, witness)
 
 
 def _worst_of(algorithm: str) -> tuple[Family, SearchFunction]:
@@ -112,7 +112,7 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
     return None, ""
 
 
-def text(options: Search, searched: Searched) -> Iterator[str]:
+def text(options: Search, searched: SearchOutcome) -> Iterator[str]:
     """What was found, and its instance or the name of its file."""
     family, found = searched.family, searched.result
     yield from _claim_lines(found) if options.claim else _worst_lines(family, found)
@@ -162,7 +162,7 @@ def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
         yield make_printable(note, 600)
 
 
-def document(options: Search, searched: Searched) -> dict[str, Any]:
+def document(options: Search, searched: SearchOutcome) -> dict[str, Any]:
     """The result, exact, with the instance."""
     family, found = searched.family, searched.result
     sides = ("left", "right", "score")
@@ -181,7 +181,7 @@ def document(options: Search, searched: Searched) -> dict[str, Any]:
     }
 
 
-def after(options: Search, searched: Searched) -> None:
+def after(options: Search, searched: SearchOutcome) -> None:
     """Of a worst ratio OPT with its certificate, and the explanation: files beside the witness, and text."""
     family, found, witness = searched.family, searched.result, searched.witness
     if options.claim or found.instance is None:

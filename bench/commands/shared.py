@@ -12,7 +12,7 @@ from ratiobench.bench.family.capabilities import Certificates, SingleNode
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
-from ratiobench.bench.options import EFFORT, GAP, SECONDS, Given, Integer, Options, Text, argument, option
+from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Integer, Options, Text, argument, option
 from ratiobench.bench.running.options import PartOfSuite
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Options):
+class FileOptions(Options):
     """How much of a file is read."""
 
     max_bytes: int = option(
@@ -33,21 +33,21 @@ class Reading(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfInstance(Reading):
+class InstanceOptions(FileOptions):
     """The instance that a command is about."""
 
-    file: Any = argument("instance file, .json or .json.gz; - for standard input", Given(), "FILE")
+    file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Formulated(Options):
+class FormulationOptions(Options):
     """Which model of OPT."""
 
     formulation: str = option("as `list formulations` names them", Text(), "F", default="auto", complete="formulations")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solving(Formulated):
+class SolveOptions(FormulationOptions):
     """How hard OPT is looked for."""
 
     backend: str = option(
@@ -68,7 +68,7 @@ class Solving(Formulated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartAlong(PartOfSuite):
+class SuitePartOptions(PartOfSuite):
     """The part of a suite, and of a sweep its axes."""
 
     suite: str = argument("as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
@@ -87,14 +87,14 @@ def amount_of(effort: int | None, seconds: float | None) -> int:
     return effort or (1 if seconds is None else UNLIMITED)
 
 
-def chosen_fields(kind: type[_T], options: Options, **others: Any) -> _T:
+def select_fields(kind: type[_T], options: Options, **others: Any) -> _T:
     """A dataclass of settings whose fields are options of the same names, or among the others."""
     given = {each.name: getattr(options, each.name) for each in fields(kind) if hasattr(options, each.name)}  # type: ignore[arg-type]
     return kind(**given | others)
 
 
 def read_given(given: Any) -> tuple[Family, Any]:
-    """The instance and its family; files say by their format whose they are, objects by who can write such a file."""
+    """Find the instance and its family: of a file by its format, of an object by the family that can write it."""
     if isinstance(given, str | os.PathLike):
         data, source = read_bytes(given)
         return read_instance(load_json(data, source), source)

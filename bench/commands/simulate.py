@@ -11,7 +11,7 @@ from typing import Any
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
     NO_CERTIFICATE,
-    OfInstance,
+    InstanceOptions,
     folders_of,
     read_given,
     require_certificates,
@@ -23,10 +23,10 @@ from ratiobench.bench.commands.texts import (
     interval_text,
     name_the_file,
     profit_text,
+    proof_status_text,
     ratio_document,
     require_writable,
     run_lines,
-    standing_text,
     violation_lines,
     write_csv,
     write_decisions,
@@ -53,18 +53,18 @@ OF_TABLES = ("no_opt", "certificate", "csv")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulate(OfInstance):
+class Simulate(InstanceOptions):
     """Options of `simulate`.
 
     Parameters
     ----------
     prior : the other day that ``prior=yesterday`` in a name stands for.
-    own : what stands behind names that are classes or objects.
+    own : the classes and objects to which names refer.
     """
 
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table")
     limit: float | None = option("stop the run after S seconds; it is then no valid one", SECONDS, "S")
-    isolate: bool = switch("run anyone's own algorithm in a sandbox of bubblewrap (Linux)")
+    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)")
     no_migration: bool = switch(
         "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
     )
@@ -84,15 +84,15 @@ class Simulate(OfInstance):
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
-    def terms(self) -> RunContext:
+    def context(self) -> RunContext:
         """The limit, and a sandbox that does not show the folders of the files that are named."""
         hidden = folders_of(self.file, self.prior, self.certificate, self.solution, self.timeline, self.csv)
         return RunContext(self.limit, self.isolate, self.own, hidden=hidden)
 
 
 @dataclass(frozen=True, slots=True)
-class Enclosed:
-    """OPT within [lower, upper], and what says so."""
+class OptInterval:
+    """OPT within [lower, upper], and the source of this interval."""
 
     lower: Exact
     upper: Exact
@@ -100,7 +100,7 @@ class Enclosed:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationOutcome:
     """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows.
 
     Parameters
@@ -111,7 +111,7 @@ class Simulated:
     family: Family
     instance: Any
     runs: Mapping[str, OnlineRun | str]
-    opt: Enclosed | None = None
+    opt: OptInterval | None = None
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -120,7 +120,7 @@ class Simulated:
         return [run for run in self.runs.values() if not isinstance(run, str)]
 
 
-def run(options: Simulate) -> Simulated:
+def run(options: Simulate) -> SimulationOutcome:
     """Run the algorithms; several, or with a certificate or a CSV file, as a table with OPT."""
     require_writable(options.solution, options.timeline, options.csv)
     if options.isolate:
@@ -133,8 +133,8 @@ def run(options: Simulate) -> Simulated:
         return _compare(options, family, instance, names)
     if not options.own:
         refuse_other_family(family, names[0])
-    with name_the_file(options.file, instance), run_context(options.terms):
-        return Simulated(family, instance, {names[0]: _run(options, family, instance, names[0])})
+    with name_the_file(options.file, instance), run_context(options.context):
+        return SimulationOutcome(family, instance, {names[0]: _run(options, family, instance, names[0])})
 
 
 def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineRun:
@@ -142,10 +142,10 @@ def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineR
     return (require_single_node(family) if options.no_migration else family).run(instance, name, other)
 
 
-def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> Simulated:
+def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:
     """Several algorithms on one instance, side by side."""
     runs: dict[str, OnlineRun | str] = {}
-    with run_context(options.terms):
+    with run_context(options.context):
         require_algorithms(family, names)
         if options.solution is not None and len(names) > 1:
             raise InputError("--solution", "", f"whose? {len(names)} algorithms are named; run the one alone")
@@ -164,10 +164,10 @@ def _compare(options: Simulate, family: Family, instance: Any, names: list[str])
                 opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
     rows = {name: _row(family, instance, opt, name, each) for name, each in runs.items()}
-    return Simulated(family, instance, runs, opt, rows)
+    return SimulationOutcome(family, instance, runs, opt, rows)
 
 
-def _enclose(options: Simulate, family: Family, instance: Any) -> Enclosed:
+def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
     """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
     if options.certificate:
         if options.no_migration:
@@ -177,14 +177,14 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> Enclosed:
         found = require_certificates(family).check(instance, load_json(data, source), source)
         if not found["valid"]:
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
-        return Enclosed(found["lower"], found["upper"], "by the certificate, verified")
+        return OptInterval(found["lower"], found["upper"], "by the certificate, verified")
     set_current("looking for OPT")
     solve = require_single_node(family).solve if options.no_migration else family.solve
     report = solve(instance, SolveSettings())
-    return Enclosed(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
+    return OptInterval(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
 
 
-def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str]) -> Enclosed:
+def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | str]) -> OptInterval:
     """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
     ends = {"lower": opt.lower, "upper": opt.upper}
     for each in runs.values():
@@ -194,10 +194,10 @@ def _tightened(opt: Enclosed, family: Family, runs: Mapping[str, OnlineRun | str
             raise AssertionError(f"{each.label} is better than the bound on OPT: one of the two is wrong")
         if ratios.is_better(each.welfare, ends[family.sense.verified], family.sense):
             ends[family.sense.verified] = each.welfare
-    return Enclosed(ends["lower"], ends["upper"], opt.source)
+    return OptInterval(ends["lower"], ends["upper"], opt.source)
 
 
-def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
+def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
     """What the table says of a run: keys as in `results.csv`."""
     if isinstance(run, str):
         return {"label": name, "state": f"failed: {run}"}
@@ -219,7 +219,7 @@ def _row(family: Family, instance: Any, opt: Enclosed | None, name: str, run: On
     return row
 
 
-def text(options: Simulate, found: Simulated) -> Iterator[str]:
+def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """The run in full, or the table."""
     family = found.family
     if found.rows:
@@ -228,7 +228,7 @@ def text(options: Simulate, found: Simulated) -> Iterator[str]:
     (run,) = found.ended
     tasks = run.arrivals or len(family.solution_document(run.decisions)["decisions"])
     account = account_text(family, found.instance, run)
-    yield from run_lines(run, family.objective, family.unit, tasks, account, standing_text(family, run))
+    yield from run_lines(run, family.objective, family.unit, tasks, account, proof_status_text(family, run))
 
 
 def _ratio_row(row: Mapping[str, Any]) -> Row:
@@ -239,7 +239,7 @@ def _ratio_row(row: Mapping[str, Any]) -> Row:
 _NAMELESS = {"case": "", "group": "", "algorithm": "", "remarks": Remarks("")}
 
 
-def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
+def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
     from ratiobench.bench.tables.text import align_columns, format_number, ratio_text
 
@@ -263,7 +263,7 @@ def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
     if any(row["label"].endswith(" *") for row in found.rows.values()):
         yield "* its constants are computed from the instance itself, future included (oracle)."
     for run in found.ended:
-        if known := standing_text(family, run):
+        if known := proof_status_text(family, run):
             yield f"{run.label}: {known}"
     for run in found.ended:
         if not run.valid:
@@ -271,12 +271,12 @@ def _table_lines(options: Simulate, found: Simulated) -> Iterator[str]:
             yield from violation_lines(run)
 
 
-def _opt_lines(options: Simulate, family: Family, opt: Enclosed) -> Iterator[str]:
+def _opt_lines(options: Simulate, family: Family, opt: OptInterval) -> Iterator[str]:
     yield interval_text(opt.lower, opt.upper, family.unit, " without migration" * options.no_migration)
     yield f"  {opt.source}"
 
 
-def document(options: Simulate, found: Simulated) -> dict[str, Any]:
+def document(options: Simulate, found: SimulationOutcome) -> dict[str, Any]:
     """The run, which is a solution document, too; or OPT and all runs."""
     if not found.rows:
         (run,) = found.ended
@@ -291,7 +291,7 @@ def document(options: Simulate, found: Simulated) -> dict[str, Any]:
     return {"instance": found.family.identity(found.instance), "opt": ends, "runs": runs}
 
 
-def _run_document(options: Simulate, found: Simulated, run: OnlineRun) -> dict[str, Any]:
+def _run_document(options: Simulate, found: SimulationOutcome, run: OnlineRun) -> dict[str, Any]:
     family = found.family
     about = {"instance": family.identity(found.instance)} | ({"migration": False} if options.no_migration else {})
     value: dict[str, Any] = {"value": json_number(run.welfare)}
@@ -301,13 +301,13 @@ def _run_document(options: Simulate, found: Simulated, run: OnlineRun) -> dict[s
     return run_payload(run) | value | about | family.solution_document(run.decisions)
 
 
-def _ratio(found: Simulated, run: OnlineRun) -> dict[str, Any] | None:
+def _ratio(found: SimulationOutcome, run: OnlineRun) -> dict[str, Any] | None:
     if found.opt is None or not run.valid:
         return None
     return ratio_document(ratios.ratio(found.opt.lower, found.opt.upper, run.welfare, found.family.sense))
 
 
-def write(options: Simulate, found: Simulated) -> Iterator[str]:
+def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """The table, the decisions, the page with the time lines."""
     write_csv(options.csv, [{"algorithm": name} | dict(row) for name, row in found.rows.items()])
     first = next(iter(found.runs.values()))
@@ -321,13 +321,13 @@ def write(options: Simulate, found: Simulated) -> Iterator[str]:
         yield f"time line: {options.timeline}"
 
 
-def after(options: Simulate, found: Simulated) -> None:
+def after(options: Simulate, found: SimulationOutcome) -> None:
     """OPT and the ratio of one run, which is printed before, since OPT may take long."""
     if options.json or options.no_opt or found.rows:
         return
     (run,) = found.ended
     family = found.family
-    with name_the_file(options.file, found.instance), run_context(options.terms):
+    with name_the_file(options.file, found.instance), run_context(options.context):
         opt = _tightened(_enclose(options, family, found.instance), family, {run.label: run})
     for line in _opt_lines(options, family, opt):
         print(line)

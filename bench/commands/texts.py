@@ -67,12 +67,12 @@ def write_csv(path: Path | None, rows: Sequence[Mapping[str, Any]]) -> None:
     write_atomically(path, text.getvalue().encode())
 
 
-def or_dash(value: Any) -> Any:
+def format_missing(value: Any) -> Any:
     """What there is none of, as text output shows it."""
     return "-" if value is None else value
 
 
-def standing_text(family: Family, run: OnlineRun) -> str:
+def proof_status_text(family: Family, run: OnlineRun) -> str:
     """What the run was shown of earlier days, and what is proved of its algorithm; empty where nothing is known."""
     text = [f"history: {run.history}"] if run.history else []
     if family.proof_status is not None:
@@ -94,7 +94,7 @@ def run_lines(run: OnlineRun, called: str, unit: str, tasks: int, account: str, 
         about = f", about {float(constant.value):.6g}" if constant.value.denominator > 1 else ""
         yield f"constant {constant.name} = {constant.value}{about} ({source})"
     yield from violation_lines(run, len(run.violations))
-    # Nobody knows that of anyone's own algorithm, and nothing here depends on it.
+    # It is unknown for a user's algorithm, and nothing here depends on it.
     arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
     yield f"arithmetic {arithmetic}, {run.seconds:.3f} s"
 

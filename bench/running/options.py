@@ -11,12 +11,12 @@ from ratiobench.bench.options import (
     EFFORT,
     SECONDS,
     Choice,
+    EffortFactor,
     File,
     Integer,
     Options,
     Switch,
     Text,
-    Times,
     option,
     switch,
 )
@@ -54,7 +54,7 @@ class PartOfSuite(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen(PartOfSuite):
+class CaseOptions(PartOfSuite):
     """Which cases are run with which algorithms, and how often."""
 
     rows: tuple[str, ...] = option(
@@ -71,15 +71,17 @@ class Chosen(PartOfSuite):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running(Options):
+class ExecutionOptions(Options):
     """How cases are run: where to, by whom, with how much work."""
 
     audits: bool | None = option(
         "check the claims on every run, or leave that out (out in the standard sets)", Switch(), figures=True
     )
-    effort: int = option("N times the suite's work on OPT; `high` is 8 times", Times(), "N", default=1, figures=True)
+    effort: int = option(
+        "N times the suite's work on OPT; `high` is 8 times", EffortFactor(), "N", default=1, figures=True
+    )
     limit: float | None = option("give a piece of work up after this many seconds", SECONDS, "S", figures=True)
-    isolate: bool = switch("run anyone's own algorithm in a sandbox of bubblewrap (Linux)", figures=True)
+    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)", figures=True)
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
     dask: str | None = option("a dask scheduler instead of processes of this machine", Text(), "ADDRESS")
@@ -92,7 +94,7 @@ class Running(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Running, Chosen):
+class RunOptions(ExecutionOptions, CaseOptions):
     """How to run a suite.
 
     Parameters

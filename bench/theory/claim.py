@@ -1,4 +1,4 @@
-"""A claim of a paper, or of this project: what it says, who says it, what is known of it, and how a run is checked.
+"""A claim of a paper or of this project: statement, source, proof status, and its check on a run.
 
 A family keeps a table of claims, from which audits, searches and pages take all that they print. A check gets a case: a
 run on an instance with the interval on OPT. `Case` is the plain one; a family may have its own, with figures that
@@ -20,7 +20,7 @@ from ratiobench.online.outcome import OnlineRun
 Instance = TypeVar("Instance")
 
 
-class AnyCase(Protocol):
+class CaseProtocol(Protocol):
     """What every case has."""
 
     @property
@@ -37,11 +37,11 @@ class Case(NamedTuple, Generic[Instance]):
     reference: SolveReport
 
 
-CaseType = TypeVar("CaseType", bound=AnyCase)
+CaseType = TypeVar("CaseType", bound=CaseProtocol)
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ClaimScope:
     """Whose runs a claim is about.
 
     Parameters
@@ -57,7 +57,7 @@ class About:
     always_shown: bool = False
 
 
-EVERY_RUN = About("every algorithm", lambda run: True)
+EVERY_RUN = ClaimScope("every algorithm", lambda run: True)
 
 
 def _always(case: Any) -> str:
@@ -95,7 +95,7 @@ class Claim(Generic[CaseType]):
     assumptions: str = "none"
     proof_assumes: str = ""
     repaired: str = ""
-    about: About = EVERY_RUN
+    about: ClaimScope = EVERY_RUN
     applies: Callable[[CaseType], str] = _always
     check: Callable[[CaseType], Check] | None = None
     proof: str = ""

@@ -21,7 +21,7 @@ from ratiobench.formulations.eapm.certificate import Certificate
 from ratiobench.formulations.eapm.check import check
 from ratiobench.formulations.eapm.enumerate import WAYS_LIMIT, enumerate_optimum, ways
 from ratiobench.formulations.eapm.weights import weights
-from ratiobench.formulations.engine import Clock, Solve, choose
+from ratiobench.formulations.engine import Clock, SolveInterval, choose
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
@@ -117,7 +117,7 @@ def _choose(problem: AggregateProblem, formulation: str, backend: str) -> tuple[
     return choose(ALLOWED, formulation, backend, automatic)
 
 
-class _Run(Solve[Fraction]):
+class _Run(SolveInterval[Fraction]):
     """An interval on the profit rate, and the steps that narrow it."""
 
     def __init__(

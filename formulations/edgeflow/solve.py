@@ -30,7 +30,7 @@ from ratiobench.formulations.edgeflow.placement import (
     worst_schedule,
 )
 from ratiobench.formulations.edgeflow.problem import Problem, grid_of, problem_of, refine_prices
-from ratiobench.formulations.engine import Clock, Solve, choose
+from ratiobench.formulations.engine import Clock, SolveInterval, choose
 from ratiobench.formulations.report import Proof, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.edgeflow.format import content_hash, loads
@@ -131,7 +131,7 @@ def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, st
     return choose(ALLOWED, formulation, backend, automatic)
 
 
-class _Run(Solve[int]):
+class _Run(SolveInterval[int]):
     """An interval on the number of met jobs, and the steps that narrow it."""
 
     def __init__(

@@ -22,7 +22,7 @@ import numpy as np
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.engine import Solve
+from ratiobench.formulations.engine import SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
@@ -197,7 +197,7 @@ def choose(instance: Instance, formulation: str, backend: str, schedules: Schedu
     return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
-class _Interval(Solve[int]):
+class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
     def __init__(self, instance: Instance, began: float, schedules: ScheduleKind, seconds: float | None = None) -> None:

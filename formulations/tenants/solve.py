@@ -13,7 +13,7 @@ import numpy as np
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
-from ratiobench.formulations.engine import Clock, Solve, choose
+from ratiobench.formulations.engine import Clock, SolveInterval, choose
 from ratiobench.formulations.report import Proof, SolveReport
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.formulations.tenants import models
@@ -112,7 +112,7 @@ def _negated(optimum: tuple[int, Solution | None]) -> tuple[int, Solution | None
     return -optimum[0], optimum[1]
 
 
-class _Run(Solve[int]):
+class _Run(SolveInterval[int]):
     """An interval on the negated cost, and the steps that narrow it."""
 
     def __init__(self, instance: Instance, clock: Clock, gap: float = 0.0, seconds: float | None = None) -> None:

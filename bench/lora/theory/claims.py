@@ -23,7 +23,7 @@ from ratiobench.bench.lora.theory.notation import SIGNS
 from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, lemmas, theorem3, theorem4, theorem5
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
-from ratiobench.bench.theory.claim import About, make_claims
+from ratiobench.bench.theory.claim import ClaimScope, make_claims
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
@@ -40,14 +40,14 @@ def _is_pdftsp(run: OnlineRun) -> bool:
     return isinstance(run.trace, PriceTrace)
 
 
-PDFTSP = About("pdFTSP", _is_pdftsp, always_shown=True)
-PRICES_SHOWN = About("algorithms that show their prices", guarantees.has_final_prices)
-POSTED = About("posted", lambda run: guarantees.is_linear(run, "posted"))
-MINIMAL_EDIT = About("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
-ADDITIVE = About("mechanisms with additive prices", guarantees.is_linear)
-GREEDY = About("greedy", lambda run: run.algorithm == "greedy")
-GUARDED = About("guarded prices", guarded.is_guarded)
-OTHER_PAYMENTS = About("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
+PDFTSP = ClaimScope("pdFTSP", _is_pdftsp, always_shown=True)
+PRICES_SHOWN = ClaimScope("algorithms that show their prices", guarantees.has_final_prices)
+POSTED = ClaimScope("posted", lambda run: guarantees.is_linear(run, "posted"))
+MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
+ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
+GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
+GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
+OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(

@@ -20,7 +20,7 @@ from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.verdicts import compare
 from ratiobench.bench.lora.theory.claim import Claim, ProofStatus
 from ratiobench.bench.lora.theory.claims import CLAIMS, THEORY, audit
-from ratiobench.bench.theory.claim import About
+from ratiobench.bench.theory.claim import ClaimScope
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, parse
@@ -459,7 +459,7 @@ def test_a_valuation_within_rounding_of_the_cost_proves_no_gain() -> None:
 
 def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
     """Whom it is about and what it assumes are asked before its check; words and signs come from it."""
-    about = About("greedy", lambda run: run.algorithm == "greedy")
+    about = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
     claim = Claim(
         name="small", statement="ALG <= N", source="a test", standing=ProofStatus.FALSE, about=about,
         signs=(("N", "5"),), applies=lambda case: "" if case.instance.tasks == 3 else "three tasks only",
