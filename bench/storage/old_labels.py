@@ -1,4 +1,4 @@
-"""Reads the labels of old stores: before 0.3 a run was stored with its label alone, without the facts behind it."""
+"""Reads the labels in stores of version 0.1, which keep a run's label alone, without the facts behind it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.online.remarks import ISOLATED, LIMITED, OVERCHARGED, PARTS_PER_MILLION, SINGLE_NODE, Part, Remarks
+from ratiobench.online.remarks import ISOLATED, LIMITED, OVERCHARGED, SINGLE_NODE, Part, Remarks
 
 _LIMITED = re.compile(LIMITED + r" (\d{1,18}) of (\d{1,18})(?:, gap (\d{1,9})(?:\.(\d{1,4}))? %)?")
 _OVERCHARGED = re.compile(OVERCHARGED + r": (\d{1,18}) of (\d{1,18}) admitted")
@@ -42,7 +42,7 @@ def _facts(texts: list[str], *, is_first_options: bool) -> Mapping[str, Any]:
             hit, decisions, whole, places = limited.groups()
             facts["limit"] = Part(int(hit), int(decisions))
             if whole is not None:
-                facts["gap_ppm"] = int(whole + (places or "").ljust(4, "0")) * PARTS_PER_MILLION // 10**6
+                facts["gap_ppm"] = int(whole + (places or "").ljust(4, "0"))  # a percentage with four decimals
         elif overcharged:
             facts["overcharged"] = Part(*map(int, overcharged.groups()))
         elif text == ISOLATED:
