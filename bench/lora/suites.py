@@ -62,6 +62,8 @@ _ARRIVALS: tuple[dict[str, Any], ...] = (
 # What can be proved beside what is printed; constants come from the day before, never from the day itself.
 PROVED = ("posted", "minimal-edit", "capped", "bbar-rule", "greedy")
 MECHANISMS = (
+    "pdftsp:units=paper",
+    "pdftsp:prior=yesterday,units=paper",
     "pdftsp",
     "pdftsp:prior=yesterday",
     "pdftsp:units=canonical",
