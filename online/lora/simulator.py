@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ratiobench.formulations.lora.check import ONE_NODE
-from ratiobench.instances.lora.model import Instance, Public, Task, freeze
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Public, Task, freeze
+from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
 from ratiobench.online.lora.final_schedule import Late, Move
@@ -208,7 +208,10 @@ class Arrivals:
         cost = instance.cost(i)
         if i in instance.explicit_cost:  # else it was multiplied out for this very call
             cost = freeze(cost)
-        return Task(i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i))
+        return Task(
+            i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i), KINDS[instance.run[i]],
+            int(instance.parts[i]), int(instance.limit[i]) or None, instance.labels.get(i, NO_LABELS),
+        )  # fmt: skip
 
 
 class Simulator:

@@ -159,9 +159,8 @@ class Bidder:
             self._after += 1
 
     def _report(self, lie: Misreport) -> Task:
-        task = self._truth
-        return Task(
-            task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
+        return replace(
+            self._truth, arrival=lie.arrival, deadline=lie.deadline, memory_mb=lie.memory_mb, work=lie.work
         )
 
 
