@@ -45,7 +45,7 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.schedules import ScheduleKind, find_kind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"
@@ -79,7 +79,6 @@ def solve(
     seconds: float | None = None,
     start: Solution | None = None,
     certified: bool = False,
-    schedules: ScheduleKind = ScheduleKind.ANY,
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
@@ -93,17 +92,15 @@ def solve(
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
         branched on, with the linear programmes in HiGHS, unless the backend is `none`.
-    schedules : which ones tasks may have; with any but `ANY` it is the optimum over these, which has no certificate.
 
     Raises
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    if certified and schedules is not ScheduleKind.ANY:
-        raise InputError("", "certificate", "there is none without migration: its format proves intervals on OPT of P")
     began = time.perf_counter()
-    plan = choose(instance, formulation, backend, schedules)
+    schedules = find_kind(instance)
+    plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     before = time.perf_counter()
@@ -114,7 +111,7 @@ def solve(
     if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
         backends.start_worker("highs")
     began += time.perf_counter() - before
-    interval = _Interval(instance, began, schedules, seconds)
+    interval = _Interval(instance, began, seconds)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
@@ -160,14 +157,14 @@ class Plan:
     tiny: bool
 
 
-def choose(instance: Instance, formulation: str, backend: str, schedules: ScheduleKind = ScheduleKind.ANY) -> Plan:
+def choose(instance: Instance, formulation: str, backend: str) -> Plan:
     """Check the names, and choose by size what was left to choose.
 
     Raises
     ------
     InputError : for a name that does not exist, or a pair that does not go together.
     """
-    known = registry()
+    known, schedules = registry(), find_kind(instance)
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
     names = (*(name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)), ENUMERATE)
     if formulation not in ("auto", *names):
@@ -200,15 +197,16 @@ def choose(instance: Instance, formulation: str, backend: str, schedules: Schedu
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, schedules: ScheduleKind, seconds: float | None = None) -> None:
+    def __init__(self, instance: Instance, began: float, seconds: float | None = None) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
-            report = check(instance, solution, schedules=schedules)
+            report = check(instance, solution)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
         self.seconds = seconds
         self.instance = instance
-        self.schedules, self.method = schedules, _METHODS[schedules]
+        self.schedules = find_kind(instance)
+        self.method = _METHODS[self.schedules]
         self.dual: DualBound | None = None
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
@@ -312,7 +310,7 @@ _METHODS = {
 def _enumerate(instance: Instance, interval: _Interval) -> None:
     """Close the interval by brute force, where the instance is small enough."""
     try:
-        value, solution = enumerate_optimum(instance, schedules=interval.schedules)
+        value, solution = enumerate_optimum(instance)
     except ValueError as error:
         interval.notes.append(f"{ENUMERATE}: {error}")
         return

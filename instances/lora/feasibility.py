@@ -35,7 +35,7 @@ def usable_types(instance: Instance) -> NDArray[np.bool_]:
 
 
 def fewest_slots(instance: Instance) -> IntArray:
-    """(I,) ceil(M_i / (m_i times the fastest rate on a type that can hold the task)); the largest integer where none."""
+    """(I,) ceil(M_i / (m_i times the fastest rate on a type that can hold the task)); the largest integer if none."""
     best = instance.parts * np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)
     return np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
 

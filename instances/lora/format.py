@@ -152,7 +152,7 @@ def _schedules(
     gang = name == ScheduleKind.GANG.value
     if not gang:
         if "nodes" in task.data:
-            raise InputError(task.source, task.at("nodes"), f"only a task with run = gang has nodes; this one is {name}")
+            raise InputError(task.source, task.at("nodes"), f"only a gang has nodes; this task is {name}")
         return _KIND_NUMBERS[name], 1
     if "nodes" not in task.data:
         raise InputError(task.source, task.at("nodes"), "the field is missing; a gang needs it")

@@ -29,15 +29,20 @@ from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 _OPTION = "migrate"
 
 
-def schedules_of(spec: Spec) -> ScheduleKind:
-    """The schedules among which an algorithm of this name chooses; any, as far as is known, for anyone's own."""
-    return ScheduleKind.ONE_NODE if spec.entry and spec.options.get(_OPTION) == "no" else ScheduleKind.ANY
+def is_one_node(spec: Spec) -> bool:
+    """Whether an algorithm of this name keeps every task on one node by itself."""
+    return spec.entry is not None and spec.options.get(_OPTION) == "no"
 
 
-def restrict(spec: Spec, schedules: ScheduleKind) -> Spec:
-    """The name of the form that chooses among these schedules; InputError for an algorithm of ours without one."""
-    if spec.entry is None or schedules is ScheduleKind.ANY:
+def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
+    """The name of the form for tasks of this kind (None: of several); InputError for an algorithm of ours without one.
+
+    Anyone's own algorithm reads the kind of each task itself.
+    """
+    if spec.entry is None or kind is ScheduleKind.ANY:
         return spec
+    if kind is not ScheduleKind.ONE_NODE:
+        raise InputError("", spec.head, "it has no form for tasks that are rigid or gangs")
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
         raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")

@@ -17,6 +17,7 @@ Algorithm 2 is no maximiser; there every report is tried, or some are and the re
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -159,9 +160,7 @@ class Bidder:
             self._after += 1
 
     def _report(self, lie: Misreport) -> Task:
-        return replace(
-            self._truth, arrival=lie.arrival, deadline=lie.deadline, memory_mb=lie.memory_mb, work=lie.work
-        )
+        return replace(self._truth, arrival=lie.arrival, deadline=lie.deadline, memory_mb=lie.memory_mb, work=lie.work)
 
 
 def find_best_misreport(
