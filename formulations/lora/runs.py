@@ -28,6 +28,8 @@ Prices = NDArray[np.float64]
 
 ROUNDS = 400
 """Rounds of the subgradient method per unit of effort, up to four units."""
+LISTS = 100
+"""List schedules in drawn orders per unit of effort."""
 BLOCKS_PER_TASK, MOST_BLOCKS = 100, 200_000
 """Blocks of ruin and recreate per unit of effort: so many per task, and at most so many."""
 CHUNK = 2_000
@@ -436,6 +438,33 @@ def list_schedule(r: Runs, orders: Sequence[IntArray], shares: Sequence[float], 
             _insert_all(r, z, order, share, lam, phi, _seed("list", 0))
             if _insert_all(r, z, order, 0.0, lam, phi, _seed("list", 1)) > best.net.sum():
                 best = z
+    return best
+
+
+def draw_lists(r: Runs, best: Schedule, prices: RunPrices, count: int, over: Callable[[], bool]) -> Schedule:
+    """The best of list schedules in orders that are drawn around value per slot, reduced profit and bid.
+
+    Parameters
+    ----------
+    count : lists to draw.
+    over : asked between lists.
+    """
+    lam, phi = _prefix(prices.lam), _prefix(prices.phi)
+    value = value_per_slot(r)
+    size = np.maximum(r.bid, 1) / np.maximum(value, 1e-12)
+    gain = prices.gain / size
+    bases = [value, value, gain - min(0.0, float(gain.min())), r.bid.astype(np.float64)]
+    stream = Stream("runs", "orders")
+    for number in range(count):
+        if over():
+            break
+        drawn = stream.words(len(r.task) + 1).astype(np.float64) / 2.0**64
+        spread = 0.1 + 0.9 * drawn[-1]
+        order = np.argsort(-bases[number % 4] * (1.0 + spread * (drawn[:-1] - 0.5)), kind="stable")
+        z = empty_schedule(r)
+        _insert_all(r, z, order, (0.0, 0.3, 0.6, 1.0)[(number // 4) % 4], lam, phi, _seed("list", 0))
+        if _insert_all(r, z, order, 0.0, lam, phi, _seed("list", 1)) > best.net.sum():
+            best = z
     return best
 
 

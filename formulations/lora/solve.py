@@ -47,7 +47,7 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, restrict
+from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, require_any, restrict
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"
@@ -309,6 +309,9 @@ def _price_and_search_runs(
     best = max(best, better, key=lambda each: int(each.net.sum()))
     interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
+    if best.net.sum() < enough:
+        best = runs.draw_lists(found, best, prices, runs.LISTS * min(effort, UNLIMITED), clock(0.5))
+        interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
     best, blocks = runs.improve(found, best, prices, effort, enough, clock(1.0))
     interval.offer(runs.solution_of_schedule(instance, found, best), "search")
     interval.work["blocks"] = blocks
@@ -562,6 +565,7 @@ def warm_runs() -> None:
     found = runs.find_runs(instance)
     prices = runs.find_prices(found, 0.0, 2, never_over)
     best = runs.list_schedule(found, [np.arange(len(found.task))], (0.0,), prices)
+    best = runs.draw_lists(found, best, prices, 1, never_over)
     runs.improve(found, best, prices, 1, 2**62, never_over)
 
 
@@ -662,6 +666,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
     name = "tight" if formulation == "auto" else formulation
+    require_any(instance, "models are exported of")
     linear = [each.name for each in known.values() if "highs" in each.backends]
     if name not in linear:
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))
