@@ -14,7 +14,6 @@ from ratiobench.bench.commands.shared import (
     SolveOptions,
     read_given,
     require_certificates,
-    require_single_node,
 )
 from ratiobench.bench.commands.texts import interval_text, name_the_file, require_writable, write_decisions
 from ratiobench.bench.family.contract import Family
@@ -54,8 +53,8 @@ def run(options: Opt) -> OptOutcome:
         raise InputError("--certificate", "", NO_CERTIFICATE)
     with name_the_file(options.file, instance):
         if options.no_migration:
-            report = require_single_node(family).solve(instance, options.settings(family))
-        elif options.certificate:
+            instance = family.without_migration(instance)
+        if options.certificate:
             report = require_certificates(family).solve(instance, options.settings(family), None)
         else:
             report = family.solve(instance, options.settings(family))

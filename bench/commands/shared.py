@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ratiobench.bench.family.capabilities import Certificates, SingleNode
+from ratiobench.bench.family.capabilities import Certificates
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
@@ -112,13 +112,6 @@ def require_formulation(name: str, family: Family) -> None:
     known = dict.fromkeys(["auto", *(each.name for each in family.formulations())])
     if name not in known:
         raise InputError("--formulation", "", explain_unknown_name(name, known))
-
-
-def require_single_node(family: Family) -> SingleNode:
-    """The family, if its tasks can be kept on one node; InputError otherwise."""
-    if family.single_node is None:
-        raise InputError("--no-migration", "", f"in the family {family.name} no task moves from node to node")
-    return family.single_node
 
 
 def require_certificates(family: Family, source: str = "--certificate") -> Certificates:

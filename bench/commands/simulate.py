@@ -15,7 +15,6 @@ from ratiobench.bench.commands.shared import (
     folders_of,
     read_given,
     require_certificates,
-    require_single_node,
 )
 from ratiobench.bench.commands.texts import (
     account_of,
@@ -126,6 +125,8 @@ def run(options: Simulate) -> SimulationOutcome:
     if options.isolate:
         sandbox.require()
     family, instance = read_given(options.file)
+    if options.no_migration:
+        instance = family.without_migration(instance)
     if options.timeline and family.timeline is None:
         raise InputError("--timeline", "", f"the family {family.name} has no time lines")
     names = list(dict.fromkeys(options.algorithms))
@@ -139,7 +140,7 @@ def run(options: Simulate) -> SimulationOutcome:
 
 def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineRun:
     other = None if options.prior is None else read_given(options.prior)[1]
-    return (require_single_node(family) if options.no_migration else family).run(instance, name, other)
+    return family.run(instance, name, other)
 
 
 def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:
@@ -179,8 +180,7 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
         return OptInterval(found["lower"], found["upper"], "by the certificate, verified")
     set_current("looking for OPT")
-    solve = require_single_node(family).solve if options.no_migration else family.solve
-    report = solve(instance, SolveSettings())
+    report = family.solve(instance, SolveSettings())
     return OptInterval(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
 
 

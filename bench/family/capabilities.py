@@ -5,7 +5,7 @@ Member of `Family` -> what is lost without it:
 * ``certificates`` -> `opt --certificate`, `check --certificate`
 * ``crosscheck``, ``solve_printed`` -> `crosscheck`; solvers' own answers beside OPT
 * ``export`` -> `export`
-* ``single_node`` -> `--no-migration`
+* ``without_migration`` -> `--no-migration`
 * ``claims`` -> `audit`; the page's section on what is claimed and what holds
 * ``counterexample_search`` -> `search`
 * ``bidding`` -> `audit --task`, `audit --curve`
@@ -94,23 +94,6 @@ class Certificates:
             "upper": verdict.certificate.upper,
             "problem": verdict.problem or None,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class SingleNode:
-    """Tasks that may move from node to node, kept from it.
-
-    Parameters
-    ----------
-    solve : (instance, settings): the optimum with every task on one node, or an interval on it.
-    run : (instance, algorithm, prior): under a referee that refuses decisions on two nodes; InputError for an algorithm
-        that cannot.
-    check : (instance, data, source): as `Family.check`, with the constraint that a task stays on one node.
-    """
-
-    solve: Callable[[Any, SolveSettings], SolveReport]
-    run: Callable[[Any, str, Any], OnlineRun]
-    check: Callable[[Any, Any, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ from ratiobench.bench.family.capabilities import (
     Explainer,
     LogImport,
     MeasureFunction,
-    SingleNode,
     Statement,
     Studies,
     TimelineFunction,
@@ -102,6 +101,11 @@ class Family(ABC):
     @abstractmethod
     def format(self) -> str:
         """The name of its file format."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The names of all file formats that it reads."""
+        return (self.format,)
 
     @abstractmethod
     def parse(self, data: Any, source: str) -> Any:
@@ -238,10 +242,9 @@ class Family(ABC):
         """Writes and verifies certificates of intervals on OPT."""
         return None
 
-    @property
-    def single_node(self) -> SingleNode | None:
-        """The problem in which no task moves from node to node."""
-        return None
+    def without_migration(self, instance: Any) -> Any:
+        """The instance whose tasks may not move from node to node; InputError where no task of the family does."""
+        raise InputError("--no-migration", "", f"in the family {self.name} no task moves from node to node")
 
     def export(self, instance: Any, kind: str, formulation: str) -> str:
         """The model as text, `kind` is ``mps`` or ``lp``; InputError where there is none."""

@@ -20,7 +20,6 @@ from ratiobench.bench.family.capabilities import (
     Explainer,
     LogImport,
     MeasureFunction,
-    SingleNode,
     Studies,
     TimelineFunction,
 )
@@ -30,7 +29,6 @@ from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.keys import Form
-from ratiobench.online.outcome import OnlineRun
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -59,6 +57,12 @@ class LoraFamily(Family):
         from ratiobench.instances.lora.format import FORMAT
 
         return FORMAT
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        from ratiobench.instances.lora.format import FORMAT, FORMAT_2
+
+        return (FORMAT, FORMAT_2)
 
     def parse(self, data: Any, source: str) -> Instance:
         from ratiobench.instances.lora.format import parse
@@ -192,28 +196,10 @@ class LoraFamily(Family):
 
         return export(instance, kind, formulation)
 
-    @property
-    def single_node(self) -> SingleNode:
-        """`one-node` instead of P."""
-        from ratiobench.instances.lora.schedules import ScheduleKind
+    def without_migration(self, instance: Instance) -> Instance:
+        from ratiobench.instances.lora.schedules import ScheduleKind, restrict
 
-        def solve(instance: Instance, settings: SolveSettings) -> SolveReport:
-            from ratiobench.formulations.lora.solve import solve
-
-            return solve(instance, **asdict(settings), schedules=ScheduleKind.ONE_NODE)
-
-        def run(instance: Instance, algorithm: str, prior: Instance | None = None) -> OnlineRun:
-            from ratiobench.online.lora.run import run
-
-            return run(instance, algorithm, prior=prior, schedules=ScheduleKind.ONE_NODE)
-
-        def check(instance: Instance, data: Any, source: str) -> Mapping[str, Any]:
-            from ratiobench.formulations.lora.check import check
-
-            solution = self.parse_solution(instance, data, source)
-            return check(instance, solution, schedules=ScheduleKind.ONE_NODE).document()
-
-        return SingleNode(solve, run, check)
+        return restrict(instance, ScheduleKind.ONE_NODE)
 
     def crosscheck(
         self,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.online.lora.one_node import schedules_of
+from ratiobench.online.lora.one_node import is_one_node
 from ratiobench.online.lora.registry import parse
 
 NOTHING = {"guarantee": "none known", "truthful": "not examined"}
@@ -20,7 +19,7 @@ def proof_status(algorithm: str) -> Mapping[str, str]:
     spec = parse(algorithm)
     if spec.entry is None or spec.entry.standing is None:
         return NOTHING
-    if schedules_of(spec) is not ScheduleKind.ANY:
+    if is_one_node(spec):
         return NOTHING  # the theorems are about the choice among all schedules
     declared = getattr(spec.entry.make(spec.options), "constants", ())
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))

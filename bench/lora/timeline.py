@@ -15,7 +15,6 @@ from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timelin
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.feasibility import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
@@ -56,10 +55,9 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     trace = run.trace
     names = [name for name in AMOUNTS if hasattr(trace, name) and not getattr(trace, "problem", "")]
     shown = {AMOUNTS[name]: _courses(instance, getattr(trace, name)) for name in names}
-    schedules = ScheduleKind.ONE_NODE if run.remarks.single_node else ScheduleKind.ANY
     refused = [
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
-        for i, reason in find_reasons(instance, run.decisions, schedules).items()
+        for i, reason in find_reasons(instance, run.decisions, run.remarks.single_node).items()
     ]
     since, title = _first_second(instance)
     clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
@@ -173,12 +171,12 @@ def _sum(prices: Sequence[Fraction | float]) -> Fraction:
     return sum((Fraction(price) for price in prices), Fraction(0))
 
 
-def find_reasons(instance: Instance, decisions: Sequence[Decision | None], schedules: ScheduleKind) -> dict[int, str]:
+def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_node: bool = False) -> dict[int, str]:
     """Why each rejected task was rejected, by task, exactly: a key of `REASONS`.
 
     Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
     fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
-    up to its work. With `schedules` `ONE_NODE` the rates of one node have to, in the slots in which it has room.
+    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room.
     """
     cells, start = _cells(decisions)
     public = instance.public("")
@@ -189,7 +187,7 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], sched
     taken = np.array([decision is not None for decision in decisions], dtype=np.bool_)
     tasks = instance.rate, instance.memory_mb, instance.work, first_slots(instance), instance.deadline
     # A task changes nodes within a group: from one entry to the next.
-    group = np.arange(len(kind) + 1) if schedules is ScheduleKind.ONE_NODE else np.array([0, len(kind)])
+    group = np.arange(len(kind) + 1) if one_node else np.array([0, len(kind)])
     found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, group, compute, memory)
     return {i: (IMPOSSIBLE, FULL, DEAR)[found[i]] for i in np.flatnonzero(~taken).tolist()}
 

@@ -1,5 +1,7 @@
 """Exact verification of a solution of problem P against (4a)-(4k), in Python integers, from the data alone.
 
+Tasks that may not have every schedule of P are verified against their own rules, (R1) to (R5), too.
+
 It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
 """
 
@@ -12,7 +14,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 
@@ -61,16 +62,18 @@ class CheckReport:
         }
 
 
-ONE_NODE = "one node"
-"""The constraint that P does not have: all cells of a task lie on one node."""
-
-
-def check(instance: Instance, solution: Solution, *, schedules: ScheduleKind = ScheduleKind.ANY) -> CheckReport:
+def check(instance: Instance, solution: Solution) -> CheckReport:
     """Verify a solution and compute its welfare, exactly.
 
     Constraints are named as in the paper: (4a)-(4h), and (4i) cells only when admitted (a null decision has none by
-    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. With `schedules`
-    `ONE_NODE` one more, (one node): a task runs on one and the same node in all its slots.
+    construction), (4j) a vendor only for a task that needs one, (4k) no cell where the rate is 0. A task whose `run` is
+    not `any` has more of them:
+
+    (R1) a gang has all its nodes in every slot in which it runs; for a task of one part this is (4b).
+    (R2) one-node, rigid, gang: the same nodes in all slots, as many as the task has parts.
+    (R3) gang: all its nodes are of one type.
+    (R4) rigid, gang: slots in a row, exactly as many as the work takes.
+    (R5) rigid, gang: the run begins when pre-processing is done and ends by the deadline; for others (4c) and (4d).
     """
     breaches: list[ConstraintViolation] = []
     if len(solution) != instance.tasks:
@@ -86,10 +89,6 @@ def check(instance: Instance, solution: Solution, *, schedules: ScheduleKind = S
             continue
         admitted += 1
         spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
-        if schedules is ScheduleKind.ONE_NODE and len(nodes := {node for node, _ in decision.cells}) > 1:
-            first, second = sorted(nodes)[:2]
-            more = f" and {len(nodes) - 2} more" * (len(nodes) > 2)
-            breaches.append(ConstraintViolation(ONE_NODE, i, f"runs on nodes {first}, {second}{more}"))
         welfare += int(instance.bid[i]) - spent
         true_welfare += int(instance.valuation[i]) - spent
         if decision.payment is not None:
@@ -136,6 +135,8 @@ def _check_task(
         first += vendors[decision.vendor].delay
         spent += vendors[decision.vendor].price
     deadline = int(instance.deadline[i])
+    kind, parts = _KINDS[int(instance.run[i])], int(instance.parts[i])
+    before, after = ("R5", "R5") if kind in ("rigid", "gang") else ("4c", "4d")
     cost = instance.cost(i)
     done = 0
     seen_cells: set[tuple[int, int]] = set()
@@ -149,13 +150,13 @@ def _check_task(
             breaches.append(ConstraintViolation("4h", i, f"cell [{node}, {slot}] stands twice"))
             continue
         seen_cells.add((node, slot))
-        if slot in seen_slots:
+        if slot in seen_slots and parts == 1:
             breaches.append(ConstraintViolation("4b", i, f"two nodes in slot {slot}"))
         seen_slots.add(slot)
         if slot < first:
-            breaches.append(ConstraintViolation("4c", i, f"runs in slot {slot}, before {first}"))
+            breaches.append(ConstraintViolation(before, i, f"runs in slot {slot}, before {first}"))
         if slot > deadline:
-            breaches.append(ConstraintViolation("4d", i, f"runs in slot {slot}, after the deadline {deadline}"))
+            breaches.append(ConstraintViolation(after, i, f"runs in slot {slot}, after the deadline {deadline}"))
         g = bisect_right(ends, node)
         rate = int(instance.rate[i, g])
         if rate == 0:
@@ -164,6 +165,44 @@ def _check_task(
         spent += int(cost[g, slot - 1])
         compute[node, slot] += rate
         memory[node, slot] += int(instance.memory_mb[i])
+    if kind != "any":
+        breaches += _check_kind(instance, i, kind, parts, seen_cells, ends)
     if done < int(instance.work[i]):
         breaches.append(ConstraintViolation("4e", i, f"work done {done} < {int(instance.work[i])}"))
     return spent
+
+
+_KINDS = ("any", "one-node", "rigid", "gang")
+"""What the numbers in an instance's column `run` stand for, as its format says."""
+
+
+def _check_kind(
+    instance: Instance, i: int, kind: str, parts: int, cells: set[tuple[int, int]], ends: list[int]
+) -> list[ConstraintViolation]:
+    """(R1) to (R4) of one task whose cells exist and are distinct."""
+    breaches = []
+    if not cells:
+        return []
+    nodes = sorted({node for node, _ in cells})
+    slots = sorted({slot for _, slot in cells})
+    for slot in slots:
+        running = sum((node, slot) in cells for node in nodes)
+        if running < parts:
+            breaches.append(ConstraintViolation("R1", i, f"runs on {running} of its {parts} nodes in slot {slot}"))
+            break
+    if len(nodes) > parts:
+        more = f" and {len(nodes) - 2} more" * (len(nodes) > 2)
+        text = f"runs on nodes {nodes[0]}, {nodes[1]}{more}; it may run on {parts}"
+        breaches.append(ConstraintViolation("R2", i, text))
+    types = sorted({bisect_right(ends, node) for node in nodes})
+    if kind == "gang" and len(types) > 1:
+        breaches.append(ConstraintViolation("R3", i, f"runs on node types {types[0]} and {types[1]}"))
+    if kind in ("rigid", "gang"):
+        if slots[-1] - slots[0] + 1 > len(slots):
+            missing = next(slot for slot in range(slots[0], slots[-1]) if slot not in slots)
+            breaches.append(ConstraintViolation("R4", i, f"pauses in slot {missing}"))
+        rate = int(instance.rate[i, types[0]])
+        length = -(-int(instance.work[i]) // (parts * rate)) if rate else 0
+        if len(slots) > length > 0:
+            breaches.append(ConstraintViolation("R4", i, f"runs in {len(slots)} slots where {length} do its work"))
+    return breaches

@@ -25,6 +25,7 @@ from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
+from ratiobench.formulations.lora import runs
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
 from ratiobench.formulations.lora.bound.tree import Tree
@@ -36,16 +37,17 @@ from ratiobench.formulations.lora.direct_solve import build, solve_direct
 from ratiobench.formulations.lora.heuristic import improve
 from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
 from ratiobench.formulations.lora.models import one_node
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
+from ratiobench.formulations.lora.verify import dual_bound as prove_bound
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
 from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.model import Instance, Task
+from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, require_any, restrict
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"
@@ -66,6 +68,8 @@ BRANCH_TASKS, BRANCH_NODES = 300, 4_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 WINDOWS = 40
 """Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
+RUN_UNIT = 2**20
+"""Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 
@@ -79,7 +83,6 @@ def solve(
     seconds: float | None = None,
     start: Solution | None = None,
     certified: bool = False,
-    schedules: ScheduleKind = ScheduleKind.ANY,
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
@@ -93,17 +96,19 @@ def solve(
     certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
         certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
         branched on, with the linear programmes in HiGHS, unless the backend is `none`.
-    schedules : which ones tasks may have; with any but `ANY` it is the optimum over these, which has no certificate.
 
     Raises
     ------
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    if certified and schedules is not ScheduleKind.ANY:
-        raise InputError("", "certificate", "there is none without migration: its format proves intervals on OPT of P")
     began = time.perf_counter()
-    plan = choose(instance, formulation, backend, schedules)
+    schedules = find_kind(instance)
+    if certified and schedules is ScheduleKind.ONE_NODE:
+        raise InputError("", "certificate", "there is none for an instance whose tasks all stay on one node")
+    if schedules not in _METHODS:
+        return _solve_runs(instance, formulation, backend, effort, gap, seconds, start)
+    plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     before = time.perf_counter()
@@ -114,7 +119,8 @@ def solve(
     if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
         backends.start_worker("highs")
     began += time.perf_counter() - before
-    interval = _Interval(instance, began, schedules, seconds)
+    assert schedules is not None
+    interval = _Interval(instance, began, seconds)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
@@ -160,14 +166,14 @@ class Plan:
     tiny: bool
 
 
-def choose(instance: Instance, formulation: str, backend: str, schedules: ScheduleKind = ScheduleKind.ANY) -> Plan:
+def choose(instance: Instance, formulation: str, backend: str) -> Plan:
     """Check the names, and choose by size what was left to choose.
 
     Raises
     ------
     InputError : for a name that does not exist, or a pair that does not go together.
     """
-    known = registry()
+    known, schedules = registry(), find_kind(instance)
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
     names = (*(name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)), ENUMERATE)
     if formulation not in ("auto", *names):
@@ -180,7 +186,7 @@ def choose(instance: Instance, formulation: str, backend: str, schedules: Schedu
         return Plan(ENUMERATE, NO_BACKEND, False)
     if formulation == "auto" and backend == NO_BACKEND:
         return Plan("auto", NO_BACKEND, False)
-    usual = _METHODS[schedules].formulation
+    usual = _METHODS[schedules or ScheduleKind.ANY].formulation
     size = known[usual].columns(instance)
     if formulation == "auto":
         if backend == "auto":
@@ -200,15 +206,17 @@ def choose(instance: Instance, formulation: str, backend: str, schedules: Schedu
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, schedules: ScheduleKind, seconds: float | None = None) -> None:
+    def __init__(self, instance: Instance, began: float, seconds: float | None = None) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
-            report = check(instance, solution, schedules=schedules)
+            report = check(instance, solution)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
         self.seconds = seconds
         self.instance = instance
-        self.schedules, self.method = schedules, _METHODS[schedules]
+        self.schedules = find_kind(instance)
+        # Tasks of other kinds are solved by `runs`, which asks for none of these.
+        self.method = _METHODS.get(self.schedules, _METHODS[ScheduleKind.ANY])
         self.dual: DualBound | None = None
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
@@ -239,6 +247,87 @@ class _Interval(SolveInterval[int]):
             lower=self.lower,
             decisions=decisions,
         )
+
+
+def _solve_runs(
+    instance: Instance,
+    formulation: str,
+    backend: str,
+    effort: int,
+    gap: float,
+    seconds: float | None,
+    start: Solution | None,
+) -> SolveReport:
+    """The interval of an instance whose tasks are rigid, gangs or of several kinds; see `runs`."""
+    if formulation not in ("auto", ENUMERATE):
+        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
+        problem = f"{shorten(formulation)}: {text}" if formulation in registry() else None
+        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", ENUMERATE)))
+    check_backend(backend)
+    if backend not in ("auto", NO_BACKEND):
+        raise InputError("", "backend", f"no model of rigid tasks goes to a solver yet; none or auto, not {backend}")
+    warm_runs()  # what a first solve has to compile is not in its seconds
+    began = time.perf_counter()
+    interval = _Interval(instance, began, seconds)
+    if start is not None:
+        interval.offer(start, "start")
+    clock = _clock(began, seconds, 1.0)
+    if formulation == ENUMERATE:
+        _enumerate(instance, interval)
+    else:
+        _price_and_search_runs(instance, effort, gap, interval, clock)
+        if not interval.within(gap) and instance.tasks <= TASK_LIMIT:
+            _enumerate(instance, interval)
+    interval.work.setdefault("blocks", 0)
+    interval.used = NO_BACKEND
+    return interval.report("auto" if formulation == "auto" else ENUMERATE)
+
+
+def _price_and_search_runs(
+    instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
+) -> None:
+    """Prices and what they prove, list schedules along them, ruin and recreate."""
+    nothing = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
+    _prove_runs(instance, nothing, nothing, 1, interval)
+    cells = number_of_nodes(instance) * instance.slots
+    if cells > SEARCH_CELLS:
+        interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
+        return
+    found = runs.find_runs(instance)
+    if not len(found.task):
+        return
+    rank = runs.value_per_slot(found)
+    orders = [np.argsort(-each, kind="stable") for each in (rank, found.bid.astype(np.float64))]
+    best = runs.list_schedule(found, orders[:1], (0.0,), None)
+    over = clock(0.4)
+    prices = runs.find_prices(found, float(best.net.sum()), runs.ROUNDS * min(effort, 4), over)
+    lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
+    _prove_runs(instance, lam, phi, RUN_UNIT, interval)
+    interval.work["passes"] = runs.ROUNDS * min(effort, 4)
+    orders.append(np.argsort(-prices.gain / np.maximum(found.bid, 1), kind="stable"))
+    better = runs.list_schedule(found, orders, (0.0, 0.5, 1.0), prices)
+    best = max(best, better, key=lambda each: int(each.net.sum()))
+    interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
+    enough = math.ceil(interval.upper * (1 - Fraction(gap)))
+    if best.net.sum() < enough:
+        best = runs.draw_lists(found, best, prices, runs.LISTS * min(effort, UNLIMITED), clock(0.5))
+        interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
+    best, blocks = runs.improve(found, best, prices, effort, enough, clock(1.0))
+    interval.offer(runs.solution_of_schedule(instance, found, best), "search")
+    interval.work["blocks"] = blocks
+
+
+def _prove_runs(instance: Instance, lam: IntArray, phi: IntArray, unit: int, interval: _Interval) -> None:
+    """The bound that these prices prove, computed by the checker of certificates."""
+    try:
+        upper = prove_bound(instance, unit, tuple(map(tuple, lam.tolist())), tuple(map(tuple, phi.tolist())), ())
+    except CertificateError as wrong:
+        interval.notes.append(f"{Proof.LAGRANGIAN}: {wrong}")
+        return
+    if interval.dual is None or upper < interval.dual.upper:
+        none = np.zeros((0, instance.slots))
+        interval.dual = DualBound(upper, lam, phi, none.astype(np.int64), none, unit, 1)
+    interval.bound(upper, Proof.LAGRANGIAN)
 
 
 def trivial_bound(instance: Instance) -> int:
@@ -295,7 +384,7 @@ class _Method(NamedTuple):
     alone: Callable[[Instance], Solution] | None = None
 
 
-_METHODS = {
+_METHODS: dict[ScheduleKind | None, _Method] = {
     ScheduleKind.ANY: _Method(
         "tight", trivial_bound, lambda _, dual: dual.upper, improve.heuristic, improve.warm, best_alone
     ),
@@ -312,7 +401,7 @@ _METHODS = {
 def _enumerate(instance: Instance, interval: _Interval) -> None:
     """Close the interval by brute force, where the instance is small enough."""
     try:
-        value, solution = enumerate_optimum(instance, schedules=interval.schedules)
+        value, solution = enumerate_optimum(instance)
     except ValueError as error:
         interval.notes.append(f"{ENUMERATE}: {error}")
         return
@@ -470,6 +559,17 @@ def warm_bounds() -> None:
 
 
 @cache
+def warm_runs() -> None:
+    """Compile and cache the kernels for tasks that are never paused."""
+    instance = restrict(named("tiny_two_types"), ScheduleKind.RIGID)
+    found = runs.find_runs(instance)
+    prices = runs.find_prices(found, 0.0, 2, never_over)
+    best = runs.list_schedule(found, [np.arange(len(found.task))], (0.0,), prices)
+    best = runs.draw_lists(found, best, prices, 1, never_over)
+    runs.improve(found, best, prices, 1, 2**62, never_over)
+
+
+@cache
 def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
     """Compile and cache the kernels of the search for schedules of this kind, and those of the bound."""
     _METHODS[schedules].warm(*_tiny())
@@ -477,8 +577,9 @@ def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
 
 def warm() -> None:
     """Compile and cache the kernels of bounds and searches by using each once."""
-    for schedules in ScheduleKind:
+    for schedules in (ScheduleKind.ANY, ScheduleKind.ONE_NODE):
         warm_search(schedules)
+    warm_runs()
 
 
 def _direct(
@@ -565,6 +666,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
     name = "tight" if formulation == "auto" else formulation
+    require_any(instance, "models are exported of")
     linear = [each.name for each in known.values() if "highs" in each.backends]
     if name not in linear:
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))

@@ -17,6 +17,10 @@ away what all cells pay gives, for all prices lam, phi, pi >= 0,
 
     OPT <= sum_gt K_g W_gt + sum_i max(0, max_l b_i - q_l - sum_(g,t) in l (e_igt + p_ct)).
 
+A task that may not have every schedule of P chooses among fewer: one that stays on a node among cells of one type, a
+rigid task or a gang of m parts among runs on one type, slots in a row and as many as the work takes, which pay m times
+what one part pays. The m nodes of a gang each hold a pattern, so the same sum bounds OPT.
+
 The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
 
 A tree of decisions proves more. Each branch decides a task (out, or admitted) or a cell of a task (not used, or used),
@@ -120,6 +124,7 @@ def welfare(instance: Instance, decisions: Solution) -> int:
         if decision is None:
             continue
         total += int(instance.bid[i]) - _outlay(instance, i, decision, ends)
+        _require_kind(instance, i, decision, ends)
         for node, slot in decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])
             memory[node, slot] += int(instance.memory_mb[i])
@@ -142,7 +147,10 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
     if decision.vendor is not None:
         first += offers[decision.vendor].delay
         spent += offers[decision.vendor].price
-    require(len({slot for _, slot in decision.cells}) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
+    require(len(set(decision.cells)) == len(decision.cells), f"(4h) task {i}: a cell stands twice")
+    if instance.parts[i] == 1:
+        slots = {slot for _, slot in decision.cells}
+        require(len(slots) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
     for node, slot in decision.cells:
         require(0 <= node < ends[-1], f"(4h) task {i}: there is no node {node}")
         require(first <= slot <= instance.deadline[i], f"(4c, 4d) task {i}: slot {slot} is outside its window")
@@ -152,6 +160,26 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
         spent += int(cost[g, slot - 1])
     require(done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
     return spent
+
+
+def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int]) -> None:
+    """(R1) to (R4) of a schedule that keeps (4a) to (4e); (R5) is (4c) and (4d) of its first and last slot."""
+    kind, parts = _KINDS[int(instance.run[i])], int(instance.parts[i])
+    if kind == "any":
+        return
+    nodes, slots = {node for node, _ in decision.cells}, {slot for _, slot in decision.cells}
+    require(len(nodes) == parts, f"(R2) task {i}: {len(nodes)} nodes in all, not {parts}")
+    require(len(decision.cells) == parts * len(slots), f"(R1) task {i}: not on all its nodes in every slot")
+    types = {bisect_right(ends, node) for node in nodes}
+    require(len(types) == 1, f"(R3) task {i}: nodes of two types")
+    if kind != "one-node":
+        length = -(-int(instance.work[i]) // (parts * int(instance.rate[i, types.pop()])))
+        require(max(slots) - min(slots) + 1 == len(slots), f"(R4) task {i}: a pause")
+        require(len(slots) == length, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
+
+
+_KINDS = ("any", "one-node", "rigid", "gang")
+"""What the numbers in an instance's column `run` stand for."""
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
@@ -209,6 +237,7 @@ def _amount(value: int, unit: int) -> str:
 def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
     """The largest bound of a leaf; Wrong for what is no tree of decisions, or for what are no prices."""
     _require_unit(unit)
+    require(not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
     steps = Steps(instance.tasks)
     names = ["", *(f"more[{j}]." for j in range(len(tables) - 1))]
     priced = [_Priced(instance, unit, prices, name, steps) for prices, name in zip(tables, names, strict=True)]
@@ -379,9 +408,11 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
         slot = int(instance.arrival[i]) + delay
         if slot <= deadline:
             cheapest[slot] = min(price, cheapest.get(slot, price))
+    parts = int(instance.parts[i])
+    usable = [g for g in usable if parts <= instance.node_types[g].count]
     if not usable or not cheapest:
         return [], {}
-    in_time = (deadline - min(cheapest) + 1) * int(instance.rate[i, usable].max()) >= instance.work[i]
+    in_time = (deadline - min(cheapest) + 1) * parts * int(instance.rate[i, usable].max()) >= instance.work[i]
     return (usable, cheapest) if in_time else ([], {})
 
 
@@ -412,6 +443,8 @@ def _surplus(
     for row, g in enumerate(usable):
         if (g, int(rate[row]), memory) in pi:
             cost[row] += pi[g, int(rate[row]), memory][window]
+    if instance.run[i]:
+        return _surplus_of_kind(i, instance, unit, cost, rate, cheapest, steps)
     # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
     # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
@@ -443,6 +476,37 @@ def _surplus(
         if spent <= limit:
             profit = unit * (bid - cheapest[slot]) - spent
             best = profit if best is None else max(best, profit)
+    return best
+
+
+def _surplus_of_kind(
+    i: int, instance: Instance, unit: int, cost: Any, rate: Any, cheapest: dict[int, int], steps: Steps
+) -> int:
+    """Best reduced profit, 0 at least, of a task that stays on one node or runs without a pause.
+
+    Parameters
+    ----------
+    cost : (types, slots of the widest window) what a cell of one part pays and costs, Python integers.
+    rate : (types,) samples per cell.
+    cheapest : price of the cheapest offer by first slot.
+    """
+    kind, parts, work = _KINDS[int(instance.run[i])], int(instance.parts[i]), int(instance.work[i])
+    first, width, best = min(cheapest), cost.shape[1], 0
+    for row, speed in zip(cost, rate.tolist(), strict=True):
+        length = -(-work // (parts * speed))
+        sums = np.concatenate([np.zeros(1, dtype=object), np.cumsum(row)])
+        for slot, price in cheapest.items():
+            begin = slot - first
+            if width - begin < length:
+                continue
+            if kind == "one-node":
+                steps.take(SORT * PYTHON * (width - begin), f"task {i}")
+                cells = sorted(row[begin:].tolist())
+                spent = sum(cells[:length]) + sum(each for each in cells[length:] if each < 0)
+            else:
+                steps.take(PYTHON * (width - begin), f"task {i}")
+                spent = parts * int((sums[begin + length :] - sums[begin : width + 1 - length]).min())
+            best = max(best, unit * (int(instance.bid[i]) - price) - spent)
     return best
 
 

@@ -26,22 +26,24 @@ def first_slots(instance: Instance) -> IntArray:
 
 
 def usable_types(instance: Instance) -> NDArray[np.bool_]:
-    """(I, G) whether the task can run on an empty node of the type: its rate is positive, rate and memory fit."""
+    """(I, G) whether the task can run on empty nodes of the type: positive rate, rate and memory fit, enough nodes."""
     public = instance.public("")
-    fits = (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
+    count = np.array([node.count for node in instance.node_types])
+    fits = instance.parts[:, None] <= count
+    fits &= (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
     return np.asarray((instance.rate > 0) & fits)
 
 
 def fewest_slots(instance: Instance) -> IntArray:
-    """(I,) ceil(M_i / fastest rate on a node type that can hold the task); the largest integer where none can."""
-    best = np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)
+    """(I,) ceil(M_i / (m_i times the fastest rate on a type that can hold the task)); the largest integer if none."""
+    best = instance.parts * np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)
     return np.where(best > 0, -(-instance.work // np.maximum(best, 1)), np.iinfo(np.int64).max)
 
 
 def servable(instance: Instance) -> NDArray[np.bool_]:
     """(I,) whether the task has a feasible schedule in the empty cluster, with some vendor.
 
-    One node per slot, so the task can do at most its best usable rate in each slot from the end of the fastest
-    vendor's delay to the deadline.
+    At most m_i nodes of one type per slot, so the task can do at most m_i times its best usable rate in each slot from
+    the end of the fastest vendor's delay to the deadline.
     """
     return np.asarray(fewest_slots(instance) <= instance.deadline - first_slots(instance) + 1)

@@ -1,4 +1,8 @@
-"""The file format `ratiobench/lora/1`: one JSON document, validated on reading, identified by its content.
+"""The file formats `ratiobench/lora/1` and `/2`: one JSON document, validated on reading, identified by its content.
+
+`/2` says in addition which schedules a task may have (`run`, `nodes`), what its user claims as work (`limit`), and
+whose it is (`user`, `group`, `queue`, `priority`). A document of `/1` is one of `/2` with all of these at their
+defaults: it is written and hashed as `/1`.
 
 Nothing is clipped or guessed: whatever is not allowed is an `InputError` that names the file, the field and the value.
 """
@@ -9,21 +13,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.instances.documents import Documents, require_format
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
 from ratiobench.instances.files import sha256_of
-from ratiobench.instances.lora.model import Instance, IntArray, NodeType, freeze
+from ratiobench.instances.lora.model import NO_LABELS, Instance, IntArray, Labels, NodeType, freeze
+from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 FORMAT = "ratiobench/lora/1"
+FORMAT_2 = "ratiobench/lora/2"
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
+PARTS_LIMIT, LABEL_LIMIT = 10**6, 80
+"""Most nodes of a gang, and most characters of a label."""
+GANG_COST_LIMIT = 2**53
+"""No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs."""
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}
 _NODE = {"name", "count", "compute", "memory_mb", "tariff"}
 _TASK = {"arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "cost", "vendors"}
+_KIND_NUMBERS = {kind.value: number for number, kind in enumerate(KINDS)}
+_LABELS = ("user", "group", "queue")
+_TASK_2 = {"run", "nodes", "limit", "priority", *_LABELS}
 _VENDOR = {"price", "delay"}
 
 
@@ -34,7 +48,10 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     ------
     InputError : on the first thing that specs of the format do not allow.
     """
-    require_format(data, source, FORMAT)
+    second = isinstance(data, dict) and data.get("format") == FORMAT_2
+    if not second:
+        require_format(data, source, FORMAT)
+    allowed, optional = _TASK | _TASK_2 if second else _TASK, {"valuation", "energy_wh", "cost", *_TASK_2}
     top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
     origin = origin_of(source, top.data.get("origin", {}))
@@ -46,14 +63,15 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         raise InputError(source, "node_types", "empty; at least one node type is needed")
     node_types = tuple(_node_type(source, f"node_types[{g}]", raw, slots, base) for g, raw in enumerate(raw_types))
     raw_tasks = top.items("tasks")
-    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay"}}
+    columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay", "run", "parts", "limit"}}
+    labels: dict[int, Labels] = {}
     starts = [0]
     explicit: dict[int, IntArray] = {}
     peak = [max(1, max(abs(int(price)) for price in node.tariff)) for node in node_types]
     previous, bid_sum = 1, 0
     for i, raw in enumerate(raw_tasks):
         path = f"tasks[{i}]"
-        task = Fields(source, path, raw, _TASK, {"valuation", "energy_wh", "cost"})
+        task = Fields(source, path, raw, allowed, optional)
         arrival = task.integer("arrival", 1, slots)
         if arrival < previous:
             raise InputError(
@@ -77,6 +95,14 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         columns["valuation"].append(task.integer("valuation", 0) if "valuation" in task.data else bid)
         columns["rate"].append(task.integers("rate", 0, len(node_types), "one per node type"))
         columns["energy_wh"].append(_energy(task, i, node_types, peak, slots, explicit))
+        run, parts = _schedules(task, node_types, explicit.get(i), peak, slots, columns)
+        columns["run"].append(run)
+        columns["parts"].append(parts)
+        columns["limit"].append(task.integer("limit", 1) if "limit" in task.data else 0)
+        if not _TASK_2.isdisjoint(task.data):
+            found = _labels(task)
+            if found != NO_LABELS:
+                labels[i] = found
         for n, offer in enumerate(task.items("vendors")):
             vendor = Fields(source, f"{path}.vendors[{n}]", offer, _VENDOR, set())
             columns["price"].append(vendor.integer("price", 0))
@@ -102,7 +128,57 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         vendor_start=freeze(starts),
         vendor_price=freeze(columns["price"]),
         vendor_delay=freeze(columns["delay"]),
+        run=_freeze_kinds(columns["run"]),
+        parts=freeze(columns["parts"]),
+        limit=freeze(columns["limit"]),
+        labels=labels,
     )
+
+
+def _freeze_kinds(values: list[int]) -> NDArray[np.int8]:
+    kinds = np.array(values, dtype=np.int8)
+    kinds.setflags(write=False)
+    return kinds
+
+
+def _schedules(
+    task: Fields, types: tuple[NodeType, ...], cost: IntArray | None, peak: list[int], slots: int,
+    columns: dict[str, list[Any]],
+) -> tuple[int, int]:  # fmt: skip
+    """The number of the kind in `run`, and `nodes`; a gang's nodes must leave its rates and costs within the limits."""
+    name = task.data.get("run", ScheduleKind.ANY.value)
+    if not isinstance(name, str) or name not in _KIND_NUMBERS:
+        raise InputError(task.source, task.at("run"), f"{shorten(name)} is not one of {', '.join(_KIND_NUMBERS)}")
+    gang = name == ScheduleKind.GANG.value
+    if not gang:
+        if "nodes" in task.data:
+            raise InputError(task.source, task.at("nodes"), f"only a gang has nodes; this task is {name}")
+        return _KIND_NUMBERS[name], 1
+    if "nodes" not in task.data:
+        raise InputError(task.source, task.at("nodes"), "the field is missing; a gang needs it")
+    parts = task.integer("nodes", 2, PARTS_LIMIT)
+    fastest = max(columns["rate"][-1])
+    if parts * fastest > LIMIT:
+        raise InputError(task.source, task.at("nodes"), f"{parts} times the rate {fastest} is over 2^40")
+    if cost is not None:
+        largest = int(np.abs(cost).max())
+    else:
+        largest = max(energy * price for energy, price in zip(columns["energy_wh"][-1], peak, strict=True))
+    if parts * largest * slots > GANG_COST_LIMIT:
+        text = f"{parts} nodes at up to {largest} micro-dollars in each of {slots} slots are over 2^53"
+        raise InputError(task.source, task.at("nodes"), text)
+    return _KIND_NUMBERS[name], parts
+
+
+def _labels(task: Fields) -> Labels:
+    texts: dict[str, str] = {}
+    for key in _LABELS:
+        text = task.text(key) if key in task.data else ""
+        if len(text) > LABEL_LIMIT:
+            raise InputError(task.source, task.at(key), f"{shorten(text)} is longer than {LABEL_LIMIT} characters")
+        texts[key] = text
+    priority = task.integer("priority", -(2**31), 2**31 - 1) if "priority" in task.data else 0
+    return Labels(texts["user"], texts["group"], texts["queue"], priority)
 
 
 def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:
@@ -150,13 +226,19 @@ def _energy(
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance as the JSON document that `parse` reads; `valuation` only where it differs from the bid."""
+    """The instance as the JSON document that `parse` reads; a field only where it differs from its default."""
     return {
-        "format": FORMAT,
+        "format": _format_of(instance),
         "name": instance.name,
         "origin": dict(instance.origin),
         **_content(instance, valuation_always=False),
     }
+
+
+def _format_of(instance: Instance) -> str:
+    """The first format that can say what the instance holds."""
+    second = instance.run.any() or instance.limit.any() or instance.labels
+    return FORMAT_2 if second else FORMAT
 
 
 def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
@@ -175,6 +257,14 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
         else:
             task["energy_wh"] = columns["energy_wh"][i]
         task["vendors"] = [vendor._asdict() for vendor in instance.vendors(i)]
+        if instance.run[i]:
+            task["run"] = KINDS[instance.run[i]].value
+        if instance.parts[i] > 1:
+            task["nodes"] = int(instance.parts[i])
+        if instance.limit[i]:
+            task["limit"] = int(instance.limit[i])
+        if i in instance.labels:
+            task |= {key: value for key, value in instance.labels[i]._asdict().items() if value}
         tasks.append(task)
     return {
         "slots": instance.slots,
@@ -197,7 +287,7 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
 def content_hash(instance: Instance) -> str:
     """SHA-256 of the canonical content: keys sorted, no spaces, valuations written out; without name and origin."""
     if "hash" not in instance.cache:
-        content = {"format": FORMAT, **_content(instance, valuation_always=True)}
+        content = {"format": _format_of(instance), **_content(instance, valuation_always=True)}
         instance.cache["hash"] = sha256_of(content)
     return instance.cache["hash"]
 

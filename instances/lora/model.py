@@ -12,10 +12,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
 from ratiobench.instances.errors import make_printable
+from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,24 @@ class Option(NamedTuple):
     first: int
 
 
+class Labels(NamedTuple):
+    """Whose a task is, for metrics, quotas and queues; no constraint of P reads them.
+
+    Parameters
+    ----------
+    user, group, queue : names, empty where none is given.
+    priority : for policies that order by it; 0 where none is given.
+    """
+
+    user: str = ""
+    group: str = ""
+    queue: str = ""
+    priority: int = 0
+
+
+NO_LABELS = Labels()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What is known of a task i once it has arrived; the valuation is the bidder's own and is not here.
@@ -61,12 +81,16 @@ class Task:
     ----------
     index : position in the arrival order, from 0.
     arrival, deadline : a_i and d_i, slots.
-    memory_mb : r_i.
-    work : M_i, samples.
+    memory_mb : r_i, of one part.
+    work : M_i, samples of the whole task.
     bid : b_i, micro-dollars.
-    rate : (G,) s_ik per node type, samples per slot; 0 where the task cannot run.
-    cost : (G, T) e_ikt per node type and slot, micro-dollars; column t-1 is slot t.
+    rate : (G,) s_ik per node type, samples per slot of one part; 0 where the task cannot run.
+    cost : (G, T) e_ikt per node type and slot of one part, micro-dollars; column t-1 is slot t.
     vendors : offers; empty when f_i = 0.
+    run : which schedules it may have.
+    parts : m_i, nodes that it takes at once; 1 unless it is a gang.
+    limit : samples that its user claims as work; None where `work` is known at arrival.
+    labels : its user, group, queue and priority.
     """
 
     index: int
@@ -78,6 +102,10 @@ class Task:
     rate: IntArray
     cost: IntArray
     vendors: tuple[Vendor, ...]
+    run: ScheduleKind = ScheduleKind.ANY
+    parts: int = 1
+    limit: int | None = None
+    labels: Labels = NO_LABELS
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -153,6 +181,11 @@ class Instance:
     explicit_cost : {i: (G, T)} for the tasks given by `cost` instead of `energy_wh`.
     vendor_start : (I+1,); vendors of task i are vendor_start[i] .. vendor_start[i+1]-1 in the two arrays below.
     vendor_price, vendor_delay : all vendors, task by task.
+    run : (I,) which schedules each task may have, as positions in `schedules.KINDS`.
+    parts : (I,) m_i, nodes that a task takes at once; 1 unless it is a gang. memory_mb, rate, energy_wh and cost are
+        those of one part, work, bid and vendors those of the whole task.
+    limit : (I,) samples that the user claims as work; 0 where `work` is known at arrival.
+    labels : {i: user, group, queue and priority} of the tasks that have any.
     """
 
     name: str
@@ -173,6 +206,10 @@ class Instance:
     vendor_start: IntArray
     vendor_price: IntArray
     vendor_delay: IntArray
+    run: NDArray[np.int8]
+    parts: IntArray
+    limit: IntArray
+    labels: Mapping[int, Labels]
     cache: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -186,6 +223,7 @@ class Instance:
         facts = {
             "tasks": self.tasks,
             "with vendors": int(np.count_nonzero(np.diff(self.vendor_start))),
+            "gangs": int(np.count_nonzero(self.parts > 1)),
             "slots": f"{self.slots} of {self.slot_seconds} s",
             "nodes": self.nodes,
             "sum of bids, micro-dollars": format_number(sum(map(int, self.bid))),
@@ -233,4 +271,8 @@ class Instance:
             rate=self.rate[i],
             cost=self.cost(i),
             vendors=self.vendors(i),
+            run=KINDS[self.run[i]],
+            parts=int(self.parts[i]),
+            limit=int(self.limit[i]) or None,
+            labels=self.labels.get(i, NO_LABELS),
         )

@@ -29,14 +29,22 @@ from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 _OPTION = "migrate"
 
 
-def schedules_of(spec: Spec) -> ScheduleKind:
-    """The schedules among which an algorithm of this name chooses; any, as far as is known, for anyone's own."""
-    return ScheduleKind.ONE_NODE if spec.entry and spec.options.get(_OPTION) == "no" else ScheduleKind.ANY
+def is_one_node(spec: Spec) -> bool:
+    """Whether an algorithm of this name keeps every task on one node by itself."""
+    return spec.entry is not None and spec.options.get(_OPTION) == "no"
 
 
-def restrict(spec: Spec, schedules: ScheduleKind) -> Spec:
-    """The name of the form that chooses among these schedules; InputError for an algorithm of ours without one."""
-    if spec.entry is None or schedules is ScheduleKind.ANY:
+def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
+    """The name of the form for tasks of this kind (None: of several); InputError for an algorithm of ours without one.
+
+    Nobody's algorithm is run on rigid tasks and gangs yet: audits and explanations would judge them by rules of P.
+    """
+    if kind is ScheduleKind.ANY:
+        return spec
+    if kind is not ScheduleKind.ONE_NODE:
+        problem = "no algorithm can be run yet where tasks are rigid, gangs or of several kinds; `opt` bounds OPT"
+        raise InputError("", "tasks", problem)
+    if spec.entry is None:
         return spec
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)

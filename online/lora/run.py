@@ -10,12 +10,13 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.schedules import ScheduleKind, find_kind
+from ratiobench.instances.lora.schedules import restrict as restrict_instance
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED
 from ratiobench.online.lora.final_schedule import MOVED, settle_moves
-from ratiobench.online.lora.one_node import restrict, schedules_of
+from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
@@ -36,23 +37,26 @@ class LoraEnvironment(Environment[Instance]):
 
     Parameters
     ----------
-    schedules : which ones tasks may have; another one is a violation. With `ONE_NODE` our algorithms are in their form
-        `migrate=no`, which is always judged so.
+    one_node : every task is kept on one node, as an algorithm of the form `migrate=no` does.
     """
 
     registry = REGISTRY
 
-    def __init__(self, schedules: ScheduleKind = ScheduleKind.ANY) -> None:
-        self._schedules = schedules
+    def __init__(self, one_node: bool = False) -> None:
+        self._one_node = one_node
+
+    def _judged(self, instance: Instance) -> Instance:
+        """The instance whose rules a run keeps."""
+        return restrict_instance(instance, ScheduleKind.ONE_NODE) if self._one_node else instance
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
         """InputError for a cluster too large, or an algorithm that has no form for these schedules."""
-        spec = restrict(spec, self._schedules)
+        spec = restrict(spec, find_kind(instance))
         cells = instance.nodes * instance.slots
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
             raise InputError(instance.name, "node_types", problem)
-        return (self if spec.entry is None else _ENVIRONMENTS[schedules_of(spec)]), spec
+        return _ENVIRONMENTS[find_kind(instance) is ScheduleKind.ONE_NODE or is_one_node(spec)], spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
@@ -60,7 +64,7 @@ class LoraEnvironment(Environment[Instance]):
 
     def table(self, instance: Instance, seed: str) -> Simulator:
         """The books of the cluster."""
-        return Simulator(instance, seed, self._schedules)
+        return Simulator(self._judged(instance), seed)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
@@ -74,7 +78,7 @@ class LoraEnvironment(Environment[Instance]):
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
         solution, moved = settle_moves(decisions_of(log, instance.tasks))
-        verdict = check(instance, solution, schedules=self._schedules)
+        verdict = check(self._judged(instance), solution)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
         findings: tuple[str, ...] = ()
         counts = {}
@@ -89,7 +93,7 @@ class LoraEnvironment(Environment[Instance]):
         return Judgement(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             Part(above, verdict.admitted) if above else None, findings,
-            self._schedules is ScheduleKind.ONE_NODE, counts,
+            self._one_node, counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
@@ -133,8 +137,8 @@ class LoraEnvironment(Environment[Instance]):
         return posted(exposed, instance.public(""))
 
 
-_ENVIRONMENTS = {schedules: LoraEnvironment(schedules) for schedules in ScheduleKind}
-ENVIRONMENT = _ENVIRONMENTS[ScheduleKind.ANY]
+ENVIRONMENT = LoraEnvironment()
+_ENVIRONMENTS = {False: ENVIRONMENT, True: LoraEnvironment(one_node=True)}
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:
@@ -143,13 +147,10 @@ def _charged_above_bid(instance: Instance, solution: Solution) -> int:
     return sum(each is not None and each.payment is not None and each.payment > bid for each, bid in pairs)
 
 
-def run(
-    instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None, *,
-    schedules: ScheduleKind = ScheduleKind.ANY,
-) -> OnlineRun:  # fmt: skip
+def run(instance: Instance, text: str, seed: str | None = None, prior: Instance | None = None) -> OnlineRun:
     """One run of the algorithm on the instance under the referee; parameters and errors as `ratiobench.online.run.run`.
 
-    `schedules` as for `LoraEnvironment`; InputError for an algorithm that has no form for them, for a cluster too
-    large, and for a task too large for the algorithm's search.
+    InputError for an algorithm that has no form for the schedules that the tasks may have, for a cluster too large, and
+    for a task too large for the algorithm's search.
     """
-    return runs.run(_ENVIRONMENTS[schedules], instance, text, seed, prior)
+    return runs.run(ENVIRONMENT, instance, text, seed, prior)

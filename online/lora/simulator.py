@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.lora.check import ONE_NODE
-from ratiobench.instances.lora.model import Instance, Public, Task, freeze
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Public, Task, freeze
+from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
 from ratiobench.online.lora.final_schedule import Late, Move
@@ -25,15 +24,17 @@ from ratiobench.online.referee.simulator import Question, RuleViolation
 class _Admitted:
     """What may be moved of an admitted task."""
 
-    __slots__ = ("_cells", "memory_mb", "rates")
+    __slots__ = ("_cells", "kind", "memory_mb", "rates")
 
-    def __init__(self, cells: Sequence[tuple[int, int]] | dict[int, int], rates: list[int], memory_mb: int) -> None:
+    def __init__(
+        self, cells: Sequence[tuple[int, int]] | dict[int, int], rates: list[int], memory_mb: int, kind: ScheduleKind
+    ) -> None:
         self._cells = cells
-        self.rates, self.memory_mb = rates, memory_mb
+        self.rates, self.memory_mb, self.kind = rates, memory_mb, kind
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Admitted:
         cells = dict(self._cells) if isinstance(self._cells, dict) else self._cells
-        return _Admitted(cells, self.rates, self.memory_mb)
+        return _Admitted(cells, self.rates, self.memory_mb, self.kind)
 
     def nodes(self) -> dict[int, int]:
         """The node in each slot; few algorithms ask."""
@@ -45,8 +46,7 @@ class _Admitted:
 class CapacityState:
     """What is free on each node and slot; two copies, of which algorithms see one."""
 
-    def __init__(self, public: Public, schedules: ScheduleKind = ScheduleKind.ANY) -> None:
-        self._schedules = schedules
+    def __init__(self, public: Public) -> None:
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
         self._type_of = types.tolist()
@@ -87,8 +87,8 @@ class CapacityState:
                 raise RuleViolation("moves", task.index, f"{what}, which has none there")
             if slot <= task.arrival:
                 raise RuleViolation("moves", task.index, f"{what}, which has begun: it is slot {task.arrival}")
-            if self._schedules is ScheduleKind.ONE_NODE:
-                raise RuleViolation(ONE_NODE, task.index, f"{what}: nothing migrates")
+            if earlier.kind is not ScheduleKind.ANY:
+                raise RuleViolation("R2", task.index, f"{what}: that task stays on its nodes")
             before = earlier.nodes()[slot]
             if not (0 <= node < len(self._type_of) and self._type_of[node] == self._type_of[before]):
                 raise RuleViolation("moves", task.index, f"{what} to node {node}, which is no node of its type")
@@ -124,19 +124,21 @@ class CapacityState:
         done = 0
         rates, size, deadline = task.rate.tolist(), task.memory_mb, task.deadline
         slots: set[int] = set()
+        cells: set[tuple[int, int]] = set()
+        early, late = ("R5", "R5") if task.run in RUNS else ("4c", "4d")
         for node, slot in decision.cells:
             if not (0 <= node < len(self._type_of) and 1 <= slot <= self._slots):
                 raise RuleViolation("4h", task.index, f"node {node} slot {slot} does not exist")
-            if slot in slots:
+            if slot in slots and task.parts == 1:
                 raise RuleViolation("4b", task.index, f"two cells in slot {slot}")
             slots.add(slot)
-            if self._schedules is ScheduleKind.ONE_NODE and node != decision.cells[0][0]:
-                problem = f"runs on nodes {decision.cells[0][0]} and {node}: nothing migrates"
-                raise RuleViolation(ONE_NODE, task.index, problem)
+            if (node, slot) in cells:
+                raise RuleViolation("4h", task.index, f"node {node} slot {slot} stands twice")
+            cells.add((node, slot))
             if slot < first:
-                raise RuleViolation("4c", task.index, f"runs in slot {slot}, before {first}")
+                raise RuleViolation(early, task.index, f"runs in slot {slot}, before {first}")
             if slot > deadline:
-                raise RuleViolation("4d", task.index, f"runs in slot {slot}, after the deadline {deadline}")
+                raise RuleViolation(late, task.index, f"runs in slot {slot}, after the deadline {deadline}")
             rate = rates[self._type_of[node]]
             if rate == 0:
                 raise RuleViolation("4k", task.index, f"runs on node {node}, where its rate is 0")
@@ -147,12 +149,32 @@ class CapacityState:
             if size > free:
                 raise RuleViolation("4g", task.index, f"node {node} slot {slot}: needs {size} MB, {free} are free")
             done += rate
+        if task.run is not ScheduleKind.ANY and cells:
+            self._judge_kind(task, cells, slots)
         if done < task.work:
             raise RuleViolation("4e", task.index, f"work done {done} < {task.work}")
 
+    def _judge_kind(self, task: Task, cells: set[tuple[int, int]], slots: set[int]) -> None:
+        """(R1) to (R4) of a task that may not have every schedule of P."""
+        nodes = sorted({node for node, _ in cells})
+        if len(nodes) > task.parts:
+            problem = f"runs on nodes {nodes[0]} and {nodes[1]}; it may run on {task.parts}, the same in all slots"
+            raise RuleViolation("R2", task.index, problem)
+        if len(cells) < task.parts * len(slots):
+            problem = f"runs on {task.parts} nodes, but {len(cells)} cells are in {len(slots)} slots"
+            raise RuleViolation("R1", task.index, problem)
+        if len({self._type_of[node] for node in nodes}) > 1:
+            raise RuleViolation("R3", task.index, f"runs on nodes {nodes[0]} and {nodes[-1]} of two types")
+        if task.run in RUNS:
+            if max(slots) - min(slots) + 1 > len(slots):
+                raise RuleViolation("R4", task.index, f"pauses between slots {min(slots)} and {max(slots)}")
+            length = -(-task.work // (task.parts * int(task.rate[self._type_of[nodes[0]]])))
+            if len(slots) > length:
+                raise RuleViolation("R4", task.index, f"runs in {len(slots)} slots where {length} do its work")
+
     def _book(self, task: Task, decision: Decision) -> None:
         """Take the decision's cells off what is free."""
-        self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb)
+        self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb, task.run)
         rates = task.rate.tolist()
         places, taken = [], []
         for node, slot in decision.cells:
@@ -208,7 +230,10 @@ class Arrivals:
         cost = instance.cost(i)
         if i in instance.explicit_cost:  # else it was multiplied out for this very call
             cost = freeze(cost)
-        return Task(i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i))
+        return Task(
+            i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i), KINDS[instance.run[i]],
+            int(instance.parts[i]), int(instance.limit[i]) or None, instance.labels.get(i, NO_LABELS),
+        )  # fmt: skip
 
 
 class Simulator:
@@ -216,14 +241,11 @@ class Simulator:
 
     noun = "task"
 
-    def __init__(
-        self, instance: Instance, seed: str, schedules: ScheduleKind = ScheduleKind.ANY, *,
-        books: CapacityState | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, instance: Instance, seed: str, *, books: CapacityState | None = None) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
         self._instance, self._arrivals = instance, Arrivals(instance)
-        self.books = CapacityState(self.public, schedules) if books is None else books
+        self.books = CapacityState(self.public) if books is None else books
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot; the tasks of one slot share its view."""

@@ -6,6 +6,8 @@ It shares nothing with the formulations and the dynamic programmes, and is meant
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 from ratiobench.formulations.lora.models.formulation import number_of_nodes
@@ -27,25 +29,52 @@ class Schedule(NamedTuple):
     decision: Decision
 
 
-def list_schedules(instance: Instance, task: Task, kind: ScheduleKind = ScheduleKind.ANY) -> list[Schedule]:
-    """Every schedule of the kind, minimal cover or not, the most valuable first; capacities are not looked at.
+def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
+    """Every schedule of the task's kind, minimal cover or not, the most valuable first; capacities are not looked at.
 
     Raises
     ------
     ValueError : above ASSIGNMENT_LIMIT ways to place it.
     """
     nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
+    if task.run in (ScheduleKind.RIGID, ScheduleKind.GANG):
+        return _list_runs(instance, task)
     if nodes >= ASSIGNMENT_LIMIT or (nodes + 1) ** window > ASSIGNMENT_LIMIT:
         raise ValueError(f"task {task.index}: {nodes + 1}^{window} ways to place it; at most {ASSIGNMENT_LIMIT}")
     type_of_node = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     found = []
     for option in task.options:
         for cells in _assignments(type_of_node, task, option.first):
-            if kind is ScheduleKind.ONE_NODE and len({k for k, _ in cells}) > 1:
+            if task.run is ScheduleKind.ONE_NODE and len({k for k, _ in cells}) > 1:
                 continue
             if sum(int(task.rate[type_of_node[k]]) for k, _ in cells) >= task.work:
                 cost = option.price + sum(int(task.cost[type_of_node[k], t - 1]) for k, t in cells)
                 found.append(Schedule(task.bid - cost, Decision(option.vendor, cells)))
+    return sorted(found, key=lambda schedule: -schedule.value)
+
+
+def _list_runs(instance: Instance, task: Task) -> list[Schedule]:
+    """Every offer, start and set of nodes of one type of a task that is never paused."""
+    found: list[Schedule] = []
+    first_node = 0
+    for g, node in enumerate(instance.node_types):
+        here = range(first_node, first_node + node.count)
+        first_node += node.count
+        together = task.parts * int(task.rate[g])
+        if together == 0:
+            continue
+        length = -(-task.work // together)
+        starts = task.deadline - length + 1 - task.arrival + 1
+        ways = comb(node.count, task.parts) * max(0, starts) * len(task.options)
+        if len(found) + ways > ASSIGNMENT_LIMIT:
+            raise ValueError(f"task {task.index}: {len(found) + ways} ways to place it; at most {ASSIGNMENT_LIMIT}")
+        for option in task.options:
+            for start in range(option.first, task.deadline - length + 2):
+                slots = range(start, start + length)
+                cost = option.price + task.parts * sum(int(task.cost[g, t - 1]) for t in slots)
+                for nodes in combinations(here, task.parts):
+                    cells = tuple((k, t) for t in slots for k in nodes)
+                    found.append(Schedule(task.bid - cost, Decision(option.vendor, cells)))
     return sorted(found, key=lambda schedule: -schedule.value)
 
 
@@ -61,8 +90,8 @@ def _assignments(type_of_node: list[int], task: Task, slot: int) -> Iterator[tup
                 yield ((node, slot), *rest)
 
 
-def enumerate_optimum(instance: Instance, *, schedules: ScheduleKind = ScheduleKind.ANY) -> tuple[int, Solution]:
-    """The optimum over schedules of this kind, OPT of P by default, and a solution that attains it.
+def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
+    """OPT, and a solution that attains it.
 
     Raises
     ------
@@ -74,8 +103,7 @@ def enumerate_optimum(instance: Instance, *, schedules: ScheduleKind = ScheduleK
         raise ValueError(f"{instance.tasks} tasks; enumeration takes at most {TASK_LIMIT}")
     # A schedule that loses money is never needed: rejecting the task instead leaves more room and more welfare.
     menus = [
-        [each for each in list_schedules(instance, instance.task(i), schedules) if each.value > 0]
-        for i in range(instance.tasks)
+        [each for each in list_schedules(instance, instance.task(i)) if each.value > 0] for i in range(instance.tasks)
     ]
     search = _Search(instance, menus)
     search.run(0, 0)

@@ -17,7 +17,7 @@ from ratiobench.formulations import worker
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.models import one_node
+from ratiobench.formulations.lora.models import one_node as models
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import solve
@@ -29,6 +29,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
+from tests.support.kinds import one_node
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -74,22 +75,22 @@ def written(folder: Path, instance: Instance) -> str:
 def test_the_checker_refuses_a_migrating_solution() -> None:
     """Valid for P; without migration one breach more, which names task and nodes."""
     assert check(swap(), MOVING).valid
-    report = check(swap(), MOVING, schedules=ScheduleKind.ONE_NODE)
-    assert [str(breach) for breach in report.violations] == ["(one node) task 1: runs on nodes 0, 1"]
+    report = check(one_node(swap()), MOVING)
+    assert [str(breach) for breach in report.violations] == ["(R2) task 1: runs on nodes 0, 1; it may run on 1"]
     assert report.welfare == 17
     stay = (None, Decision(None, ((0, 1), (0, 2))), MOVING[2])
-    assert check(swap(), stay, schedules=ScheduleKind.ONE_NODE).valid
+    assert check(one_node(swap()), stay).valid
 
 
 def test_the_two_optima_differ() -> None:
     """17 with migration, 12 without; every way of `solve` says so."""
     assert enumerate_optimum(swap())[0] == solve(swap()).lower == 17
-    assert enumerate_optimum(swap(), schedules=ScheduleKind.ONE_NODE)[0] == 12
+    assert enumerate_optimum(one_node(swap()))[0] == 12
     for formulation in ("auto", "one-node", "enumerate"):
-        report = solve(swap(), formulation, schedules=ScheduleKind.ONE_NODE)
+        report = solve(one_node(swap()), formulation)
         assert (report.status, report.lower, report.upper) == (Status.OPTIMAL, 12, 12)
-        assert check(swap(), report.solution, schedules=ScheduleKind.ONE_NODE).valid
-    heuristic = solve(swap(), backend="none", schedules=ScheduleKind.ONE_NODE)
+        assert check(one_node(swap()), report.solution).valid
+    heuristic = solve(one_node(swap()), backend="none")
     assert heuristic.lower == 12
     assert heuristic.upper in range(12, 18)
 
@@ -115,18 +116,18 @@ def test_the_interval_is_that_of_brute_force() -> None:
     cases = [*(contended_instance(number) for number in range(40)), *(wide_instance(number) for number in range(20))]
     for instance in cases:
         free, _ = enumerate_optimum(instance)
-        optimum, _ = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
+        optimum, _ = enumerate_optimum(one_node(instance))
         assert optimum <= free
         differ += optimum < free
-        report = solve(instance, "one-node", schedules=ScheduleKind.ONE_NODE)
+        report = solve(one_node(instance), "one-node")
         assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), instance.name
-        assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).valid
-        assert one_node.standalone_bound(instance) >= optimum
+        assert check(one_node(instance), report.solution).valid
+        assert models.standalone_bound(instance) >= optimum
         tasks = pool(instance)
         dual = dual_bound(Pricer(tasks))
-        assert optimum <= one_node.lagrangian_bound(tasks, dual) <= dual.upper
+        assert optimum <= models.lagrangian_bound(tasks, dual) <= dual.upper
         model = model_of(instance, "one-node")
-        assert len(model.columns) == one_node.columns(instance)
+        assert len(model.columns) == models.columns(instance)
     assert differ > 2
 
 
@@ -135,10 +136,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
     missed = 0
     for number in range(15):
         instance = wide_instance(number) if number % 2 else contended_instance(number)
-        optimum, _ = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
-        report = solve(instance, backend="none", schedules=ScheduleKind.ONE_NODE)
+        optimum, _ = enumerate_optimum(one_node(instance))
+        report = solve(one_node(instance), backend="none")
         assert report.lower <= optimum <= report.upper
-        assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).welfare == report.lower
+        assert check(one_node(instance), report.solution).welfare == report.lower
         assert report.message == ""
         missed += report.lower < optimum
     assert missed <= 1
@@ -148,10 +149,10 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
 @given(tiny_instances())
 def test_any_tiny_instance_is_solved_without_migration(instance: Instance) -> None:
     """Rates of 0, negative costs, vendors, windows that are empty: the same optimum by model and by enumeration."""
-    optimum, solution = enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)
-    verdict = check(instance, solution, schedules=ScheduleKind.ONE_NODE)
+    optimum, solution = enumerate_optimum(one_node(instance))
+    verdict = check(one_node(instance), solution)
     assert (verdict.valid, verdict.welfare) == (True, optimum)
-    report = solve(instance, schedules=ScheduleKind.ONE_NODE)
+    report = solve(one_node(instance))
     assert (report.lower, report.upper, report.message) == (optimum, optimum, "")
 
 
@@ -180,8 +181,8 @@ def test_a_bound_without_migration_is_none_on_opt() -> None:
 def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
     """A part of a day, effort 1: both ends, on real nodes, reproducibly."""
     instance = generate(next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40"))
-    report, again = (solve(instance, backend="none", schedules=ScheduleKind.ONE_NODE) for _ in range(2))
-    assert check(instance, report.solution, schedules=ScheduleKind.ONE_NODE).welfare == report.lower
+    report, again = (solve(one_node(instance), backend="none") for _ in range(2))
+    assert check(one_node(instance), report.solution).welfare == report.lower
     assert 0.9 * report.upper < report.lower <= report.upper
     assert (report.lower, report.upper, report.solution) == (again.lower, again.upper, again.solution)
 
@@ -190,13 +191,13 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
 def test_formulations_of_p_are_refused(formulation: str) -> None:
     """They are other problems."""
     with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
-        solve(swap(), formulation, schedules=ScheduleKind.ONE_NODE)
+        solve(one_node(swap()), formulation)
 
 
 def test_there_is_no_certificate_without_migration() -> None:
     """Refused before any work."""
     with pytest.raises(InputError, match="certificate"):
-        solve(swap(), certified=True, schedules=ScheduleKind.ONE_NODE)
+        solve(one_node(swap()), certified=True)
 
 
 # ---------------------------------------------------------------------------------------------------- commands
@@ -222,7 +223,7 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert told(capsys, "check", file, solution)[1].startswith("valid\n")
     status, out, _ = told(capsys, "check", file, solution, "--no-migration")
     assert (status, out.splitlines()[0]) == (0, "NOT VALID")
-    assert "(one node) task 1: runs on nodes 0, 1" in out
+    assert "(R2) task 1: runs on nodes 0, 1" in out
     assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
     assert ratiobench.opt(file, migration=False).lower == 12
 

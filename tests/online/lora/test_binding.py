@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.final_schedule import MOVED, Late, Move, settle_moves
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.repacking import free_capacity
+from tests.support.kinds import one_node
 
 OWN = "tests.support.movers:Mover"
 
@@ -62,8 +62,8 @@ def test_to_move_twice_in_one_answer_is_to_move() -> None:
 
 
 def test_without_migration_nothing_moves() -> None:
-    found = run(_three(), OWN, schedules=ScheduleKind.ONE_NODE)
-    assert "nothing migrates" in found.violations[0].detail
+    found = run(one_node(_three()), OWN)
+    assert "stays on its nodes" in found.violations[0].detail
 
 
 def test_bound_applies_moves_in_order() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import canonical, entries
@@ -30,6 +28,7 @@ from ratiobench.online.run import run_built
 from tests.formulations.lora.test_models import contended_instance
 from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instance, written
 from tests.support import literal
+from tests.support.kinds import one_node
 from tests.support.literal import Cells, schedules
 
 ABLE = tuple(name for name, entry in entries().items() if "migrate" in entry.options)
@@ -59,8 +58,9 @@ class Moving:
 def test_the_referee_refuses_two_nodes() -> None:
     """Valid for P; without migration the first decision on two nodes ends the run."""
     assert run_built(ENVIRONMENT, swap(), Moving(), "moving", "1", (), "").valid
-    refused = run_built(LoraEnvironment(ScheduleKind.ONE_NODE), swap(), Moving(), "moving", "1", (), "")
-    assert [str(each) for each in refused.violations] == ["one node: task 1: runs on nodes 1 and 0: nothing migrates"]
+    refused = run_built(LoraEnvironment(one_node=True), swap(), Moving(), "moving", "1", (), "")
+    found = [str(each) for each in refused.violations]
+    assert found == ["R2: task 1: runs on nodes 0 and 1; it may run on 1, the same in all slots"]
     assert refused.label == "moving (no migration)"
     assert refused.decisions == (MOVING[0], None, None)
 
@@ -70,14 +70,14 @@ def test_a_run_stays_below_the_optimum_without_migration(variant: str) -> None:
     """Contended instances with several nodes: valid, on one node each, at most brute force, the same again."""
     for number in range(12):
         for instance in (contended_instance(number), wide_instance(number)):
-            result = run(instance, variant, schedules=ScheduleKind.ONE_NODE)
+            result = run(one_node(instance), variant, seed="any")
             assert result.valid, result.violations
-            verdict = check(instance, result.decisions, schedules=ScheduleKind.ONE_NODE)
+            verdict = check(one_node(instance), result.decisions)
             assert verdict.valid
-            assert verdict.welfare == result.welfare <= enumerate_optimum(instance, schedules=ScheduleKind.ONE_NODE)[0]
+            assert verdict.welfare == result.welfare <= enumerate_optimum(one_node(instance))[0]
             assert "(no migration)" in result.label
             assert result.trace is None
-            same = run(instance, result.algorithm)
+            same = run(instance, result.algorithm, seed="any")
             assert (same.decisions, same.label, same.counts) == (result.decisions, result.label, result.counts)
 
 
@@ -90,7 +90,7 @@ def test_on_a_single_node_nothing_changes(variant: str) -> None:
         if len(data["node_types"]) == 1:
             data["node_types"][0]["count"] = 1
             instance = parse(data)
-            free, stays = run(instance, variant), run(instance, variant, schedules=ScheduleKind.ONE_NODE)
+            free, stays = (run(each, variant, seed="any") for each in (instance, one_node(instance)))
             assert free.decisions == stays.decisions
             assert (free.counts, free.arithmetic) == (stays.counts, stays.arithmetic)
             admitted += stays.admitted
@@ -108,9 +108,9 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
     """Greedy, the Eris-style auction and pdFTSP against their twins that look at every schedule on a single node."""
     monkeypatch.setattr(literal, "schedules", staying)
     for name, slow in (("greedy", literal.run_greedy), ("eris", literal.run_eris)):
-        result = run(instance, name, schedules=ScheduleKind.ONE_NODE)
+        result = run(one_node(instance), name)
         assert [None if d is None else tuple(d) for d in result.decisions] == slow(instance), name
-    result = run(instance, "pdftsp", schedules=ScheduleKind.ONE_NODE)
+    result = run(one_node(instance), "pdftsp")
     for decision, (_, admitted, cells, payment) in zip(
         result.decisions, literal.run_pdftsp(instance, "exact"), strict=True
     ):
@@ -123,7 +123,7 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
 def test_earliest_finish_takes_the_node_that_is_done_first(instance: Instance) -> None:
     """Ties: the smallest list of (slot, node). NTM's nodes are its own."""
     for name, alone in (("eft", False), ("ntm", True)):
-        result = run(instance, name, schedules=ScheduleKind.ONE_NODE, seed="any")
+        result = run(one_node(instance), name, seed="any")
         public = instance.public("any")
         kind = public.type_of_node.tolist()
         load: literal.Load = {}
@@ -172,6 +172,7 @@ def test_the_command_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.C
     document = json.loads(told(capsys, "simulate", file, "--algorithm", "greedy", "--no-migration", "--json")[1])
     named = json.loads(told(capsys, "simulate", file, "--algorithm", "greedy:migrate=no", "--json")[1])
     assert document.pop("migration") is False
+    assert document.pop("instance") != named.pop("instance")
     assert document | {"seconds": 0} == named | {"seconds": 0}
     assert told(capsys, "simulate", file, "--algorithm", "greedy")[1].startswith("greedy: welfare 17")
     assert ratiobench.simulate(file, "greedy", migration=False).welfare == 12
@@ -200,10 +201,10 @@ def test_anyones_algorithm_is_held_to_it(tmp_path: Path, monkeypatch: pytest.Mon
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    moved = partial(run, swap(), "staying_or_not:Mover")
-    assert moved().valid
-    assert [each.rule for each in moved(schedules=ScheduleKind.ONE_NODE).violations] == ["one node"]
-    stayed = run(swap(), "staying_or_not:Stayer", schedules=ScheduleKind.ONE_NODE)
+    assert run(swap(), "staying_or_not:Mover").valid
+    moved = run(one_node(swap()), "staying_or_not:Mover")
+    assert [each.rule for each in moved.violations] == ["R2"]
+    stayed = run(one_node(swap()), "staying_or_not:Stayer")
     assert (stayed.valid, stayed.welfare) == (True, 10)
     assert stayed.label.endswith("(no migration)")
 

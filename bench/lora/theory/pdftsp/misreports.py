@@ -17,6 +17,7 @@ Algorithm 2 is no maximiser; there every report is tried, or some are and the re
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -159,10 +160,7 @@ class Bidder:
             self._after += 1
 
     def _report(self, lie: Misreport) -> Task:
-        task = self._truth
-        return Task(
-            task.index, lie.arrival, lie.deadline, lie.memory_mb, lie.work, task.bid, task.rate, task.cost, task.vendors
-        )
+        return replace(self._truth, arrival=lie.arrival, deadline=lie.deadline, memory_mb=lie.memory_mb, work=lie.work)
 
 
 def find_best_misreport(

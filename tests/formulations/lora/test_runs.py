@@ -1,0 +1,183 @@
+"""Rigid tasks and gangs: the rules, the bound and its certificate, the search, against brute force."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.formulations.lora.certificate import document as certificate_document
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import verify
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.format import FORMAT, FORMAT_2, content_hash, document, parse
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, list_runs, restrict
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+
+
+def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:
+    """Types g of `counts` nodes with 4 samples per slot and 4 MB; tasks have rate 2 and no cost unless they say so."""
+    usual = {
+        "arrival": 1, "deadline": slots, "memory_mb": 1, "work": 4, "bid": 10, "rate": [2] * len(counts),
+        "energy_wh": [0] * len(counts), "vendors": [],
+    }  # fmt: skip
+    node = {"compute": 4, "memory_mb": 4, "tariff": [1] * slots}
+    return parse(
+        {
+            "format": FORMAT_2, "name": "made", "slots": slots, "slot_seconds": 600, "base_memory_mb": 0,
+            "node_types": [{"name": f"g{g}", "count": count, **node} for g, count in enumerate(counts)],
+            "tasks": [usual | task for task in tasks],
+        }
+    )  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(instance=tiny_instances_of_kinds())
+def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
+    """lower <= OPT <= upper, with fewer schedules no more than with more, and the file says the same."""
+    assert content_hash(parse(document(instance))) == content_hash(instance)
+    optimum, best = enumerate_optimum(instance)
+    assert check(instance, best).welfare == optimum
+    assert check(instance, best).valid
+    kind = find_kind(instance)
+    report = solve(instance, certified=kind is not ScheduleKind.ONE_NODE)
+    assert report.lower <= optimum <= report.upper
+    assert check(instance, report.solution).welfare == report.lower
+    if report.certificate is not None:
+        verdict = verify(instance, certificate_document(report.certificate))
+        assert verdict.valid, verdict.problem
+        assert report.certificate.lower <= optimum <= report.certificate.upper
+    one_node, rigid = (
+        enumerate_optimum(restrict(instance, kind))[0] for kind in (ScheduleKind.ONE_NODE, ScheduleKind.RIGID)
+    )
+    assert rigid <= one_node <= optimum
+
+
+GANG = {"run": "gang", "nodes": 2, "work": 8}
+
+
+@pytest.mark.parametrize(
+    ("task", "cells", "rules"),
+    [
+        ({"run": "rigid"}, [(0, 1), (0, 2)], []),
+        ({"run": "rigid"}, [(0, 1), (1, 2)], ["R2"]),
+        ({"run": "rigid"}, [(0, 1), (0, 3)], ["R4"]),
+        ({"run": "rigid"}, [(0, 1), (0, 2), (0, 3)], ["R4"]),
+        ({"run": "rigid"}, [(0, 1)], ["4e"]),
+        ({"run": "rigid", "arrival": 2}, [(0, 1), (0, 2)], ["R5"]),
+        ({"run": "rigid", "deadline": 3}, [(0, 3), (0, 4)], ["R5"]),
+        ({"run": "one-node"}, [(0, 1), (0, 3), (0, 4)], []),
+        ({"run": "one-node"}, [(0, 1), (1, 3)], ["R2"]),
+        ({"run": "any"}, [(0, 1), (1, 3)], []),
+        ({"run": "any"}, [(0, 1), (1, 1)], ["4b"]),
+        (GANG, [(0, 1), (1, 1), (0, 2), (1, 2)], []),
+        (GANG, [(0, 1), (2, 1), (0, 2), (2, 2)], ["R3"]),
+        (GANG, [(0, 1), (1, 1), (0, 2)], ["R1", "4e"]),
+        (GANG, [(0, 1), (1, 1), (0, 3), (1, 3)], ["R4"]),
+        (GANG, [(0, 1), (1, 1), (0, 2), (2, 2)], ["R2", "R3"]),
+    ],
+)
+def test_the_checker_names_the_rule(task: dict[str, Any], cells: list[tuple[int, int]], rules: list[str]) -> None:
+    report = check(made(task), (Decision(None, tuple(cells)),))
+    assert [each.equation for each in report.violations] == rules
+
+
+def test_a_gang_needs_its_nodes_at_the_same_time() -> None:
+    """Two gangs of two nodes where two nodes are of a type: one after the other, or one is left out."""
+    gang = GANG | {"rate": [4, 4]}
+    assert list_runs(made(gang).task(0), made(gang).public("")) == [(0, 1, 4)]
+    assert solve(made(gang, gang)).lower == 20
+    assert solve(made(gang, gang, slots=1)).lower == 10
+
+
+def test_nothing_but_the_default_makes_another_document() -> None:
+    """A document of format 1 is one of format 2 with all defaults, under the same hash."""
+    first = document(made({}))
+    assert first["format"] == FORMAT
+    assert content_hash(parse(first)) == content_hash(parse(first | {"format": FORMAT_2}))
+    for more in ({"run": "rigid"}, {"limit": 5}, {"user": "ada"}, {"priority": -1}):
+        other = made(more)
+        assert document(other)["format"] == FORMAT_2
+        assert content_hash(other) != content_hash(parse(first))
+        assert content_hash(parse(document(other))) == content_hash(other)
+    assert content_hash(made({"run": "any", "priority": 0})) == content_hash(parse(first))
+
+
+@pytest.mark.parametrize(
+    ("task", "field"),
+    [
+        ({"run": "moving"}, "run"),
+        ({"run": ["any"]}, "run"),
+        ({"run": "gang"}, "nodes"),
+        ({"run": "gang", "nodes": 1}, "nodes"),
+        ({"run": "rigid", "nodes": 2}, "nodes"),
+        ({"nodes": 2}, "nodes"),
+        ({"run": "gang", "nodes": 10**6, "rate": [2**30, 0]}, "nodes"),
+        ({"run": "gang", "nodes": 10**6, "energy_wh": [2**40, 0]}, "nodes"),
+        ({"limit": 0}, "limit"),
+        ({"user": ""}, "user"),
+        ({"queue": "q" * 81}, "queue"),
+        ({"priority": 2**31}, "priority"),
+    ],
+)
+def test_a_wrong_field_is_named(task: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError, match=rf"tasks\[0\]\.{field}: ") as caught:
+        made(task)
+    assert len(str(caught.value)) < 300
+
+
+def test_format_1_has_none_of_the_fields() -> None:
+    data = document(made({"run": "rigid"})) | {"format": FORMAT}
+    with pytest.raises(InputError, match="run: unknown field"):
+        parse(data)
+
+
+def test_a_changed_certificate_is_refused() -> None:
+    """Prices, ends and starts."""
+    instance = made({"run": "rigid"}, GANG, {"run": "rigid", "bid": 7}, {"bid": 9}, slots=2)
+    report = solve(instance, certified=True)
+    assert report.certificate is not None
+    good = certificate_document(report.certificate)
+    assert verify(instance, good).valid
+    for i, decision in enumerate(good["decisions"]):
+        if decision is not None:
+            bad = copy.deepcopy(good)
+            bad["decisions"][i]["cells"][0][1] += 1
+            assert not verify(instance, bad).valid
+    for key in ("lower", "upper"):
+        assert not verify(instance, good | {key: good[key] + 1}).valid
+    bad = copy.deepcopy(good)
+    bad["lam"][0][0] += 1
+    assert not verify(instance, bad).valid
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`opt` with a certificate that `check` accepts; what knows P alone says so in one line."""
+    file, proof = tmp_path / "rigid.json", tmp_path / "rigid.cert"
+    file.write_text(json.dumps(document(made({"run": "rigid"}, GANG))))
+    assert main(["opt", str(file), "--certificate", str(proof)]) == 0
+    assert capsys.readouterr().out.startswith("OPT = 20")
+    assert main(["check", str(file), "--certificate", str(proof)]) == 0
+    assert capsys.readouterr().out.startswith("valid")
+    for arguments in (
+        ["crosscheck", str(file)],
+        ["export", str(file), "--format", "lp"],
+        ["opt", str(file), "--formulation", "tight"],
+        ["opt", str(file), "--backend", "cbc"],
+        ["simulate", str(file), "--algorithm", "greedy"],
+    ):
+        assert main(arguments) == 2, arguments
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+    assert ratiobench.opt(str(file)).lower == 20
