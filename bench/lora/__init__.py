@@ -197,7 +197,8 @@ class LoraFamily(Family):
         return export(instance, kind, formulation)
 
     def without_migration(self, instance: Instance) -> Instance:
-        from ratiobench.instances.lora.schedules import ScheduleKind, restrict
+        from ratiobench.instances.lora.restriction import restrict
+        from ratiobench.instances.lora.schedules import ScheduleKind
 
         return restrict(instance, ScheduleKind.ONE_NODE)
 

@@ -21,7 +21,7 @@ from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import require_any
+from ratiobench.instances.lora.restriction import require_any
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.instances.lora.model import Instance, IntArray
-from ratiobench.instances.lora.schedules import list_runs
+from ratiobench.instances.lora.restriction import list_runs
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.instances.seeds import Stream
 

@@ -47,7 +47,8 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, require_any, restrict
+from ratiobench.instances.lora.restriction import find_kind, require_any, restrict
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 VERSION = "10"

@@ -10,8 +10,9 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind, find_kind
-from ratiobench.instances.lora.schedules import restrict as restrict_instance
+from ratiobench.instances.lora.restriction import find_kind
+from ratiobench.instances.lora.restriction import restrict as restrict_instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED

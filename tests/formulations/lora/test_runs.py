@@ -20,7 +20,8 @@ from ratiobench.formulations.lora.verify import verify
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, FORMAT_2, content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.schedules import ScheduleKind, find_kind, list_runs, restrict
+from ratiobench.instances.lora.restriction import find_kind, list_runs, restrict
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 
