@@ -26,11 +26,12 @@ def join(days: Sequence[Instance]) -> Instance:
         raise InputError("--history", first.name, problem)
     tasks: list[dict[str, Any]] = []
     tariffs: list[list[int]] = [[] for _ in first.node_types]
-    before = 0
+    before, forms = 0, [FORMAT]
     for day in days:
         if _cluster(day) != _cluster(first):
             raise InputError("--history", day.name, f"its nodes or slots are not those of {first.name}; 1 is possible")
         content = document(day)
+        forms.append(content["format"])
         for task in content["tasks"]:
             task["arrival"], task["deadline"] = task["arrival"] + before, task["deadline"] + before
             if "cost" in task:
@@ -47,7 +48,7 @@ def join(days: Sequence[Instance]) -> Instance:
     name = first.name if len(days) == 1 else f"{first.name} to {days[-1].name}"
     return parse(
         {
-            "format": FORMAT,
+            "format": max(forms),
             "name": name,
             "origin": {"days": [day.name for day in days]},
             "slots": slots,
@@ -146,8 +147,10 @@ def choose(instance: Instance, result: IntArray) -> Instance:
     count = np.diff(instance.vendor_start)[result]
     spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in result.tolist()]
     vendors = np.concatenate([np.zeros(0, np.int64), *spans])
-    columns = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
-    given = instance.explicit_cost
+    columns = (
+        "arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "run", "parts", "limit",
+    )  # fmt: skip
+    given, labels = instance.explicit_cost, instance.labels
     return replace(
         instance,
         **{name: getattr(instance, name)[result] for name in columns},
@@ -155,6 +158,7 @@ def choose(instance: Instance, result: IntArray) -> Instance:
         vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
         vendor_price=instance.vendor_price[vendors],
         vendor_delay=instance.vendor_delay[vendors],
+        labels={row: labels[i] for row, i in enumerate(result.tolist()) if i in labels},
         cache={},
     )
 

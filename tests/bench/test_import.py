@@ -38,7 +38,7 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
     """One per day; the report is printed, and beside them; all of it again as JSON."""
     assert main([*BASE, "--out", "days"]) == 0
     said = capsys.readouterr().out
-    assert "imported 2 of 3 jobs: 1 wider than a node\n" in said
+    assert "imported 2 of 3 jobs: 1 wider than any node type has nodes\n" in said
     assert "2 instances, in days" in said
     assert sorted(path.name for path in Path("days").iterdir()) == [
         "import.json", "log-2026-03-01.json.gz", "log-2026-03-02.json.gz",
@@ -48,7 +48,7 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
     assert main([*BASE, "--out", "days", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again == report | {"files": ["log-2026-03-01.json.gz", "log-2026-03-02.json.gz"]}
-    assert (report["jobs"], report["imported"], report["left_out"]) == (3, 2, {"wider than a node": 1})
+    assert (report["jobs"], report["imported"], report["left_out"]) == (3, 2, {"wider than any node type has nodes": 1})
 
 
 def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +132,9 @@ def test_a_log_of_which_every_job_is_left_out_makes_no_folder(here: Path, capsys
     """The rules say why."""
     Path("log.csv").write_text(LOG.replace(",900,", ",900,9"))
     assert main([*BASE, "--out", "days"]) == 2
-    assert capsys.readouterr().err == "ratiobench: log.csv: 3 jobs, all left out: 3 wider than a node\n"
+    assert (
+        capsys.readouterr().err == "ratiobench: log.csv: 3 jobs, all left out: 3 wider than any node type has nodes\n"
+    )
     assert not Path("days").exists()
 
 

@@ -19,6 +19,7 @@ from ratiobench.instances.lora.logs.base import (
     round_up,
 )
 from ratiobench.instances.lora.readers.pai import COLUMNS, ZONE
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.text_files import TextFile
 from ratiobench.instances.text_files import rows as read_rows
 
@@ -66,5 +67,6 @@ register(
         ),
         rows=rows,
         job=job,
+        run=ScheduleKind.ANY,  # its tasks are many small instances
     )
 )

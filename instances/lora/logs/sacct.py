@@ -15,17 +15,22 @@ from ratiobench.instances.lora.logs.base import (
     Job,
     LogFormat,
     SkippedLine,
+    make_labels,
     moment,
     register,
 )
+from ratiobench.instances.lora.model import Labels
 from ratiobench.instances.text_files import TextFile
 
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
-"""Names that the first line must have; one of `TRES` besides."""
+"""Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`."""
+OPTIONAL = ("Timelimit", "NNodes", "User", "Account", "Partition", "QOS", "Priority", "Eligible")
 TRES = ("AllocTRES", "ReqTRES")
 _UNKNOWN = {"", "Unknown", "None", "N/A"}
-_UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "REVOKED", "CONFIGURING", "COMPLETING"}
-_AGAIN = "REQUEUED"
+UNFINISHED = {"RUNNING", "PENDING", "SUSPENDED", "RESIZING", "REVOKED", "CONFIGURING", "COMPLETING"}
+AGAIN = "REQUEUED"
+NOT_STARTED, REQUEUED, BACKWARDS = "not started yet", "requeued, to start again", "that end before they start"
+LATE = "could not start at submission (a dependency, a begin time); the window begins there all the same"
 _STEP = re.compile(r"[0-9]+(_[0-9]+|\+[0-9]+)?\..+")
 _ID = re.compile(r"[0-9]+(_[0-9]+|_\[[^\]]*\]|\+[0-9]+)?")
 _LIMIT = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,6}):([0-9]{2})(?::([0-9]{2}))?")
@@ -61,21 +66,64 @@ def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
     submit = moment(row["Submit"], where, "Submit", source)
     state = row["State"].split(" ")[0].rstrip("+")
     if row["Start"] in _UNKNOWN:
-        return SkippedLine("not started yet" if state in _UNFINISHED | {_AGAIN} else CANCELLED, submit)
+        return SkippedLine(NOT_STARTED if state in UNFINISHED | {AGAIN} else CANCELLED, submit)
     start = moment(row["Start"], where, "Start", source)
-    if row["End"] in _UNKNOWN or state in _UNFINISHED:
+    if row["End"] in _UNKNOWN or state in UNFINISHED:
         return SkippedLine(NO_END, submit)
-    if state == _AGAIN:  # it ended, but it is not done
-        return SkippedLine("requeued, to start again", submit)
+    if state == AGAIN:  # it ended, but it is not done
+        return SkippedLine(REQUEUED, submit)
     end = moment(row["End"], where, "End", source)
     if end < start:  # as when clocks are set back
-        return SkippedLine("that end before they start", submit)
+        return SkippedLine(BACKWARDS, submit)
     gpus, kind = _gpus(row, where, source)
     if not gpus:
         return SkippedLine(NO_GPU, submit)
     if end == start:
         return SkippedLine(CANCELLED if state == "CANCELLED" else NO_TIME, submit)
-    return Job(name, submit, end - start, 1000 * gpus, _limit(row.get("Timelimit", ""), where, source), kind=kind)
+    eligible = row.get("Eligible", "")
+    ready = None if eligible in _UNKNOWN else max(submit, moment(eligible, where, "Eligible", source))
+    return Job(
+        name,
+        submit,
+        end - start,
+        1000 * gpus,
+        _limit(row.get("Timelimit", ""), where, source),
+        kind=kind,
+        nodes=_integer(row, "NNodes", where, source) or _nodes(row, where, source),
+        killed=state == "TIMEOUT",
+        labels=_labels(row, where, source),
+        wait=None if ready is None else max(0, start - ready),
+        remarks=(LATE,) if ready is not None and ready > submit else (),
+    )
+
+
+def _nodes(row: Mapping[str, str], where: str, source: str) -> int:
+    """Number of the nodes allocated; 0 where the log does not say."""
+    for entry in row.get("AllocTRES", "").split(","):
+        name, _, value = entry.partition("=")
+        if name == "node":
+            return _integer({"AllocTRES": value}, "AllocTRES", where, source)
+    return 0
+
+
+def _integer(row: Mapping[str, str], name: str, where: str, source: str) -> int:
+    """A number of an optional column; 0 where there is none."""
+    text = row.get(name, "")
+    if text in _UNKNOWN:
+        return 0
+    if not re.fullmatch("[0-9]{1,10}", text):
+        raise InputError(source, f"{where} {name}", f"{shorten(text)} is not a number")
+    return int(text)
+
+
+def _labels(row: Mapping[str, str], where: str, source: str) -> Labels:
+    queue, quality = row.get("Partition", ""), row.get("QOS", "")
+    return make_labels(
+        row.get("User", ""),
+        row.get("Account", ""),
+        f"{queue}/{quality}" if quality else queue,
+        _integer(row, "Priority", where, source),
+    )
 
 
 def _gpus(row: Mapping[str, str], where: str, source: str) -> tuple[int, str]:
@@ -122,6 +170,7 @@ register(
             "GPUs are gres/gpu of AllocTRES, else of ReqTRES; one type beside it (gres/gpu:a100) is the job's type",
             "a job runs from Start to End; steps (17.batch, 17.0) are parts of their job",
             "Timelimit is the time limit; times are as Slurm printed them",
+            "NNodes, else node of AllocTRES, is the number of nodes",
         ),
         rows=rows,
         job=job,
