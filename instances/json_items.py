@@ -13,6 +13,8 @@ from ratiobench.instances.text_files import TextFile
 LONGEST_ENTRY = 2**22
 """Characters of an entry of the list, and of the value of any other key."""
 _CHUNK = 2**18
+_TOKEN = 16
+"""No token but a text is longer: an error farther from the end of what was read is none of what is missing."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -21,14 +23,15 @@ class _Reader:
 
     def __init__(self, file: TextFile, source: str) -> None:
         self._file, self._source = file, source
-        self._text, self._at, self._lines, self._ended = "", 0, 0, False
+        self._text, self._at, self._ended = "", 0, False
+        self._lines, self._columns = 0, 0  # in front of the text
         self._decode = json.JSONDecoder().raw_decode
 
     def _more(self) -> bool:
         """Drop what was read and add at least as much as is left; whether there was anything to add."""
         if self._ended:
             return False
-        self._lines += self._text.count("\n", 0, self._at)
+        self._lines, self._columns = self._place(self._at)
         rest = self._text[self._at :]
         added = self._file.read(max(_CHUNK, len(rest)))
         self._ended = not added
@@ -37,10 +40,14 @@ class _Reader:
 
     def fail(self, problem: str, at: int | None = None) -> InputError:
         """An error that names the line of a place in the text, by default the one that is read."""
-        at = self._at if at is None else at
-        line = self._lines + self._text.count("\n", 0, at) + 1
-        column = at - self._text.rfind("\n", 0, at)
-        return InputError(self._source, f"line {line} column {column}", problem)
+        line, column = self._place(self._at if at is None else at)
+        return InputError(self._source, f"line {line + 1} column {column + 1}", problem)
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """Line and column, from 0, of a place in the text."""
+        breaks = self._text.count("\n", 0, at)
+        column = at - self._text.rfind("\n", 0, at) - 1 if breaks else self._columns + at
+        return self._lines + breaks, column
 
     def peek(self) -> str:
         """The next character that is no white space; empty at the end."""
@@ -70,12 +77,12 @@ class _Reader:
         """
         self.peek()
         while True:
-            error: json.JSONDecodeError | None = None
+            error, start = None, self._at
             try:
-                found, end = self._decode(self._text, self._at)
+                found, end = self._decode(self._text, start)
                 # What ends with the text may go on behind it, as a number does.
                 if end < len(self._text) or self._ended:
-                    if end - self._at > LONGEST_ENTRY:
+                    if end - start > LONGEST_ENTRY:
                         break
                     self._at = end
                     return found
@@ -85,10 +92,11 @@ class _Reader:
                 raise InputError(self._source, what, "not JSON that can be read: nested too deeply") from None
             except ValueError:
                 raise InputError(self._source, what, "an integer of more digits than can be read") from None
-            if len(self._text) - self._at > LONGEST_ENTRY:
+            if len(self._text) - start > LONGEST_ENTRY:
                 break
-            if not self._more() and error is not None:
-                raise self.fail(f"not JSON: {error.msg}", error.pos if error.pos >= self._at else None) from None
+            cut = error is None or error.pos > len(self._text) - _TOKEN or error.msg.startswith("Unterminated string")
+            if not (cut and self._more()) and error is not None:
+                raise self.fail(f"not JSON: {error.msg}", self._at + error.pos - start) from None
         raise InputError(self._source, what, f"longer than {LONGEST_ENTRY} characters, the most that is read")
 
 
