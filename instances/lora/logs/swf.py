@@ -66,14 +66,14 @@ def job(row: tuple[list[str], int], where: str, source: str) -> Job | SkippedLin
         if status == _CANCELLED:
             return SkippedLine(CANCELLED, submit)
         return SkippedLine(NO_END if values[_RUN] < 0 else NO_TIME, submit)
-    processors = values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED]
-    if processors <= 0:
+    gpus = int(1000 * (values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED]))
+    if gpus <= 0:
         return SkippedLine(NO_GPU, submit)
     limit = int(values[_LIMIT]) if values[_LIMIT] > 0 else None
     seconds = -int(-values[_RUN] // 1)
     user, group, queue = (words[place] if values[place] >= 0 else "" for place in _LABELS)
     labels = make_labels(user, group, queue)
-    return Job(words[_JOB], submit, seconds, int(processors * 1000), limit, labels=labels)
+    return Job(words[_JOB], submit, seconds, gpus, limit, labels=labels)
 
 
 register(
