@@ -289,6 +289,7 @@ def _tasks(
 ) -> list[dict[str, Any]]:
     laws, counts = converter.laws, report.counts
     drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()
+    named = {node.name.casefold() for node in converter.cluster.nodes}
     tasks: list[dict[str, Any]] = []
     total = 0
     for job, price in zip(jobs, drawn, strict=True):
@@ -317,9 +318,7 @@ def _tasks(
         counts["bids of their own" if job.bid is not None else "bids by law"] += 1
         counts["memory of their own" if job.memory_mb is not None else "memory by law"] += 1
         counts["shorter than a slot"] += job.seconds < laws.slot_seconds
-        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in {
-            node.name.casefold() for node in converter.cluster.nodes
-        }
+        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in named
         counts["work, units"] += sizes.work
         counts["work in whole slots, units"] += sizes.needed * sizes.shape.best
         facts.best.append(sizes.shape.best)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.logs.base import (
@@ -75,13 +77,15 @@ def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
     end = moment(row["End"], where, "End", source)
     if end < start:  # as when clocks are set back
         return SkippedLine(BACKWARDS, submit)
-    gpus, kind = _gpus(row, where, source)
+    gpus, kind, nodes = _resources(row, where, source)
     if not gpus:
         return SkippedLine(NO_GPU, submit)
     if end == start:
         return SkippedLine(CANCELLED if state == "CANCELLED" else NO_TIME, submit)
     eligible = row.get("Eligible", "")
-    ready = None if eligible in _UNKNOWN else max(submit, moment(eligible, where, "Eligible", source))
+    ready = None if eligible in _UNKNOWN else submit
+    if ready is not None and eligible != row["Submit"]:
+        ready = max(submit, moment(eligible, where, "Eligible", source))
     return Job(
         name,
         submit,
@@ -89,7 +93,7 @@ def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
         1000 * gpus,
         _limit(row.get("Timelimit", ""), where, source),
         kind=kind,
-        nodes=_integer(row, "NNodes", where, source) or _nodes(row, where, source),
+        nodes=_integer(row, "NNodes", where, source) or nodes,
         killed=state == "TIMEOUT",
         labels=_labels(row, where, source),
         wait=None if ready is None else max(0, start - ready),
@@ -97,21 +101,12 @@ def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
     )
 
 
-def _nodes(row: Mapping[str, str], where: str, source: str) -> int:
-    """Number of the nodes allocated; 0 where the log does not say."""
-    for entry in row.get("AllocTRES", "").split(","):
-        name, _, value = entry.partition("=")
-        if name == "node":
-            return _integer({"AllocTRES": value}, "AllocTRES", where, source)
-    return 0
-
-
 def _integer(row: Mapping[str, str], name: str, where: str, source: str) -> int:
     """A number of an optional column; 0 where there is none."""
     text = row.get(name, "")
     if text in _UNKNOWN:
         return 0
-    if not re.fullmatch("[0-9]{1,10}", text):
+    if not (text.isascii() and text.isdecimal()) or len(text) > 10:
         raise InputError(source, f"{where} {name}", f"{shorten(text)} is not a number")
     return int(text)
 
@@ -126,40 +121,76 @@ def _labels(row: Mapping[str, str], where: str, source: str) -> Labels:
     )
 
 
-def _gpus(row: Mapping[str, str], where: str, source: str) -> tuple[int, str]:
-    """Number and type of the GPUs: those allocated, else those asked for."""
+class _Resources(NamedTuple):
+    """What a text such as ``cpu=8,gres/gpu=4,node=2`` says.
+
+    Parameters
+    ----------
+    gpus, kind : number and type of the GPUs; nodes : how many, 0 where it does not say.
+    bad : the entry that cannot be read; empty for none.
+    """
+
+    gpus: int
+    kind: str
+    nodes: int
+    bad: str
+
+
+@lru_cache(maxsize=4096)
+def _read_resources(text: str) -> _Resources:
+    plain, nodes, typed = 0, 0, dict[str, int]()
+    for entry in text.split(","):
+        name, _, value = entry.partition("=")
+        if name != "node" and name != "gres/gpu" and not name.startswith("gres/gpu:"):
+            continue
+        if not re.fullmatch("[0-9]{1,7}", value):
+            return _Resources(0, "", 0, entry)
+        if name == "node":
+            nodes = int(value)
+        elif name == "gres/gpu":
+            plain = int(value)
+        else:
+            kind = name.partition(":")[2]
+            typed[kind] = typed.get(kind, 0) + int(value)
+    # Slurm writes the sum beside the types where it is set up to.
+    return _Resources(plain or sum(typed.values()), next(iter(typed)) if len(typed) == 1 else "", nodes, "")
+
+
+def _resources(row: Mapping[str, str], where: str, source: str) -> tuple[int, str, int]:
+    """Number and type of the GPUs, those allocated, else those asked for; and on how many nodes (0: not known)."""
+    nodes = 0
     for column in TRES:
         if not (text := row.get(column, "")):
             continue
-        plain, typed = 0, dict[str, int]()
-        for entry in text.split(","):
-            name, _, value = entry.partition("=")
-            if name != "gres/gpu" and not name.startswith("gres/gpu:"):
-                continue
-            if not re.fullmatch("[0-9]{1,7}", value):
-                raise InputError(source, f"{where} {column}", f"{shorten(entry)} does not say how many")
-            if name == "gres/gpu":
-                plain = int(value)
-            else:
-                kind = name.partition(":")[2]
-                typed[kind] = typed.get(kind, 0) + int(value)
-        # Slurm writes the sum beside the types where it is set up to.
-        if total := plain or sum(typed.values()):
-            return total, next(iter(typed)) if len(typed) == 1 else ""
-    return 0, ""
+        found = _read_resources(text)
+        if found.bad:
+            raise InputError(source, f"{where} {column}", f"{shorten(found.bad)} does not say how many")
+        nodes = found.nodes if column == TRES[0] else nodes
+        if found.gpus:
+            return found.gpus, found.kind, nodes
+    return 0, "", nodes
 
 
 def _limit(text: str, where: str, source: str) -> int | None:
-    """Seconds of [days-]hours:minutes:seconds, or of minutes:seconds."""
+    """The time limit in seconds; None for none."""
+    found = _read_limit(text)
+    if found < 0:
+        raise InputError(source, f"{where} Timelimit", f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
+    return found or None
+
+
+@lru_cache(maxsize=4096)
+def _read_limit(text: str) -> int:
+    """Seconds of [days-]hours:minutes:seconds, or of minutes:seconds; 0 for no limit, -1 for what is no time."""
     if text in _UNKNOWN or text in ("UNLIMITED", "Partition_Limit", "INVALID"):
-        return None
+        return 0
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise InputError(source, f"{where} Timelimit", f"{shorten(text)} is not a time such as 1-06:00:00 or 30:00")
+        return -1
     days, first, second, third = (int(part or 0) for part in found.groups())
     if found[4] is None and found[1] is None:
-        return 60 * first + second or None
-    return 86_400 * days + 3600 * first + 60 * second + third or None
+        return 60 * first + second
+    return 86_400 * days + 3600 * first + 60 * second + third
 
 
 register(

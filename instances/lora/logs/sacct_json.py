@@ -35,6 +35,8 @@ class _Entry(Entry):
     def number(self, key: str) -> int | None:
         """The field as an integer in 0..10^11; None where it is absent, not set or infinite."""
         found = self.data.get(key)
+        if type(found) is int and 0 <= found <= LARGEST:  # most are
+            return found
         if isinstance(found, dict):
             inside = self.object(key)
             if found.get("infinite") is True or found.get("set") is False:

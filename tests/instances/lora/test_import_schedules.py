@@ -236,7 +236,11 @@ def test_labels_of_swf_and_of_the_traces(tmp_path: Path) -> None:
         ("csv", HEAD + f"0,900,2,,,{'9' * 20},,,,\n", "line 2 nodes: '99999999999999999999' is not"),
         ("csv", HEAD + "0,900,2,,one-node,2,,,,\n", "line 2 nodes: 2, and the job is one-node: it runs on one node"),
         ("sacct", SACCT + f"1|{TIMES}|gres/gpu=2|FAILED||two||||||\n", "line 2 NNodes: 'two' is not a number"),
-        ("sacct", SACCT + f"1|{TIMES}|gres/gpu=2,node=few|FAILED||||||||\n", "line 2 AllocTRES: 'few' is not a number"),
+        (
+            "sacct",
+            SACCT + f"1|{TIMES}|gres/gpu=2,node=few|FAILED||||||||\n",
+            "line 2 AllocTRES: 'node=few' does not say how many",
+        ),
         ("sacct", SACCT + f"1|{TIMES}|gres/gpu=2|FAILED|||||||high|\n", "line 2 Priority: 'high' is not a number"),
         ("sacct", SACCT + f"1|{TIMES}|gres/gpu=2|FAILED||||||||never\n", "line 2 Eligible: 'never' is neither a time"),
         ("helios", "job_id,gpu_num,submit_time,duration,node_num\n7,4,0,40,many\n", "line 2 node_num: 'many' is not"),
