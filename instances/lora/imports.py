@@ -30,7 +30,7 @@ from ratiobench.instances.lora.import_schedules import Facts, Schedules, tell_wa
 from ratiobench.instances.lora.job_sizes import Converter, Sizes
 from ratiobench.instances.lora.job_sizes import Laws as Laws
 from ratiobench.instances.lora.logs import Job, LogFormat, Remark, list_formats
-from ratiobench.instances.lora.model import NO_LABELS, Instance
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.seeds import Stream
 from ratiobench.instances.text_files import open_text
@@ -164,7 +164,8 @@ def read_jobs(
                 report.counts[OTHER_DAYS] += isinstance(found, Job) or bool(found.rule)
             elif isinstance(found, Job):
                 report.jobs += 1
-                report.remarks.update(found.remarks)
+                if found.remarks:
+                    report.remarks.update(found.remarks)
                 if found.wait is not None:
                     report.waits.append(found.wait)
                 yield found
@@ -342,7 +343,7 @@ def _tasks(
             if sizes.limit:
                 task["limit"] = sizes.limit
             if job.labels is not NO_LABELS:
-                task |= {key: value for key, value in job.labels._asdict().items() if value}
+                task |= {key: value for key, value in zip(Labels._fields, job.labels, strict=True) if value}
         tasks.append(task)
     return tasks
 
