@@ -14,7 +14,7 @@ class Entry:
     Parameters
     ----------
     source : the file as the user named it.
-    path : where the object stands in it.
+    path : where the object stands in it, or in its holder where that is given.
     data : the object.
 
     Raises
@@ -22,12 +22,17 @@ class Entry:
     InputError : here and in every method, naming file, field and value, for what is not of the kind that is read.
     """
 
-    __slots__ = ("data", "path", "source")
+    __slots__ = ("_holder", "_step", "data", "source")
 
-    def __init__(self, source: str, path: str, data: Any) -> None:
+    def __init__(self, source: str, path: str, data: Any, holder: Entry | None = None) -> None:
+        self.source, self._holder, self._step, self.data = source, holder, path, data
         if not isinstance(data, dict):
-            raise InputError(source, path, f"{shorten(data)} is not an object")
-        self.source, self.path, self.data = source, path, data
+            raise InputError(source, self.path, f"{shorten(data)} is not an object")
+
+    @property
+    def path(self) -> str:
+        """Where the object stands; written out for errors only."""
+        return self._step if self._holder is None else f"{self._holder.path}.{self._step}"
 
     def fail(self, key: str, problem: str) -> InputError:
         """The error for a field."""
@@ -36,7 +41,7 @@ class Entry:
     def object(self, key: str) -> Self:
         """The field as an object, an empty one where it is absent."""
         found = self.data.get(key)
-        return type(self)(self.source, f"{self.path}.{key}", {} if found is None else found)
+        return type(self)(self.source, key, {} if found is None else found, self)
 
     def items(self, key: str) -> list[Any]:
         """The field as a list, an empty one where it is absent."""
@@ -49,7 +54,7 @@ class Entry:
 
     def objects(self, key: str) -> list[Self]:
         """The field as a list of objects."""
-        return [type(self)(self.source, f"{self.path}.{key}[{j}]", each) for j, each in enumerate(self.items(key))]
+        return [type(self)(self.source, f"{key}[{j}]", each, self) for j, each in enumerate(self.items(key))]
 
     def text(self, key: str, default: str = "") -> str:
         """The field as a text."""
@@ -76,4 +81,7 @@ class Entry:
             return None
         if not isinstance(found, str):
             raise self.fail(key, f"{shorten(found)} is not a time such as 2026-03-01T08:30:00Z")
-        return moment(found, self.path, key, self.source)
+        try:
+            return moment(found, "", key, self.source)
+        except InputError as error:
+            raise self.fail(key, error.problem) from None

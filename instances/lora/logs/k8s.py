@@ -56,6 +56,8 @@ def count_pod_gpus(template: Entry) -> int:
     for container in template.object("spec").objects("containers"):
         resources = container.object("resources")
         for key in ("requests", "limits"):
+            if key not in resources.data:
+                continue
             amounts = resources.object(key)
             value = amounts.data.get(GPU)
             if value is not None:

@@ -72,8 +72,8 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
         return SkippedLine(BACKWARDS, submit)
     else:
         seconds = finished.since - start.since + past
-    sets = [(each, gpus) for each in spec.objects("podSets") if (gpus := count_pod_gpus(each.object("template")))]
-    sets = [(each, gpus) for each, gpus in sets if each.data.get("count") != 0]
+    found_sets = [each for each in spec.objects("podSets") if each.data.get("count") != 0]
+    sets = [(each, gpus) for each in found_sets if (gpus := count_pod_gpus(each.object("template")))]
     if not sets:
         return SkippedLine(NO_GPU, submit)
     if len(sets) > 1:
@@ -124,14 +124,13 @@ def _flavor(admission: Entry, name: str) -> str:
 def _remarks(status: Entry, pods: Entry, finished: Condition | None, past: int) -> Iterator[str]:
     if finished is not None and finished.reason in _ODD:
         yield f"finished with the reason {finished.reason}; how long it ran counts"
-    reasons = sorted({each.text("reason") for each in status.object("schedulingStats").objects("evictions")})
-    if past and not reasons:
-        yield "had been evicted and admitted again; the times of all admissions are added"
-    for reason in reasons if past else ():
-        yield f"had been evicted ({reason}) and admitted again; the times of all admissions are added"
+    if past:
+        reasons = sorted({each.text("reason") for each in status.object("schedulingStats").objects("evictions")})
+        for told in [f" ({reason})" for reason in reasons] or [""]:
+            yield f"had been evicted{told} and admitted again; the times of all admissions are added"
     if pods.integer("minCount") is not None:
         yield "could have run with fewer pods (minCount); all pods are read"
-    if pods.object("topologyRequest").text("required"):
+    if "topologyRequest" in pods.data and pods.object("topologyRequest").text("required"):
         yield "asked for one topology domain (topologyRequest.required), which is not read"
 
 

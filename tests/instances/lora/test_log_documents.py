@@ -365,7 +365,7 @@ PLACES: list[tuple[str, str, Any, str]] = [
     ("sacct-json", "jobs.0.tres.allocated.2.count", 10**9, "jobs[0].tres.allocated: 1000000000 GPUs"),
     ("sacct-json", "jobs.0.user", 5, "jobs[0].user: 5 is not a text"),
     ("kueue", "items.0.metadata.creationTimestamp", None, "items[0].metadata.creationTimestamp: the field is missing"),
-    ("kueue", "items.0.metadata.creationTimestamp", "soon", "items[0].metadata creationTimestamp: 'soon' is neither"),
+    ("kueue", "items.0.metadata.creationTimestamp", "soon", "items[0].metadata.creationTimestamp: 'soon' is neither"),
     ("kueue", "items.0.status.conditions.3.lastTransitionTime", 5, "conditions[3].lastTransitionTime: 5 is not a time"),
     ("kueue", "items.0.status.conditions.3.lastTransitionTime", None, "lastTransitionTime: the field is missing"),
     ("kueue", "items.0.spec.podSets.0.count", 0.5, "items[0].spec.podSets[0].count: 0.5 is not an integer"),
@@ -376,7 +376,7 @@ PLACES: list[tuple[str, str, Any, str]] = [
     ("k8s", "items.0.spec.parallelism", "two", "items[0].spec.parallelism: 'two' is not"),
     ("k8s", "items.0.spec.parallelism", 10**7, "items[0].spec.parallelism: 10000000 pods; at most"),
     ("k8s", "items.0.spec.template", template(True, "limits"), "limits.nvidia.com/gpu: true is not a whole number"),
-    ("k8s", "items.0.status.startTime", "9 o'clock", 'items[0].status startTime: "9 o\'clock" is neither'),
+    ("k8s", "items.0.status.startTime", "9 o'clock", 'items[0].status.startTime: "9 o\'clock" is neither'),
     ("k8s", "items.0.kind", [], "items[0].kind: a list of 0 is not a text"),
 ]
 
