@@ -71,6 +71,7 @@ class Entry:
         depend on the solver's version then.
     own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
         None where they name none.
+    forms : what it can do beside what every algorithm of its family must, in words of that family.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Entry:
     learns: bool = False
     solver: str = ""
     own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
+    forms: frozenset[str] = frozenset()
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

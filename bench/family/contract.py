@@ -102,6 +102,11 @@ class Family(ABC):
     def format(self) -> str:
         """The name of its file format."""
 
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The names of all file formats that it reads."""
+        return (self.format,)
+
     @abstractmethod
     def parse(self, data: Any, source: str) -> Any:
         """The instance in a decoded JSON document.

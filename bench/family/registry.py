@@ -170,7 +170,7 @@ def refuse_other_family(family: Family, name: str) -> None:
 
 def family_of_format(name: object) -> Family | None:
     """The family whose file format has this name."""
-    return next((family for family in families().values() if family.format == name), None)
+    return next((family for family in families().values() if name in family.formats), None)
 
 
 def family_of(instance: object) -> Family:
@@ -202,6 +202,6 @@ def read_instance(document: object, source: str) -> tuple[Family, Any]:
         raise InputError(source, "format", "the field is missing")
     family = family_of_format(document["format"])
     if family is None:
-        known = ", ".join(repr(each.format) for each in families().values())
+        known = ", ".join(repr(form) for each in families().values() for form in each.formats)
         raise InputError(source, "format", f"{shorten(document['format'])} is not one of {known}")
     return family, family.parse(document, source)

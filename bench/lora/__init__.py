@@ -58,6 +58,12 @@ class LoraFamily(Family):
 
         return FORMAT
 
+    @property
+    def formats(self) -> tuple[str, ...]:
+        from ratiobench.instances.lora.format import FORMAT, FORMAT_2
+
+        return (FORMAT, FORMAT_2)
+
     def parse(self, data: Any, source: str) -> Instance:
         from ratiobench.instances.lora.format import parse
 

@@ -21,6 +21,7 @@ from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import require_any
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"
@@ -72,6 +73,7 @@ def crosscheck(
 
     Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
+    require_any(instance, "P as printed is built of")
     check_settings(effort, 0.0, seconds)
     rows = []
     chosen = pairs()
@@ -117,8 +119,8 @@ def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float |
 
 
 def solve_printed(instance: Instance) -> list[CrossCheckRow]:
-    """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it has too many columns."""
-    if registry()["printed"].columns(instance) > PRINTED_COLUMNS:
+    """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it is too large or not P."""
+    if instance.run.any() or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
     return [solve_pair(instance, pair) for pair in PRINTED]
 

@@ -119,6 +119,7 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     for i, decision in enumerate(decisions):
         if decision is None:
             continue
+        require(not decision.void, f"task {i}: a void run is no part of a schedule")
         total += int(instance.bid[i]) - _outlay(instance, i, decision, ends)
         for node, slot in decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])

@@ -171,13 +171,14 @@ def _schedules(
 
 
 def _labels(task: Fields) -> Labels:
-    texts = []
+    texts: dict[str, str] = {}
     for key in _LABELS:
         text = task.text(key) if key in task.data else ""
         if len(text) > LABEL_LIMIT:
             raise InputError(task.source, task.at(key), f"{shorten(text)} is longer than {LABEL_LIMIT} characters")
-        texts.append(text)
-    return Labels(*texts, task.integer("priority", -(2**31), 2**31 - 1) if "priority" in task.data else 0)
+        texts[key] = text
+    priority = task.integer("priority", -(2**31), 2**31 - 1) if "priority" in task.data else 0
+    return Labels(texts["user"], texts["group"], texts["queue"], priority)
 
 
 def _node_type(source: str, path: str, raw: Any, slots: int, base: int) -> NodeType:

@@ -26,11 +26,12 @@ def join(days: Sequence[Instance]) -> Instance:
         raise InputError("--history", first.name, problem)
     tasks: list[dict[str, Any]] = []
     tariffs: list[list[int]] = [[] for _ in first.node_types]
-    before = 0
+    before, forms = 0, [FORMAT]
     for day in days:
         if _cluster(day) != _cluster(first):
             raise InputError("--history", day.name, f"its nodes or slots are not those of {first.name}; 1 is possible")
         content = document(day)
+        forms.append(content["format"])
         for task in content["tasks"]:
             task["arrival"], task["deadline"] = task["arrival"] + before, task["deadline"] + before
             if "cost" in task:
@@ -47,7 +48,7 @@ def join(days: Sequence[Instance]) -> Instance:
     name = first.name if len(days) == 1 else f"{first.name} to {days[-1].name}"
     return parse(
         {
-            "format": FORMAT,
+            "format": max(forms),
             "name": name,
             "origin": {"days": [day.name for day in days]},
             "slots": slots,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ratiobench.instances.errors import InputError
+
 if TYPE_CHECKING:
     from ratiobench.instances.lora.model import Instance, Public, Task
 
@@ -84,6 +86,24 @@ def restrict(instance: Instance, kind: ScheduleKind) -> Instance:
     run = np.maximum(instance.run, KINDS.index(kind)).astype(np.int8)
     run.setflags(write=False)
     return replace(instance, run=run, cache={})
+
+
+def require_any(instance: Instance, what: str) -> None:
+    """Refuse an instance of which some task may not have every schedule of P.
+
+    Parameters
+    ----------
+    what : what takes only such instances, in words: the beginning of the message.
+
+    Raises
+    ------
+    InputError : naming the first task.
+    """
+    other = np.flatnonzero(instance.run)
+    if len(other):
+        i = int(other[0])
+        kind = KINDS[int(instance.run[i])].value
+        raise InputError(instance.name, f"tasks[{i}].run", f"{what} only instances whose tasks are `any`; it is {kind}")
 
 
 def find_kind(instance: Instance) -> ScheduleKind | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ratiobench.instances.lora.format import FORMAT, parse
+from ratiobench.instances.lora.format import FORMAT, FORMAT_2, parse
 from ratiobench.instances.lora.model import Instance
 
 Document = dict[str, Any]
@@ -26,6 +26,19 @@ def tiny_instances(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
     valuations that differ from the bid. With K nodes and T slots (K+1)^T is at most 256.
     """
     return parse(draw(tiny_documents(max_tasks, max_nodes, max_slots)), "<hypothesis>")
+
+
+@st.composite
+def tiny_instances_of_kinds(draw: st.DrawFn) -> Instance:
+    """A tiny instance in which each task's kind of schedules is drawn; see `tiny_instances`."""
+    data = draw(tiny_documents())
+    nodes = sum(node["count"] for node in data["node_types"])
+    data["format"] = FORMAT_2
+    for task in data["tasks"]:
+        task["run"] = draw(st.sampled_from(["any", "one-node", "rigid", *(["gang"] * (nodes > 1))]))
+        if task["run"] == "gang":
+            task["nodes"] = draw(st.integers(2, nodes))
+    return parse(data, "<hypothesis>")
 
 
 @st.composite

@@ -27,6 +27,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
+RUNS = "runs"
+"""The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)."""
 
 
 def is_one_node(spec: Spec) -> bool:
@@ -41,8 +43,11 @@ def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
     """
     if spec.entry is None or kind is ScheduleKind.ANY:
         return spec
+    if RUNS in spec.entry.forms and (kind is not ScheduleKind.ONE_NODE or _OPTION not in spec.entry.options):
+        return spec
     if kind is not ScheduleKind.ONE_NODE:
-        raise InputError("", spec.head, "it has no form for tasks that are rigid or gangs")
+        able = ", ".join(name for name, entry in entries().items() if RUNS in entry.forms)
+        raise InputError("", spec.head, f"it has no form for tasks that are rigid or gangs; {able} have one")
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
         raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
@@ -120,7 +125,8 @@ class OneNode:
                 if g in transcript:
                     continue
                 transcript.add(g)
-            part = View(view.slot, *(table[k : k + 1] for table in (view.compute, view.memory_mb, view.tasks)))
+            tables = view.compute, view.memory_mb, view.tasks
+            part = View(view.slot, *(table[k : k + 1] for table in tables))  # type: ignore[arg-type]
             found = (self._own[k] if used[k] else self._blank[g]).find(tasks[g], part)
             if found is not None:
                 key = (*found.key, [(slot, k) for _, slot in found.cells])

@@ -22,7 +22,7 @@ from ratiobench.online.outcome import Violation
 ARRIVAL = "arrival"
 """The event that every family has: something arrives, and `decide` says what is done with it."""
 HANDLER = "at_"
-"""An algorithm answers another event by its method of this name with the event behind it: `at_completion`, ..."""
+"""An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`."""
 
 
 class RuleViolation(Exception):
@@ -203,9 +203,14 @@ def make_altered_violation(table: Simulator, index: int | None) -> Violation:
 
 
 def answer_event(algorithm: Any, question: Question) -> list[Any]:
-    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
+    """What an algorithm answers to an event other than arrivals; None where it has no method for it.
+
+    The method gets what is shown, if anything is, and the view.
+    """
     handler = getattr(algorithm, HANDLER + question.event, None)
-    return [None if handler is None else handler(what, question.view) for what in question.arrivals]
+    if handler is None:
+        return [None] * len(question.arrivals)
+    return [handler(*([] if what is None else [what]), question.view) for what in question.arrivals]
 
 
 class RunRecord(NamedTuple):

@@ -55,7 +55,8 @@ def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
 
 def _list_runs(instance: Instance, task: Task) -> list[Schedule]:
     """Every offer, start and set of nodes of one type of a task that is never paused."""
-    found, first_node = [], 0
+    found: list[Schedule] = []
+    first_node = 0
     for g, node in enumerate(instance.node_types):
         here = range(first_node, first_node + node.count)
         first_node += node.count
