@@ -147,8 +147,10 @@ def choose(instance: Instance, result: IntArray) -> Instance:
     count = np.diff(instance.vendor_start)[result]
     spans = [np.arange(instance.vendor_start[i], instance.vendor_start[i + 1]) for i in result.tolist()]
     vendors = np.concatenate([np.zeros(0, np.int64), *spans])
-    columns = ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh")
-    given = instance.explicit_cost
+    columns = (
+        "arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh", "run", "parts", "limit",
+    )  # fmt: skip
+    given, labels = instance.explicit_cost, instance.labels
     return replace(
         instance,
         **{name: getattr(instance, name)[result] for name in columns},
@@ -156,6 +158,7 @@ def choose(instance: Instance, result: IntArray) -> Instance:
         vendor_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64),
         vendor_price=instance.vendor_price[vendors],
         vendor_delay=instance.vendor_delay[vendors],
+        labels={row: labels[i] for row, i in enumerate(result.tolist()) if i in labels},
         cache={},
     )
 
