@@ -102,6 +102,10 @@ class Environment(ABC, Generic[Instance]):
         """For audits: what anyone's algorithm shows of itself, checked; None for nothing."""
         return None
 
+    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
+        """For audits: what an algorithm of ours leaves; None where what is proved is not about such instances."""
+        return trace
+
 
 def run(
     environment: Environment[Instance],
@@ -182,7 +186,7 @@ def run_built(
         remarks=_remarks_of(algorithm, name).with_notes(*environment.remarks(constants)),
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
-        trace=getattr(algorithm, "trace", None),
+        trace=environment.trace_of_ours(instance, getattr(algorithm, "trace", None)),
         history=getattr(algorithm, "history", ""),
     )  # fmt: skip
 

@@ -145,8 +145,16 @@ class LoraEnvironment(Environment[Instance]):
         return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Final prices."""
-        return posted(exposed, instance.public(""))
+        """Final prices, where every task may have every schedule of P: the bound that they prove is about these."""
+        return None if self._is_of_kinds(instance) else posted(exposed, instance.public(""))
+
+    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
+        """What it left, where every task may have every schedule of P."""
+        return None if self._is_of_kinds(instance) else trace
+
+    @staticmethod
+    def _is_of_kinds(instance: Instance) -> bool:
+        return find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
 
 
 ENVIRONMENT = LoraEnvironment()

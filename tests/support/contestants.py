@@ -979,7 +979,7 @@ class Waits:
         if self.odd == "twice" and self.seen[0] < view.slot:
             return {0: Decision(None, ((0, view.slot),), None)}
         if self.odd == "late" and starts:
-            return {i: WAIT for i in starts}
+            return dict.fromkeys(starts, WAIT)
         return starts
 
     def run(self, task: Task, view: View, taken: set[int]) -> Any:

@@ -134,8 +134,9 @@ def test_multifactor(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("PriorityWeightAge = -1", "PriorityWeightAge: -1 is not a whole number"), ("PriorityWeihtAge = 1", "did you mean"),
-     ("PriorityMaxAge = 'x'", "neither minutes"), ("PriorityFavorSmall = 1", "neither true nor false"),
+    [("PriorityWeightAge = -1", "PriorityWeightAge: -1 is not a whole number"),
+     ("PriorityWeihtAge = 1", "did you mean"), ("PriorityMaxAge = 'x'", "neither minutes"),
+     ("PriorityFavorSmall = 1", "neither true nor false"),
      ("shares = 1", "no table"), ("[shares]\na = 0", "shares.a"), ("a = = 1", "not TOML")],
 )  # fmt: skip
 def test_a_bad_file_of_weights_is_refused(tmp_path: Path, text: str, words: str) -> None:
