@@ -41,6 +41,7 @@ class Judgement:
     overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
     findings : further words to stand beside the algorithm's name.
     single_node : every arrival had to stay on one node.
+    unproved : what is proved of algorithms is not about arrivals of these kinds.
     counts : things counted, beside those of the algorithm.
     """
 
@@ -53,6 +54,7 @@ class Judgement:
     overcharged: Part | None = None
     findings: tuple[str, ...] = ()
     single_node: bool = False
+    unproved: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -249,7 +251,11 @@ def _told(
     return OnlineRun(
         algorithm=name,
         remarks=replace(
-            remarks, overcharged=judged.overcharged, findings=judged.findings, single_node=judged.single_node
+            remarks,
+            overcharged=judged.overcharged,
+            findings=judged.findings,
+            single_node=judged.single_node,
+            unproved=judged.unproved,
         ),
         version=version,
         valid=not judged.violations,

@@ -105,7 +105,7 @@ class LoraEnvironment(Environment[Instance]):
         return Judgement(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             Part(above, verdict.admitted) if above else None, findings,
-            self._one_node, counts,
+            self._one_node, self._is_of_kinds(instance), counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
