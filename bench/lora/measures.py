@@ -74,8 +74,8 @@ def job_measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | 
     percentile is the least number that at least 95 % of them do not exceed. ``slowdown``: mean over these of
     (wait + run) / run, in slots, the bounded slowdown with a bound of one slot. ``met_share``: tasks that were done by
     their deadline over servable ones. ``killed``: runs that were ended at their limit. ``left``: tasks that waited
-    until no schedule could serve them. ``jain_users``, ``jain_groups``: Jain's index of the mean slowdowns of users, and of
-    groups: 1 where all are alike, 1 / n where one of n has it all.
+    until no schedule could serve them. ``jain_users``, ``jain_groups``: Jain's index of the mean slowdowns of users, or
+    of groups: 1 where all are alike, 1 / n where one of n has it all.
     """
     ran = [(i, each.cells) for i, each in enumerate(run.decisions) if each is not None and each.cells]
     waits, slow = [], []

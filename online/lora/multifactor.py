@@ -94,7 +94,7 @@ def read_weights(path: str) -> Weights:
 
 
 def _number(source: str, key: str, value: Any, least: int) -> int:
-    if isinstance(value, Decimal) and value == value.to_integral_value():
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
         raise InputError(source, key, f"{shorten(value)} is not a whole number in {least}..{_LARGEST}")

@@ -409,7 +409,7 @@ class Simulator:
         return self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
 
     def _ask_about_waiting(self) -> Iterator[Question]:
-        if self._waiting:
+        if self._waiting or any(each.how == "left" for each in self._ended):
             yield Question([None], [None], self._view(), SLOT)
         self._ended = []
 

@@ -197,5 +197,6 @@ register(
         Queue,
         standing=state_always(guarantee="none", truthful="no payments"),
         forms=frozenset({RUNS}),
+        files=lambda options: [options["weights"]],
     )
 )

@@ -25,7 +25,13 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
-VARIANTS = (*NAMES, *(f"{name}:arith=float" for name in NAMES[3:]), "eft:admit=all", "pdftsp:updates=admitted")
+VARIANTS = (
+    *NAMES,
+    *(f"{name}:arith=float" for name in NAMES[3:]),
+    "eft:admit=all",
+    "pdftsp:updates=admitted",
+    "pricelist",
+)
 
 
 @st.composite
@@ -42,7 +48,9 @@ def instances(draw: st.DrawFn) -> Instance:
 
 def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
     """The others say which do."""
-    assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted((*NAMES, "queue"))
+    assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
+        (*NAMES, "pricelist", "queue", "quota")
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
