@@ -113,7 +113,7 @@ class ListPrices:
             return [Fraction(0)] * public.slots
         hourly = self._list.hourly.get(kind.name)
         if hourly is None:
-            problem = f"no price for the node type {shorten(kind.name)}: write [types.{shorten(kind.name)}]"
+            problem = f"no price for the node type {shorten(kind.name)}: it needs a table [types.NAME]"
             raise InputError(self._file, "types", problem)
         seconds = self._list.start + public.slot_seconds * np.arange(public.slots)
         prices = [price * public.slot_seconds / (3600 * kind.compute) for price in hourly]
