@@ -378,7 +378,7 @@ class Simulator:
             slot = int(self._instance.arrival[group[0]])
             yield from self._ask_between(slot)
             self._go_to(slot)
-            view = self._view()
+            view = self.books.view(slot, ended=tuple(self._ended))
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
             yield from self._ask_about_waiting()
@@ -405,12 +405,10 @@ class Simulator:
         if self._wake is not None and self._wake <= slot:
             self._wake = None
 
-    def _view(self) -> View:
-        return self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
-
     def _ask_about_waiting(self) -> Iterator[Question]:
         if self._waiting or any(each.how == "left" for each in self._ended):
-            yield Question([None], [None], self._view(), SLOT)
+            view = self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
+            yield Question([None], [None], view, SLOT)
         self._ended = []
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
