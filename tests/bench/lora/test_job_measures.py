@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.measures import ALWAYS, MEASURES
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora import document, parse
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import run
 from ratiobench.online.remarks import Remarks
@@ -69,3 +74,19 @@ def test_reasons_of_rejections() -> None:
     assert [each is not None for each in result.decisions] == [False, True, False, True]
     assert find_reasons(instance, result.decisions) == {0: IMPOSSIBLE, 2: FULL}
     assert find_reasons(instance, (None,) * 4) == {0: IMPOSSIBLE, 1: DEAR, 2: DEAR, 3: DEAR}
+
+
+def test_no_theorem_is_checked_on_gangs() -> None:
+    """Though the tasks are small enough for Theorem G."""
+    small = {"rate": [1], "memory_mb": 1, "work": 2}
+    instance = cluster({**small, "run": "gang", "nodes": 2}, {**small, "run": "any"})
+    data = document(instance)
+    data["node_types"][0] |= {"compute": 4, "memory_mb": 9}
+    for run_of_all, verdict in (("any", Verdict.HOLDS), ("rigid", None)):
+        tasks = [{**data["tasks"][1], "run": run_of_all}] * 2
+        tested = parse(data | {"tasks": tasks})
+        result = run(tested, "greedy")
+        value, solution = enumerate_optimum(tested)
+        report = replace(solve(named("tiny_vendors")), lower=value, upper=value, solution=solution)
+        checks = {check.name: check for check in FAMILY.audit(tested, result, report)}
+        assert (checks["theorem_g"].status if "theorem_g" in checks else None) is verdict
