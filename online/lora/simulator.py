@@ -79,6 +79,7 @@ class CapacityState:
         self._running: dict[int, _Run] = {}
         self._ends: list[tuple[int, int]] = []
         self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._given_back: set[tuple[int, int]] = set()
 
     def view(self, slot: int, waiting: tuple[Task, ...] = (), ended: tuple[Ended, ...] = ()) -> View:
         """The state as the algorithm sees it."""
@@ -113,6 +114,7 @@ class CapacityState:
                 nodes = admitted.nodes() if admitted.kind is ScheduleKind.ANY else {}
                 for k, t in run.rest:
                     node = nodes.pop(t, k)
+                    self._given_back.add((i, t))
                     self._add(node, t, -admitted.rates[self._type_of[node]], -admitted.memory_mb, -1)
             run.add_to(self._used, end)
             ended.append(Ended(i, end, run.how))
@@ -145,6 +147,8 @@ class CapacityState:
     def _move(self, task: Task, moves: Sequence[Move]) -> None:
         """Let cells of earlier tasks change nodes, all at once."""
         for who, slot, node in moves:
+            if (who, slot) in self._given_back:  # an algorithm need not know that the run has ended
+                continue
             earlier = self._admitted.get(who)
             what = f"moves the cell of task {who} in slot {slot}"
             if earlier is None or slot not in earlier.nodes():

@@ -201,3 +201,16 @@ def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
     """The others say so."""
     with pytest.raises(InputError, match="no form for tasks that are rigid"):
         run(CLASSIC, "titan")
+
+
+AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "learned:binding=late", "guarded", "titan"]
+
+
+@pytest.mark.parametrize("name", AT_ARRIVAL)
+@settings(max_examples=40, deadline=None)
+@given(instance=with_limits(tiny_instances()))
+def test_algorithms_that_answer_at_arrival_plan_by_limits(name: str, instance: Instance) -> None:
+    """They see the limit as the work; what ran is valid and below the optimum."""
+    result = run(instance, name)
+    assert result.valid, result.violations
+    assert check(instance, result.decisions).welfare == result.welfare <= enumerate_optimum(instance)[0]
