@@ -119,8 +119,8 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     for i, decision in enumerate(decisions):
         if decision is None:
             continue
-        require(not decision.void, f"task {i}: a void run is no part of a schedule")
-        total += int(instance.bid[i]) - _outlay(instance, i, decision, ends)
+        outlay = _outlay(instance, i, decision, ends)
+        total -= max(0, outlay) if decision.void else outlay - int(instance.bid[i])
         for node, slot in decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])
             memory[node, slot] += int(instance.memory_mb[i])
@@ -135,7 +135,10 @@ def welfare(instance: Instance, decisions: Solution) -> int:
 
 
 def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> int:
-    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e) and (4h)-(4k)."""
+    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e) and (4h)-(4k).
+
+    A void one may break (4d) and (4e): it ended too late, or before its work was done.
+    """
     offers, cost = instance.vendors(i), instance.cost(i)
     require((decision.vendor is None) == (not offers), f"(4a, 4j) task {i}: vendor {decision.vendor}")
     require(decision.vendor is None or 0 <= decision.vendor < len(offers), f"(4h) task {i}: vendor {decision.vendor}")
@@ -146,12 +149,13 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
     require(len({slot for _, slot in decision.cells}) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
     for node, slot in decision.cells:
         require(0 <= node < ends[-1], f"(4h) task {i}: there is no node {node}")
-        require(first <= slot <= instance.deadline[i], f"(4c, 4d) task {i}: slot {slot} is outside its window")
+        last = instance.slots if decision.void else instance.deadline[i]
+        require(first <= slot <= last, f"(4c, 4d) task {i}: slot {slot} is outside its window")
         g = bisect_right(ends, node)
         require(instance.rate[i, g] > 0, f"(4k) task {i}: rate 0 on node {node}")
         done += int(instance.rate[i, g])
         spent += int(cost[g, slot - 1])
-    require(done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
+    require(decision.void or done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
     return spent
 
 

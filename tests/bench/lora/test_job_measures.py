@@ -9,6 +9,8 @@ import pytest
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora import FAMILY
+from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
+from ratiobench.bench.lora.explain.candidates import list_plans
 from ratiobench.bench.lora.measures import ALWAYS, MEASURES
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -90,3 +92,16 @@ def test_no_theorem_is_checked_on_gangs() -> None:
         report = replace(solve(named("tiny_vendors")), lower=value, upper=value, solution=solution)
         checks = {check.name: check for check in FAMILY.audit(tested, result, report)}
         assert (checks["theorem_g"].status if "theorem_g" in checks else None) is verdict
+
+
+def test_an_explanation_lists_the_schedules_of_the_kind() -> None:
+    """Runs of a gang; nothing that it may not have."""
+    instance = cluster(
+        {"run": "gang", "nodes": 2, "work": 4, "deadline": 3}, {"run": "one-node", "work": 2}, nodes=(3,)
+    )
+    gang, one = (list_plans(instance, tiny_instance_of(instance), instance.task(i)) for i in range(2))
+    assert gang is not None
+    assert len(gang) == 3 * 2
+    assert all(plan.cells[0][1] + 1 == plan.cells[-1][1] and plan.work == 4 for plan in gang)
+    assert one is not None
+    assert len(one) == 3 * 5 * 4 // 2

@@ -25,7 +25,6 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
 from ratiobench.online.lora.run import ENVIRONMENT, WAITED
-from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
@@ -67,6 +66,7 @@ class RepeatableRun:
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
+        self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
         self.answers: dict[tuple[int, Report], Answer] = {}
@@ -170,15 +170,15 @@ class RepeatableRun:
                 judged = course.play(part, true)
                 return None if judged.violations else judged.decisions
             algorithm = self._make(whole)
-            played = run_built(ENVIRONMENT, part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+            played = run_built(self._environment, part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             named = replace(spec, given=values, prior="")
-            played = run_isolated(ENVIRONMENT, part, named, self._seed, once=True)
+            played = run_isolated(self._environment, part, named, self._seed, once=True)
         else:
             if self._rehearsal is None:
                 self._rehearsal = TrialRuns(replace(spec, given={}, prior=""), REGISTRY.protocol)
             before = self._rehearsal.processes
-            found = self._rehearsal.play(Simulator(part, self._seed), values)
+            found = self._rehearsal.play(self._environment.table(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
             return None if found is None else settle_log(part, found).solution
         decisions: Sequence[Decision | None] = played.decisions
