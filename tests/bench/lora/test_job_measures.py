@@ -97,7 +97,7 @@ def test_no_theorem_is_checked_on_gangs() -> None:
 def test_an_explanation_lists_the_schedules_of_the_kind() -> None:
     """Runs of a gang; nothing that it may not have."""
     instance = cluster(
-        {"run": "gang", "nodes": 2, "work": 4, "deadline": 3}, {"run": "one-node", "work": 2}, nodes=(3,)
+        {"run": "gang", "nodes": 2, "work": 4, "deadline": 3}, {"run": "one-node", "work": 2}, nodes=(3,), slots=5
     )
     gang, one = (list_plans(instance, tiny_instance_of(instance), instance.task(i)) for i in range(2))
     assert gang is not None
