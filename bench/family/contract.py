@@ -474,6 +474,10 @@ class Family(ABC):
         """Exact figures about a run beside its objective."""
         return None
 
+    def describe_run(self, instance: Any, run: OnlineRun) -> str:
+        """A line more about a run, in words; empty where there is nothing to say."""
+        return ""
+
     @property
     def measure_names(self) -> Sequence[str] | None:
         """The names of the measures; None where they are known only from runs."""

@@ -104,6 +104,22 @@ def job_measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | 
     }
 
 
+def describe_jobs(instance: Instance, run: OnlineRun) -> str:
+    """The waits of a run, and who was done in time, in words; empty where no task waits and none is rigid or a gang."""
+    if not _has_jobs(instance, run):
+        return ""
+    found = job_measures(instance, run)
+    parts = []
+    if found["wait_mean_s"] is not None and found["wait_p95_s"] is not None and found["slowdown"] is not None:
+        mean, most = float(found["wait_mean_s"]) / 60, float(found["wait_p95_s"]) / 60
+        parts += [f"wait {mean:.1f} min in the mean, 95 % at most {most:.0f} min"]
+        parts += [f"slowdown {float(found['slowdown']):.2f}"]
+    if found["met_share"] is not None:
+        parts.append(f"{100 * float(found['met_share']):.1f} % of those that can be are done in time")
+    parts += [f"{found[name]} {name}" for name in ("killed", "left") if found[name]]
+    return "; ".join(parts)
+
+
 def _jain(slowdowns: Mapping[str, Sequence[Fraction]]) -> Fraction | None:
     """(sum x)^2 / (n sum x^2) of the means of n lists; None without any."""
     means = [sum(each, Fraction(0)) / len(each) for each in slowdowns.values()]

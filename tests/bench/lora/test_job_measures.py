@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
@@ -15,8 +17,8 @@ from ratiobench.bench.lora.measures import ALWAYS, MEASURES
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.lora import document, parse
-from ratiobench.instances.lora.named import named
+from ratiobench.instances.lora import document, parse, write
+from ratiobench.instances.lora.named import named, path
 from ratiobench.online.lora.run import run
 from ratiobench.online.remarks import Remarks
 from tests.online.lora.test_later import cluster
@@ -105,3 +107,14 @@ def test_an_explanation_lists_the_schedules_of_the_kind() -> None:
     assert all(plan.cells[0][1] + 1 == plan.cells[-1][1] and plan.work == 4 for plan in gang)
     assert one is not None
     assert len(one) == 3 * 5 * 4 // 2
+
+
+def test_the_command_tells_of_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where tasks are rigid, gangs, or waited."""
+    file = tmp_path / "day.json"
+    write(cluster({"work": 3}, {"work": 2}, {"work": 4, "deadline": 4}, nodes=(1,)), file)
+    assert main(["simulate", str(file), "--algorithm", "queue", "--no-opt"]) == 0
+    line = "wait 15.0 min in the mean, 95 % at most 30 min; slowdown 1.75; 66.7 % of those that can be are done in time"
+    assert capsys.readouterr().out.splitlines()[-1] == f"{line}; 1 left"
+    assert main(["simulate", str(path("tiny_vendors")), "--algorithm", "greedy", "--no-opt"]) == 0
+    assert "wait" not in capsys.readouterr().out
