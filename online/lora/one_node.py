@@ -116,7 +116,10 @@ class OneNode:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The best node's answer."""
-        tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
+        tasks = [
+            replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1], run=ScheduleKind.ANY)
+            for g in range(len(self._parts))
+        ]
         used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
         transcript: set[int] = set()
         best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None

@@ -6,7 +6,8 @@ energy, and charges nothing.
 
 Orders: `fcfs` (first come, first served), `sjf` (fewest slots where it takes the fewest, by its limit), `edf` (earliest
 deadline), `value` (largest bid per node-slot), `bid`, and `multifactor` (the sum of weighted factors of Slurm's plugin
-of that name, with the names of `slurm.conf` in a TOML file, `weights=FILE`). Ties: the earlier task.
+of that name, with the names of `slurm.conf` in a TOML file, `weights=FILE`; all are 0 without one, as Slurm's are).
+Ties: the earlier task.
 
 Backfill: with `none` a task that cannot start blocks all behind it. With `easy` the first of these is promised its
 earliest start, and tasks that do not delay it may start. With `conservative` all of these are promised one: `depth`
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from ratiobench.instances.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.multifactor import Priorities, read_weights
+from ratiobench.online.lora.multifactor import Priorities, Weights, read_weights
 from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.protocol import WAIT, View
 from ratiobench.online.lora.registry import Entry, Option, register
@@ -54,9 +55,7 @@ class Queue:
         self._window, self._depth = _read_number(options, "window"), _read_number(options, "depth")
         self._weights = None
         if self._order == "multifactor":
-            if options["weights"] == "none":
-                raise InputError("algorithm", "queue:weights", "order=multifactor needs weights=FILE")
-            self._weights = read_weights(options["weights"])
+            self._weights = Weights() if options["weights"] == "none" else read_weights(options["weights"])
         elif options["weights"] != "none":
             raise InputError("algorithm", "queue:weights", f"only order=multifactor has weights; it is {self._order}")
 
@@ -192,7 +191,7 @@ register(
             "leave": Option("deadline", ("deadline", "never"), "never: tasks wait on when their deadline has passed"),
             "window": Option("all", None, "conservative: slots ahead in which runs are promised"),
             "depth": Option("all", None, "conservative: tasks of the queue that are looked at"),
-            "weights": Option("none", None, "TOML file of multifactor, with the names of slurm.conf"),
+            "weights": Option("none", None, "TOML file of multifactor, with the names of slurm.conf; none: all are 0"),
         },
         Queue,
         standing=state_always(guarantee="none", truthful="no payments"),

@@ -157,9 +157,7 @@ def test_times_are_slurms(tmp_path: Path, text: str, seconds: int) -> None:
     assert read_weights(str(file)).max_age == seconds
 
 
-@pytest.mark.parametrize(
-    "name", ["queue:window=0", "queue:depth=x", "queue:order=multifactor", "queue:weights=none.toml"]
-)
+@pytest.mark.parametrize("name", ["queue:window=0", "queue:depth=x", "queue:weights=none.toml"])
 def test_a_bad_option_is_refused(name: str) -> None:
     """Before anything runs."""
     with pytest.raises(InputError):
