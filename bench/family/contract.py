@@ -480,7 +480,7 @@ class Family(ABC):
 
     @property
     def measure_names(self) -> Sequence[str] | None:
-        """The names of the measures; None where they are known only from runs."""
+        """The names of the measures, of which some instances have the first only; None where only runs tell them."""
         return () if self.measures is None else None
 
     @property

@@ -412,7 +412,7 @@ class Simulator:
     def _ask_about_waiting(self) -> Iterator[Question]:
         if self._waiting or any(each.how == "left" for each in self._ended):
             view = self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
-            yield Question([None], [None], view, SLOT)
+            yield Question([None], [], view, SLOT)
         self._ended = []
 
     def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:

@@ -48,7 +48,8 @@ class Question(NamedTuple):
     Parameters
     ----------
     indices : what each answer is about, in order: an arrival by its place, or None where it is about no single one.
-    arrivals : what is shown of each, made for this question; None where there is nothing to show.
+    arrivals : what is shown of each, made for this question; None where there is nothing to show. Empty at an event at
+        which nothing is ever shown but the view.
     view : the state as the algorithm sees it.
     event : what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
     """
@@ -205,12 +206,14 @@ def make_altered_violation(table: Simulator, index: int | None) -> Violation:
 def answer_event(algorithm: Any, question: Question) -> list[Any]:
     """What an algorithm answers to an event other than arrivals; None where it has no method for it.
 
-    The method gets what is shown, if anything is, and the view.
+    The method gets what is shown and the view; the view alone at an event at which nothing is ever shown.
     """
     handler = getattr(algorithm, HANDLER + question.event, None)
     if handler is None:
-        return [None] * len(question.arrivals)
-    return [handler(*([] if what is None else [what]), question.view) for what in question.arrivals]
+        return [None] * len(question.indices)
+    if not question.arrivals:
+        return [handler(question.view)]
+    return [handler(what, question.view) for what in question.arrivals]
 
 
 class RunRecord(NamedTuple):
