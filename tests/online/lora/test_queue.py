@@ -13,9 +13,15 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances, tiny_instances_of_kinds
+from ratiobench.online.lora.algorithms.queue import Queue
 from ratiobench.online.lora.multifactor import read_weights
-from ratiobench.online.lora.run import run
+from ratiobench.online.lora.protocol import View
+from ratiobench.online.lora.registry import entries
+from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.lora.runs import first_slot, run_lengths
+from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
 
 
@@ -212,3 +218,51 @@ def test_algorithms_that_answer_at_arrival_plan_by_limits(name: str, instance: I
     result = run(instance, name)
     assert result.valid, result.violations
     assert check(instance, result.decisions).welfare == result.welfare <= enumerate_optimum(instance)[0]
+
+
+class Watched(Queue):
+    """EASY; it notes when the first task that waits could start at the earliest, after each slot's decisions."""
+
+    def __init__(self) -> None:
+        defaults = {key: option.default for key, option in entries()["queue"].options.items()}
+        super().__init__({**defaults, "backfill": "easy"})
+        self.promises: dict[int, list[int]] = {}
+
+    def at_slot(self, view: View) -> tuple[dict[int, Decision], int | None]:
+        """As the queue's; every start is tried for the first task."""
+        starts, wake = super().at_slot(view)
+        kind = self._public.type_of_node
+        free, free_mb = view.compute.copy(), view.memory_mb.copy()
+        tasks = {task.index: task for task in view.waiting}
+        for i, decision in starts.items():
+            for k, t in decision.cells:
+                free[k, t - 1] -= tasks[i].rate[kind[k]]
+                free_mb[k, t - 1] -= tasks[i].memory_mb
+        for i in sorted(tasks.keys() - starts.keys()):
+            task = tasks[i]
+            first = max(view.slot, first_slot(task))
+            room = View(view.slot, free, free_mb, view.tasks).room(task, self._public)[:, first - 1 : task.deadline]
+            begins = [
+                first + t
+                for g, length in enumerate(run_lengths(task, self._public).tolist())
+                for t in range(room.shape[1] - length + 1)
+                if length and room[kind == g, t : t + length].all(axis=1).sum() >= task.parts
+            ]
+            if begins and first == view.slot:
+                self.promises.setdefault(i, []).append(min(begins))
+                break
+        return starts, wake
+
+
+@settings(max_examples=300, deadline=None)
+@given(instance=tiny_instances_of_kinds())
+def test_easy_never_delays_the_first_task(instance: Instance) -> None:
+    """Its earliest start never grows later while it is the first, and it starts no later than that."""
+    watched = Watched()
+    result = run_built(ENVIRONMENT, instance, watched, "watched", "1", (), "")
+    assert result.valid, result.violations
+    for i, promises in watched.promises.items():
+        decision = result.decisions[i]
+        assert promises == sorted(promises, reverse=True)
+        assert decision is not None
+        assert decision.cells[0][1] <= promises[-1]
