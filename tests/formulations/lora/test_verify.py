@@ -555,7 +555,7 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     assert instances <= {
         "instances", "instances.arrays", "instances.documents", "instances.errors", "instances.fields",
         "instances.files", "instances.lora", "instances.packing", "instances.lora.format", "instances.lora.model",
-        "instances.lora.solution",
+        "instances.lora.schedules", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)
 
