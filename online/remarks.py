@@ -52,6 +52,7 @@ class Remarks:
     overcharged : admitted arrivals that pay more than they bid, of all admitted.
     findings : the independent verifier's words, each in brackets of its own.
     single_node : every task had to stay on one node.
+    unproved : what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
     repetitions : of a mean, the number of its runs; 0 of a single run.
     """
 
@@ -66,6 +67,7 @@ class Remarks:
     overcharged: Part | None = None
     findings: tuple[str, ...] = ()
     single_node: bool = False
+    unproved: bool = False
     repetitions: int = 0
 
     def listed(self) -> Iterator[Remark]:
@@ -155,5 +157,5 @@ def _flag(value: Any) -> bool:
 _READERS = {
     "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
     "starts": _texts, "isolated": _flag, "overcharged": _part, "findings": _texts, "single_node": _flag,
-    "repetitions": _count,
+    "unproved": _flag, "repetitions": _count,
 }  # fmt: skip

@@ -41,6 +41,7 @@ class Judgement:
     overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
     findings : further words to stand beside the algorithm's name.
     single_node : every arrival had to stay on one node.
+    unproved : what is proved of algorithms is not about arrivals of these kinds.
     counts : things counted, beside those of the algorithm.
     """
 
@@ -53,6 +54,7 @@ class Judgement:
     overcharged: Part | None = None
     findings: tuple[str, ...] = ()
     single_node: bool = False
+    unproved: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -101,6 +103,10 @@ class Environment(ABC, Generic[Instance]):
     def trace(self, instance: Instance, exposed: Any) -> Any:
         """For audits: what anyone's algorithm shows of itself, checked; None for nothing."""
         return None
+
+    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
+        """For audits: what an algorithm of ours leaves; None where what is proved is not about such instances."""
+        return trace
 
 
 def run(
@@ -182,7 +188,7 @@ def run_built(
         remarks=_remarks_of(algorithm, name).with_notes(*environment.remarks(constants)),
         arithmetic=getattr(algorithm, "arithmetic", "integer"),
         counts=dict(getattr(algorithm, "counts", {})),
-        trace=getattr(algorithm, "trace", None),
+        trace=environment.trace_of_ours(instance, getattr(algorithm, "trace", None)),
         history=getattr(algorithm, "history", ""),
     )  # fmt: skip
 
@@ -245,7 +251,11 @@ def _told(
     return OnlineRun(
         algorithm=name,
         remarks=replace(
-            remarks, overcharged=judged.overcharged, findings=judged.findings, single_node=judged.single_node
+            remarks,
+            overcharged=judged.overcharged,
+            findings=judged.findings,
+            single_node=judged.single_node,
+            unproved=judged.unproved,
         ),
         version=version,
         valid=not judged.violations,

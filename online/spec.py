@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
 from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.files import read_bytes
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
@@ -71,6 +72,8 @@ class Entry:
         depend on the solver's version then.
     own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
         None where they name none.
+    forms : what it can do beside what every algorithm of its family must, in words of that family.
+    files : the files that its options name, `none` for none: stored results depend on what is in them.
     """
 
     name: str
@@ -87,6 +90,8 @@ class Entry:
     learns: bool = False
     solver: str = ""
     own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
+    forms: frozenset[str] = frozenset()
+    files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those
@@ -166,7 +171,11 @@ def version(spec: Spec) -> str:
     """
     if spec.entry is not None:
         inside = spec.entry.own(spec.options)
-        return spec.entry.version if inside is None else f"{spec.entry.version} {version(inside[0])}"
+        parts = [spec.entry.version, *([] if inside is None else [version(inside[0])])]
+        for path in spec.entry.files(spec.options):
+            if path != "none":
+                parts.append(hashlib.sha256(read_bytes(path)[0]).hexdigest()[:16])
+        return " ".join(parts)
     own = run_context.current().own.get(spec.path)
     if own is not None:
         return own.code

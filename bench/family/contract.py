@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,6 +46,7 @@ from ratiobench.instances.files import load_json, read_bytes
 from ratiobench.instances.keys import Form, Values
 from ratiobench.instances.recipe import PATH
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.remarks import Remarks
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -68,6 +69,10 @@ class SolutionReport(Protocol):
     def document(self) -> dict[str, Any]:
         """JSON values: ``valid welfare admitted violations`` at least."""
         ...
+
+
+NOT_ABOUT_THESE = "not known for arrivals of these kinds"
+"""What is said of an algorithm in place of what is proved of it, where runs are `unproved`."""
 
 
 class Family(ABC):
@@ -469,9 +474,13 @@ class Family(ABC):
         """Exact figures about a run beside its objective."""
         return None
 
+    def describe_run(self, instance: Any, run: OnlineRun) -> str:
+        """A line more about a run, in words; empty where there is nothing to say."""
+        return ""
+
     @property
     def measure_names(self) -> Sequence[str] | None:
-        """The names of the measures; None where they are known only from runs."""
+        """The names of the measures, of which some instances have the first only; None where only runs tell them."""
         return () if self.measures is None else None
 
     @property
@@ -493,6 +502,13 @@ class Family(ABC):
     def proof_status(self) -> Callable[[str], Mapping[str, str]] | None:
         """(algorithm): what is proved or known of it, by heading; the same headings for all."""
         return None
+
+    def proof_status_of(self, algorithm: str, remarks: Iterable[Remarks]) -> Mapping[str, str]:
+        """What is proved of an algorithm, as far as it is about runs with these remarks; empty where none is known."""
+        known = {} if self.proof_status is None else self.proof_status(algorithm)
+        if not any(each.unproved for each in remarks):
+            return known
+        return {name: text if text.startswith("no") else NOT_ABOUT_THESE for name, text in known.items()}
 
     def bound_checks(self, algorithm: str) -> Sequence[str]:
         """The names of the checks that verify the guarantee which is proved of an algorithm; empty where none is."""

@@ -100,7 +100,7 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> dict[str, Any]:
         "high": whole.high,
         "decisions_per_second": decided / seconds if seconds else None,
         "constants": "+".join(sorted(sources)) or "none",
-        **(family.proof_status(algorithm) if family.proof_status else {}),
+        **family.proof_status_of(algorithm, runs),
         **{f"mean in {group}": intervals.mean(part).mean for group, part in parts.items()},
         "said": remarks_of_runs(algorithm, runs),
         "label": label_of_runs(algorithm, runs),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from ratiobench.instances.lora.model import Instance
     from ratiobench.instances.lora.solution import Solution
+    from ratiobench.online.outcome import OnlineRun
     from ratiobench.online.run import Environment
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
@@ -320,6 +321,11 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.measures import measures
 
         return measures
+
+    def describe_run(self, instance: Instance, run: OnlineRun) -> str:
+        from ratiobench.bench.lora.measures import describe_jobs
+
+        return describe_jobs(instance, run)
 
     @property
     def measure_names(self) -> Sequence[str]:

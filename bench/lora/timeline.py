@@ -15,7 +15,9 @@ from ratiobench.bench.family.capabilities import ClassArrivals, Refusal, Timelin
 from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.lora.feasibility import fewest_slots, first_slots, servable, usable_types
 from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.runs import find_earliest, first_slot
 from ratiobench.online.outcome import OnlineRun
 
 DAY = 86_400
@@ -48,7 +50,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         for kind, row in zip(instance.node_types, used, strict=True)
         if kind.count * kind.compute
     ]
-    taken = np.array([decision is not None for decision in run.decisions], dtype=np.bool_)
+    taken = np.array([decision is not None and not decision.void for decision in run.decisions], dtype=np.bool_)
     admitted = np.bincount(instance.arrival[taken] - 1, minlength=instance.slots).tolist()
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
     done = int(used.sum())
@@ -110,7 +112,7 @@ def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
 def _asked(instance: Instance) -> IntArray:
     """(T,) samples that the servable tasks would do if each ran alone at its fastest rate as soon as it can."""
     can = servable(instance)
-    rate = np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0)[can]
+    rate = (instance.parts * np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0))[can]
     first, needed, work = first_slots(instance)[can] - 1, fewest_slots(instance)[can], instance.work[can]
     change = np.zeros(instance.slots + 1, dtype=np.int64)
     last = first + needed - 1
@@ -176,8 +178,11 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_n
 
     Room is what the tasks before it in the order of arrival had left. A task changes nodes for nothing, so a schedule
     fits if the best rates among the nodes with room, slot by slot from the fastest vendor's delay to the deadline, add
-    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room.
+    up to its work. With `one_node` the rates of one node have to, in the slots in which it has room. Tasks that may not
+    have every schedule of P need one of their kind.
     """
+    if instance.run.any() and not one_node:
+        return _find_reasons_of_kinds(instance, decisions)
     cells, start = _cells(decisions)
     public = instance.public("")
     kind = public.type_of_node
@@ -190,6 +195,34 @@ def find_reasons(instance: Instance, decisions: Sequence[Decision | None], one_n
     group = np.arange(len(kind) + 1) if one_node else np.array([0, len(kind)])
     found = _find_reasons(cells, start, taken, servable(instance), *tasks, kind, group, compute, memory)
     return {i: (IMPOSSIBLE, FULL, DEAR)[found[i]] for i in np.flatnonzero(~taken).tolist()}
+
+
+def _find_reasons_of_kinds(instance: Instance, decisions: Sequence[Decision | None]) -> dict[int, str]:
+    """The same where tasks are of several kinds, rigid ones or gangs."""
+    public, can = instance.public(""), servable(instance)
+    kind = public.type_of_node
+    compute, memory = (
+        np.repeat(amount[kind][:, None], instance.slots, axis=1) for amount in (public.compute, public.memory_mb)
+    )
+    found = {}
+    for i, decision in enumerate(decisions):
+        task = instance.task(i)
+        rate = task.rate[kind]
+        if decision is not None:
+            for node, slot in decision.cells:
+                compute[node, slot - 1] -= rate[node]
+                memory[node, slot - 1] -= task.memory_mb
+        elif not can[i]:
+            found[i] = IMPOSSIBLE
+        else:
+            span = slice(first_slot(task) - 1, task.deadline)
+            room = (rate[:, None] <= compute[:, span]) & (rate[:, None] > 0) & (task.memory_mb <= memory[:, span])
+            if task.run is ScheduleKind.ANY:
+                fits = bool(np.where(room, rate[:, None], 0).max(axis=0).sum() >= task.work)
+            else:
+                fits = find_earliest(task, public, first_slot(task), room) is not None
+            found[i] = DEAR if fits else FULL
+    return found
 
 
 @compiled

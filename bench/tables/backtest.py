@@ -245,7 +245,7 @@ def _judge(
         share=ratios.share(ends[0], ends[1], value, found.sense) if known else None,
         used=sum(used, Fraction(0)) / len(used) if used and len(used) == len(valid) else None,
         seconds=sum(spent) / arrivals if spent and arrivals else None,
-        standing=family.proof_status(name) if family.proof_status is not None else {},
+        standing=family.proof_status_of(name, [row.remarks for row in valid]),
         applied=_applied(family.bound_checks(name), valid),
         classes=_sum_classes(list(seen.values())),
         line=join_timelines([(day, each.line) for day, each in seen.items()]) if seen else None,

@@ -2,6 +2,9 @@
 
 Tasks that may not have every schedule of P are verified against their own rules, (R1) to (R5), too.
 
+A void run (it was ended at the limit that its user claimed, or ended after the deadline) need not do its work nor end
+in time. It takes what it takes, costs what it costs, if that is more than nothing, and earns nothing.
+
 It shares nothing with the formulations, the algorithms or their arithmetic, so that it can judge them all.
 """
 
@@ -40,7 +43,7 @@ class CheckReport:
     welfare : objective (4) in micro-dollars, by bids.
     true_welfare : the same by valuations.
     revenue : sum of the payments that are given; None if no decision has one.
-    admitted : number of decisions that are not null.
+    admitted : number of decisions that are neither null nor void.
     """
 
     valid: bool
@@ -87,10 +90,14 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     for i, decision in enumerate(solution[: instance.tasks]):
         if decision is None:
             continue
-        admitted += 1
         spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
-        welfare += int(instance.bid[i]) - spent
-        true_welfare += int(instance.valuation[i]) - spent
+        if decision.void:
+            welfare -= max(0, spent)
+            true_welfare -= max(0, spent)
+        else:
+            admitted += 1
+            welfare += int(instance.bid[i]) - spent
+            true_welfare += int(instance.valuation[i]) - spent
         if decision.payment is not None:
             payments.append(decision.payment)
     for (node, slot), load in sorted(compute.items()):
@@ -155,7 +162,7 @@ def _check_task(
         seen_slots.add(slot)
         if slot < first:
             breaches.append(ConstraintViolation(before, i, f"runs in slot {slot}, before {first}"))
-        if slot > deadline:
+        if slot > deadline and not decision.void:
             breaches.append(ConstraintViolation(after, i, f"runs in slot {slot}, after the deadline {deadline}"))
         g = bisect_right(ends, node)
         rate = int(instance.rate[i, g])
@@ -167,7 +174,11 @@ def _check_task(
         memory[node, slot] += int(instance.memory_mb[i])
     if kind != "any":
         breaches += _check_kind(instance, i, kind, parts, seen_cells, ends)
-    if done < int(instance.work[i]):
+    limit = int(instance.limit[i])
+    if 0 < limit < int(instance.work[i]) and not decision.void:
+        text = f"its work {int(instance.work[i])} is above its limit {limit}: every run of it is void"
+        breaches.append(ConstraintViolation("4e", i, text))
+    elif done < int(instance.work[i]) and not decision.void:
         breaches.append(ConstraintViolation("4e", i, f"work done {done} < {int(instance.work[i])}"))
     return spent
 

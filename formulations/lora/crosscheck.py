@@ -21,7 +21,7 @@ from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import require_any
+from ratiobench.instances.lora.restriction import exclude_killed, require_any
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"
@@ -74,6 +74,7 @@ def crosscheck(
     Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
     require_any(instance, "P as printed is built of")
+    instance = exclude_killed(instance)
     check_settings(effort, 0.0, seconds)
     rows = []
     chosen = pairs()
@@ -122,6 +123,7 @@ def solve_printed(instance: Instance) -> list[CrossCheckRow]:
     """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it is too large or not P."""
     if instance.run.any() or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
+    instance = exclude_killed(instance)
     return [solve_pair(instance, pair) for pair in PRINTED]
 
 

@@ -47,7 +47,7 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.restriction import find_kind, require_any, restrict
+from ratiobench.instances.lora.restriction import exclude_killed, find_kind, require_any, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -104,6 +104,7 @@ def solve(
     """
     check_settings(effort, gap, seconds)
     began = time.perf_counter()
+    instance = exclude_killed(instance)
     schedules = find_kind(instance)
     if certified and schedules is ScheduleKind.ONE_NODE:
         raise InputError("", "certificate", "there is none for an instance whose tasks all stay on one node")
@@ -668,6 +669,7 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     known = registry()
     name = "tight" if formulation == "auto" else formulation
     require_any(instance, "models are exported of")
+    instance = exclude_killed(instance)
     linear = [each.name for each in known.values() if "highs" in each.backends]
     if name not in linear:
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))

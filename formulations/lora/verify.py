@@ -123,7 +123,8 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     for i, decision in enumerate(decisions):
         if decision is None:
             continue
-        total += int(instance.bid[i]) - _outlay(instance, i, decision, ends)
+        outlay = _outlay(instance, i, decision, ends)
+        total -= max(0, outlay) if decision.void else outlay - int(instance.bid[i])
         _require_kind(instance, i, decision, ends)
         for node, slot in decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])
@@ -139,7 +140,11 @@ def welfare(instance: Instance, decisions: Solution) -> int:
 
 
 def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> int:
-    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e) and (4h)-(4k)."""
+    """Vendor price plus operational cost of one task's schedule, which must keep (4a)-(4e) and (4h)-(4k).
+
+    A void one may break (4d) and (4e): it ended too late, or before its work was done. A task with more work than its
+    limit has no other.
+    """
     offers, cost = instance.vendors(i), instance.cost(i)
     require((decision.vendor is None) == (not offers), f"(4a, 4j) task {i}: vendor {decision.vendor}")
     require(decision.vendor is None or 0 <= decision.vendor < len(offers), f"(4h) task {i}: vendor {decision.vendor}")
@@ -153,13 +158,20 @@ def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> 
         require(len(slots) == len(decision.cells), f"(4b) task {i}: two cells in one slot")
     for node, slot in decision.cells:
         require(0 <= node < ends[-1], f"(4h) task {i}: there is no node {node}")
-        require(first <= slot <= instance.deadline[i], f"(4c, 4d) task {i}: slot {slot} is outside its window")
+        last = instance.slots if decision.void else instance.deadline[i]
+        require(first <= slot <= last, f"(4c, 4d) task {i}: slot {slot} is outside its window")
         g = bisect_right(ends, node)
         require(instance.rate[i, g] > 0, f"(4k) task {i}: rate 0 on node {node}")
         done += int(instance.rate[i, g])
         spent += int(cost[g, slot - 1])
-    require(done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
+    require(decision.void or not _killed(instance, i), f"(4e) task {i}: its limit is below its work")
+    require(decision.void or done >= instance.work[i], f"(4e) task {i}: {done} of {instance.work[i]} samples done")
     return spent
+
+
+def _killed(instance: Instance, i: int) -> bool:
+    """Whether the task is ended at the limit that its user claims before its work is done."""
+    return 0 < int(instance.limit[i]) < int(instance.work[i])
 
 
 def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int]) -> None:
@@ -168,6 +180,8 @@ def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int
     if kind == "any":
         return
     nodes, slots = {node for node, _ in decision.cells}, {slot for _, slot in decision.cells}
+    if decision.void and not nodes:
+        return
     require(len(nodes) == parts, f"(R2) task {i}: {len(nodes)} nodes in all, not {parts}")
     require(len(decision.cells) == parts * len(slots), f"(R1) task {i}: not on all its nodes in every slot")
     types = {bisect_right(ends, node) for node in nodes}
@@ -175,7 +189,8 @@ def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int
     if kind != "one-node":
         length = -(-int(instance.work[i]) // (parts * int(instance.rate[i, types.pop()])))
         require(max(slots) - min(slots) + 1 == len(slots), f"(R4) task {i}: a pause")
-        require(len(slots) == length, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
+        exact = len(slots) == length or (decision.void and len(slots) < length)
+        require(exact, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
 
 
 _KINDS = ("any", "one-node", "rigid", "gang")
@@ -410,7 +425,7 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
             cheapest[slot] = min(price, cheapest.get(slot, price))
     parts = int(instance.parts[i])
     usable = [g for g in usable if parts <= instance.node_types[g].count]
-    if not usable or not cheapest:
+    if not usable or not cheapest or _killed(instance, i):
         return [], {}
     in_time = (deadline - min(cheapest) + 1) * parts * int(instance.rate[i, usable].max()) >= instance.work[i]
     return (usable, cheapest) if in_time else ([], {})

@@ -25,13 +25,21 @@ def first_slots(instance: Instance) -> IntArray:
     return first
 
 
+def killed(instance: Instance) -> NDArray[np.bool_]:
+    """(I,) whether the task has more work than its user claims: every run of it is ended at the limit, and void."""
+    return np.asarray((instance.limit > 0) & (instance.limit < instance.work))
+
+
 def usable_types(instance: Instance) -> NDArray[np.bool_]:
-    """(I, G) whether the task can run on empty nodes of the type: positive rate, rate and memory fit, enough nodes."""
+    """(I, G) whether the task can run on empty nodes of the type: positive rate, rate and memory fit, enough nodes.
+
+    A task with more work than its limit can use none.
+    """
     public = instance.public("")
     count = np.array([node.count for node in instance.node_types])
     fits = instance.parts[:, None] <= count
     fits &= (instance.rate <= public.compute) & (instance.memory_mb[:, None] <= public.memory_mb)
-    return np.asarray((instance.rate > 0) & fits)
+    return np.asarray((instance.rate > 0) & fits & ~killed(instance)[:, None])
 
 
 def fewest_slots(instance: Instance) -> IntArray:

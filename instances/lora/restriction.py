@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora.feasibility import killed
+from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
@@ -61,6 +63,20 @@ def restrict(instance: Instance, kind: ScheduleKind) -> Instance:
     run = np.maximum(instance.run, KINDS.index(kind)).astype(np.int8)
     run.setflags(write=False)
     return replace(instance, run=run, cache={})
+
+
+def exclude_killed(instance: Instance) -> Instance:
+    """The same problem for solvers: a task with more work than its limit has rate 0 everywhere, and so no schedule.
+
+    It keeps the name and the hash of the instance, whose solutions are the same. The instance itself where no task is
+    such.
+    """
+    out = killed(instance)
+    if not out.any():
+        return instance
+    rate = np.where(out[:, None], 0, instance.rate)
+    rate.setflags(write=False)
+    return replace(instance, rate=rate, cache={"hash": content_hash(instance)})
 
 
 def require_any(instance: Instance, what: str) -> None:

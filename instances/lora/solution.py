@@ -27,11 +27,14 @@ class Decision(NamedTuple):
     vendor : 0-based index into the task's vendors; None exactly when it has none.
     cells : (node, slot) pairs in slot order; nodes from 0, slots from 1.
     payment : charge in micro-dollars, or None for an algorithm without a payment rule.
+    void : the run was ended at its limit or by the last slot, or ended after the deadline: it takes what it takes and
+        costs what it costs, if that is more than nothing, and earns nothing.
     """
 
     vendor: int | None
     cells: tuple[tuple[int, int], ...]
     payment: int | None = None
+    void: bool = False
 
 
 Solution = tuple[Decision | None, ...]
@@ -47,6 +50,7 @@ def solution_document(solution: Solution) -> dict[str, Any]:
                 "vendor": decision.vendor,
                 "cells": [[node, slot] for node, slot in decision.cells],
                 "payment": decision.payment,
+                **({"void": True} if decision.void else {}),
             }
             for decision in solution
         ]
@@ -84,8 +88,8 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     if not isinstance(raw, dict):
         raise InputError(source, path, f"{shorten(raw)} is neither null nor an object")
     for key in raw:
-        if key not in {"vendor", "cells", "payment"}:
-            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor")
+        if key not in {"vendor", "cells", "payment", "void"}:
+            raise InputError(source, f"{path}.{key}", "unknown field; allowed: cells, payment, vendor, void")
     for key in ("vendor", "cells"):
         if key not in raw:
             raise InputError(source, f"{path}.{key}", "the field is missing")
@@ -104,4 +108,7 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     payment = raw.get("payment")
     if payment is not None:
         payment = integer(source, f"{path}.payment", payment, -PAYMENT_LIMIT, PAYMENT_LIMIT)
-    return Decision(vendor, tuple(cells), payment)
+    void = raw.get("void", False)
+    if not isinstance(void, bool):
+        raise InputError(source, f"{path}.void", f"{shorten(void)} is neither true nor false")
+    return Decision(vendor, tuple(cells), payment, void)

@@ -30,7 +30,7 @@ def tiny_instances(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
 
 @st.composite
 def tiny_instances_of_kinds(draw: st.DrawFn) -> Instance:
-    """A tiny instance in which each task's kind of schedules is drawn; see `tiny_instances`."""
+    """A tiny instance in which each task's kind of schedules and its limit are drawn; see `tiny_instances`."""
     data = draw(tiny_documents())
     nodes = sum(node["count"] for node in data["node_types"])
     data["format"] = FORMAT_2
@@ -38,6 +38,8 @@ def tiny_instances_of_kinds(draw: st.DrawFn) -> Instance:
         task["run"] = draw(st.sampled_from(["any", "one-node", "rigid", *(["gang"] * (nodes > 1))]))
         if task["run"] == "gang":
             task["nodes"] = draw(st.integers(2, nodes))
+        if draw(one_in(4)):
+            task["limit"] = draw(st.integers(1, 2 * task["work"]))
     return parse(data, "<hypothesis>")
 
 

@@ -40,9 +40,11 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
     """The unit of money that makes the least bbar 1: max (S + xi R) / b_il over minimal covers.
 
     Where a minimal cover has b_il <= 0 no unit does; then over the schedules with F > 0 of a first run with the units
-    given, and the detail says so.
+    given, and the detail says so; so, too, where a task may not have every schedule of P.
     """
     memory = canonical_memory(instance)
+    if instance.run.any():
+        return _observed_money(instance, memory), OBSERVED
     largest = Fraction(0)
     for covers in list_minimal_covers(instance):
         if (covers.worst <= 0).any():

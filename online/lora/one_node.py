@@ -27,6 +27,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
+RUNS = "runs"
+"""The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)."""
 
 
 def is_one_node(spec: Spec) -> bool:
@@ -37,15 +39,15 @@ def is_one_node(spec: Spec) -> bool:
 def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
     """The name of the form for tasks of this kind (None: of several); InputError for an algorithm of ours without one.
 
-    Nobody's algorithm is run on rigid tasks and gangs yet: audits and explanations would judge them by rules of P.
+    Anyone's own algorithm reads the kind of each task itself.
     """
-    if kind is ScheduleKind.ANY:
+    if spec.entry is None or kind is ScheduleKind.ANY:
+        return spec
+    if RUNS in spec.entry.forms and (kind is not ScheduleKind.ONE_NODE or _OPTION not in spec.entry.options):
         return spec
     if kind is not ScheduleKind.ONE_NODE:
-        problem = "no algorithm can be run yet where tasks are rigid, gangs or of several kinds; `opt` bounds OPT"
-        raise InputError("", "tasks", problem)
-    if spec.entry is None:
-        return spec
+        able = ", ".join(name for name, entry in entries().items() if RUNS in entry.forms)
+        raise InputError("", spec.head, f"it has no form for tasks that are rigid or gangs; {able} have one")
     if _OPTION not in spec.entry.options:
         able = ", ".join(name for name, entry in entries().items() if _OPTION in entry.options)
         raise InputError("--no-migration", spec.head, f"no form that keeps tasks on one node; {able} have one")
@@ -114,7 +116,10 @@ class OneNode:
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """The best node's answer."""
-        tasks = [replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1]) for g in range(len(self._parts))]
+        tasks = [
+            replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1], run=ScheduleKind.ANY)
+            for g in range(len(self._parts))
+        ]
         used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
         transcript: set[int] = set()
         best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None
@@ -123,7 +128,8 @@ class OneNode:
                 if g in transcript:
                     continue
                 transcript.add(g)
-            part = View(view.slot, *(table[k : k + 1] for table in (view.compute, view.memory_mb, view.tasks)))
+            tables = view.compute, view.memory_mb, view.tasks
+            part = View(view.slot, *(table[k : k + 1] for table in tables))  # type: ignore[arg-type]
             found = (self._own[k] if used[k] else self._blank[g]).find(tasks[g], part)
             if found is not None:
                 key = (*found.key, [(slot, k) for _, slot in found.cells])

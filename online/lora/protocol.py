@@ -5,6 +5,15 @@ part, the constants that it declares, one arrival at a time and the room that is
 referee reads after the run: `label` (str, what must be said beside the name), `arithmetic` (str), `counts` (mapping of
 ints), `trace` (for audits).
 
+An algorithm may decide later: it answers an arrival by `WAIT`, and says by `at_slot(view)` which of the waiting tasks
+(`view.waiting`) run or are rejected: a mapping from task to Decision or None, or such a mapping and a later slot in
+which it wants to be asked. It is asked after the arrivals of a slot, as long as tasks wait, where something has changed
+(an arrival, a run's end, a task that left) or it wanted to be. A decision is final; its cells are in `view.slot` or
+later. The referee rejects tasks that no schedule can serve any more.
+
+A task with a `limit` shows that as its `work`. The run that the limit asks for is booked, and the rest of it is free
+again when the work is done (`view.ended`). A run that reaches its limit before that is ended, and earns nothing.
+
 Anyone's algorithm that is given options (``mine:Class:margin=3/2``) is built with a mapping of them, text to text; one
 that neither its constructor nor `start` reads is refused as misspelt.
 
@@ -19,9 +28,10 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,14 +42,64 @@ from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, sh
 from ratiobench.online.lora.final_schedule import Late, Move
 
 __all__ = [
-    "Algorithm", "BatchAlgorithm", "Decision", "Posted", "Public", "Task", "View", "excess", "exposed",
-    "first_free_node", "plain", "posted",
+    "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running", "Starts", "Task",
+    "Usage", "View", "excess", "exposed", "first_free_node", "plain", "plain_starts", "posted",
 ]  # fmt: skip
 
 MOST_MOVES = 1_000_000
 """Cells that one admission may move."""
+MOST_STARTS = 1_000_000
+"""Tasks that one answer may decide."""
 NUMBER_LIMIT = 2**53
 """No vendor, node or slot in an answer is larger, and no price that is shown."""
+WAIT: Final = "wait"
+"""The answer to an arrival that is decided later."""
+SLOT = "slot"
+"""The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`."""
+
+
+class Running(NamedTuple):
+    """A task that was admitted and has not ended: its first slot, which may lie ahead, and the last one booked."""
+
+    task: int
+    first: int
+    last: int
+
+
+class Ended(NamedTuple):
+    """A task that ended, or left, and the first slot after that.
+
+    Parameters
+    ----------
+    how : `done` (its work is done), `killed` (at its limit), `left` (no schedule could serve it any more).
+    """
+
+    task: int
+    slot: int
+    how: str
+
+
+class Usage(NamedTuple):
+    """Node-slots that tasks have run so far, by the name of their user and of their group."""
+
+    user: Mapping[str, int]
+    group: Mapping[str, int]
+
+
+NO_USAGE = Usage({}, {})
+
+
+class Starts(NamedTuple):
+    """An answer to the event `SLOT` in builtin types.
+
+    Parameters
+    ----------
+    decisions : (task, its Decision or None), in the order of tasks.
+    wake : a later slot in which it wants to be asked, if any task waits then; None for none.
+    """
+
+    decisions: tuple[tuple[int, Decision | None], ...]
+    wake: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +112,20 @@ class View:
     compute : (K, T) samples per slot still free on each node; column t-1 is slot t.
     memory_mb : (K, T) MB still free, the base model already taken off.
     tasks : (K, T) number of tasks on the node in the slot.
+    waiting : the tasks that were told to wait and are not decided, in order; shown to `at_slot` alone.
+    running : the admitted tasks that have not ended.
+    ended : what ended or left since the last question at an earlier time, in order.
+    usage : of users and groups.
     """
 
     slot: int
     compute: IntArray
     memory_mb: IntArray
     tasks: IntArray
+    waiting: tuple[Task, ...] = ()
+    running: tuple[Running, ...] = ()
+    ended: tuple[Ended, ...] = ()
+    usage: Usage = NO_USAGE
 
     def room(self, task: Task, public: Public) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
         """(K, T) cells that can take the task: rate > 0 and enough compute and memory free."""
@@ -70,7 +138,9 @@ class View:
     def between(self, first: int, last: int) -> View:
         """The same in slots first..last only: column j is slot first + j."""
         span = slice(first - 1, last)
-        return View(self.slot, self.compute[:, span], self.memory_mb[:, span], self.tasks[:, span])
+        return replace(
+            self, compute=self.compute[:, span], memory_mb=self.memory_mb[:, span], tasks=self.tasks[:, span]
+        )
 
 
 def first_free_node(
@@ -95,8 +165,8 @@ class Algorithm(Protocol):
         """Called once, before the first arrival, with the values of the constants it declares in `constants`."""
         ...
 
-    def decide(self, task: Task, view: View) -> Decision | None:
-        """The final answer for the task: its schedule and charge, or None to reject it."""
+    def decide(self, task: Task, view: View) -> Decision | str | None:
+        """The final answer for the task: its schedule and charge, or None to reject it; or `WAIT`."""
         ...
 
 
@@ -108,7 +178,7 @@ class BatchAlgorithm(Protocol):
         """Called once, before the first arrival."""
         ...
 
-    def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | None]:
+    def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | str | None]:
         """The final answers for all tasks that arrived in the view's slot, in their order."""
         ...
 
@@ -198,28 +268,34 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | Late | None:
+def plain(answer: Any) -> Decision | Late | Starts | str | None:
     """An answer in builtin types, detached from whatever the algorithm keeps; itself if nothing in it can be altered.
 
     Raises
     ------
-    Unfit : when it is neither None nor (vendor, cells, payment) in integers, nor that with moves; what an algorithm's
-        own types raise when they are unpacked goes through.
+    Unfit : when it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
+        answer of `at_slot`; what an algorithm's own types raise when they are unpacked goes through.
     """
     if answer is None:
         return None
+    if type(answer) is str and answer == WAIT:
+        return WAIT
+    if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
+        return plain_starts(answer)
     if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):
         decision, moves = answer
-        if not isinstance(decision, tuple | list) or len(decision) != 3 or not isinstance(moves, tuple | list):
+        if not isinstance(decision, tuple | list) or len(decision) not in (3, 4) or not isinstance(moves, tuple | list):
             raise InvalidAnswer("not (vendor, cells, payment), nor that with moves")
         text = plain(decision)
         assert isinstance(text, Decision)
         return Late(text, tuple(map(_move, moves)))
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
+    if not isinstance(answer, tuple | list) or len(answer) not in (3, 4):
         raise InvalidAnswer("not (vendor, cells, payment)")
-    vendor, cells, payment = answer
+    vendor, cells, payment = answer[:3]
+    if len(answer) == 4 and answer[3] is not False:
+        raise InvalidAnswer("whether a run is void is not its algorithm's to say")
     if not isinstance(cells, tuple | list | np.ndarray):
         raise InvalidAnswer(f"cells {shorten(cells)[:40]} are no list")
     return Decision(
@@ -229,18 +305,72 @@ def plain(answer: Any) -> Decision | Late | None:
     )
 
 
+def plain_starts(answer: Any) -> Starts | None:
+    """An answer to the event `SLOT` in builtin types; a mapping, (mapping, wake), or what this function returned.
+
+    Raises
+    ------
+    Unfit : when it is none.
+    """
+    if answer is None or (type(answer) is Starts and _is_settled(answer)):
+        return answer
+    named, wake = answer, None
+    if _is_pair(answer):
+        named, wake = answer
+    if isinstance(named, Mapping):
+        named = list(named.items())
+    if not isinstance(named, tuple | list):
+        raise InvalidAnswer("not a mapping of tasks to decisions")
+    decisions = []
+    for each in named:
+        if not _is_pair(each):
+            raise InvalidAnswer(f"{shorten(each)[:40]} is not (task, decision)")
+        decision = plain(each[1])
+        if decision is not None and not isinstance(decision, Decision):
+            raise InvalidAnswer(f"task {shorten(each[0])[:40]} gets neither a Decision nor None")
+        decisions.append((read_part("task", each[0], NUMBER_LIMIT), decision))
+    decisions.sort(key=lambda each: each[0])
+    if any(one[0] == other[0] for one, other in pairwise(decisions)):
+        raise InvalidAnswer("a task is named twice")
+    return Starts(tuple(decisions), None if wake is None else read_part("the wake", wake, NUMBER_LIMIT))
+
+
+def _is_pair(answer: Any) -> bool:
+    return isinstance(answer, tuple | list) and len(answer) == 2
+
+
+def _is_settled(answer: Starts) -> bool:
+    """Whether nothing in the answer can be altered and all of it is in order."""
+    if type(answer.decisions) is not tuple or not (answer.wake is None or type(answer.wake) is int):
+        return False
+    last = -1
+    for each in answer.decisions:
+        if type(each) is not tuple or len(each) != 2 or type(each[0]) is not int or not last < each[0]:
+            return False
+        if each[1] is not None and not _settled(each[1]):
+            return False
+        last = each[0]
+    return True
+
+
 def excess(answer: Any, public: Public) -> str | None:
-    """What is wrong with an answer that has more cells than there are slots, of which (4b) allows one each; else None.
+    """What is wrong with an answer that has more cells than there are, or, of one node, than slots; else None.
 
     Such an answer is refused where it was made: it may be too long to be sent.
     """
+    if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
+        named = answer if isinstance(answer, Mapping) else answer[0]
+        if len(named) > MOST_STARTS:
+            return f"{len(named)} tasks are named; at most {MOST_STARTS} are allowed"
+        given = list(named.values()) if isinstance(named, Mapping) else [each[1] for each in named]
+        return next(filter(None, (excess(each, public) for each in given)), None)
     if isinstance(answer, tuple | list) and len(answer) == 2:
         answer, moves = answer
         if isinstance(moves, tuple | list) and len(moves) > MOST_MOVES:
             return f"{len(moves)} moves; at most {MOST_MOVES} are allowed"
-    cells = answer[1] if isinstance(answer, tuple | list) and len(answer) == 3 else None
-    if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots:
-        return f"{len(cells)} cells, there are {public.slots} slots"
+    cells = answer[1] if isinstance(answer, tuple | list) and len(answer) in (3, 4) else None
+    if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots * public.nodes:
+        return f"{len(cells)} cells, there are {public.slots} slots of {public.nodes} nodes"
     return None
 
 
@@ -269,9 +399,12 @@ def _settled(answer: Any) -> bool:
             return False
         if not (-NUMBER_LIMIT <= node <= NUMBER_LIMIT and -NUMBER_LIMIT <= slot <= NUMBER_LIMIT):
             return False
-    return all(
-        value is None or (type(value) is int and abs(value) <= limit)
-        for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
+    return (
+        all(
+            value is None or (type(value) is int and abs(value) <= limit)
+            for value, limit in ((answer.vendor, NUMBER_LIMIT), (answer.payment, PAYMENT_LIMIT))
+        )
+        and answer.void is False
     )
 
 

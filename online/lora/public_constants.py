@@ -7,6 +7,7 @@ schedule is worth more than its bid, so the price caps take b_i + sum_t max(0, -
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,7 +17,9 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, cheapest_cover
 from ratiobench.instances.lora.feasibility import first_slots, servable, usable_types
-from ratiobench.instances.lora.model import Instance, IntArray, freeze
+from ratiobench.instances.lora.model import Instance, IntArray, Public, freeze
+from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
+from ratiobench.online.lora.runs import find_cheapest, zero_prices
 from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_schedule, offers, too_large
 
 
@@ -26,11 +29,13 @@ class ServedTask(NamedTuple):
     Parameters
     ----------
     task : index; bid, work, memory_mb : b_i, M_i, r_i.
-    worth : b_i + sum_t max(0, -min_k e_ikt).
+    worth : b_i + m_i sum_t max(0, -min_k e_ikt).
     slowest, fastest : least and largest rate.
     cells, samples : no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and
-        S <= M + s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max.
+        S <= M + s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max. Of a run on m nodes
+        n <= m ceil(M / (m s_min)) and S <= M + m s_max - 1.
     net : b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar.
+    parts : m_i.
     """
 
     task: int
@@ -43,6 +48,7 @@ class ServedTask(NamedTuple):
     cells: int
     samples: int
     net: int
+    parts: int = 1
 
 
 @compiled
@@ -80,20 +86,18 @@ def list_served(instance: Instance) -> tuple[ServedTask, ...]:
         rates = instance.rate[i, usable].tolist()
         slowest, fastest = min(rates), max(rates)
         bid, work, deadline = int(instance.bid[i]), int(instance.work[i]), int(instance.deadline[i])
-        cells, width = -(-work // slowest), deadline - int(first[i]) + 1
+        parts, is_run = int(instance.parts[i]), KINDS[instance.run[i]] in RUNS
+        length, width = -(-work // (parts * slowest)), deadline - int(first[i]) + 1
         # Compiled, kernels give Python's integers; run as plain Python (NUMBA_DISABLE_JIT=1) NumPy's, which overflow.
-        credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, cells, high))
+        credit, least, dearest = map(int, _window(instance.cost(i), usable, int(first[i]), deadline, length, high))
         within = instance.arrival[i] + instance.vendor_delay[_vendors(instance, i)] <= deadline
         vendor = int(instance.vendor_price[_vendors(instance, i)][within].max(initial=0))
-        samples = width * fastest
-        if least >= 0:
-            cells, samples = min(cells, width), min(samples, work + fastest - 1)
-        else:
-            cells = width
-        net = max(1, bid - vendor - dearest)
-        found.append(
-            ServedTask(i, bid, work, int(instance.memory_mb[i]), bid + credit, slowest, fastest, cells, samples, net)
-        )
+        cells, samples = parts * width, parts * width * fastest
+        if least >= 0 or is_run:
+            cells, samples = parts * min(length, width), min(samples, work + parts * fastest - 1)
+        worth, net = bid + parts * credit, max(1, bid - vendor - parts * dearest)
+        memory = int(instance.memory_mb[i])
+        found.append(ServedTask(i, bid, work, memory, worth, slowest, fastest, cells, samples, net, parts))
     return tuple(found)
 
 
@@ -147,8 +151,8 @@ def spread(instance: Instance) -> Fraction:
 
 
 def _fewest(each: ServedTask) -> int:
-    """Slots needed at the fastest usable rate, ceil(M / s_max)."""
-    return -(-each.work // each.fastest)
+    """Cells needed at the fastest usable rate, m ceil(M / (m s_max))."""
+    return each.parts * -(-each.work // (each.parts * each.fastest))
 
 
 def memory_density(instance: Instance) -> Fraction:
@@ -189,11 +193,25 @@ def median_bbar(instance: Instance) -> Fraction:
     return lower_median(found)
 
 
+@lru_cache(maxsize=64)
+def _with_few_nodes(instance: Instance, parts: int) -> Public:
+    """The cluster with no more nodes of a type than a task of so many parts needs."""
+    public = instance.public("")
+    few = (replace(kind, count=min(kind.count, parts)) for kind in public.node_types)
+    return replace(public, node_types=tuple(few))
+
+
 def _value_alone(
     instance: Instance, each: ServedTask, alone: tuple[IntArray, IntArray], memory: tuple[IntArray, ...]
 ) -> tuple[int, int]:
     """(b_il, S + R) of the cheapest schedule when every type has an empty node."""
     task = instance.task(each.task)
+    if task.run is not ScheduleKind.ANY:
+        public = _with_few_nodes(instance, task.parts)
+        price = zero_prices(task, public)
+        cheapest = find_cheapest(task, public, price, np.ones(price.shape, np.bool_))
+        assert cheapest is not None
+        return task.bid - int(cheapest.cost), cheapest.work + task.memory_mb * len(cheapest.cells)
     starts, prices = offers(task)
     if int(prices.max()) + instance.slots * int(np.abs(task.cost).max()) < DOUBLES:
         total, option, cells, work, _ = first_schedule(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.errors import InputError, explain_unknown_name
 from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import find_kind
@@ -16,13 +16,13 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED
-from ratiobench.online.lora.final_schedule import MOVED, settle_moves
+from ratiobench.online.lora.final_schedule import MOVED, settle_log
 from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
-from ratiobench.online.referee.simulator import Log, decisions_of
+from ratiobench.online.referee.simulator import Log
 from ratiobench.online.remarks import Part
 from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec
@@ -31,6 +31,10 @@ CELL_LIMIT = 20_000_000
 """Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
 CHARGED_ABOVE = "charged_above_bid"
 """The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
+WAITED = "waited"
+"""The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0."""
+LEAVE = {"deadline": False, "never": True}
+"""Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline."""
 
 
 class LoraEnvironment(Environment[Instance]):
@@ -39,12 +43,14 @@ class LoraEnvironment(Environment[Instance]):
     Parameters
     ----------
     one_node : every task is kept on one node, as an algorithm of the form `migrate=no` does.
+    late : no task leaves at its deadline, as with the option `leave=never` of algorithms that decide later; anyone's
+        own algorithm sets it so, too, and is handed it as all options.
     """
 
     registry = REGISTRY
 
-    def __init__(self, one_node: bool = False) -> None:
-        self._one_node = one_node
+    def __init__(self, one_node: bool = False, late: bool = False) -> None:
+        self._one_node, self._late = one_node, late
 
     def _judged(self, instance: Instance) -> Instance:
         """The instance whose rules a run keeps."""
@@ -57,7 +63,11 @@ class LoraEnvironment(Environment[Instance]):
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
             raise InputError(instance.name, "node_types", problem)
-        return _ENVIRONMENTS[find_kind(instance) is ScheduleKind.ONE_NODE or is_one_node(spec)], spec
+        leave = spec.options.get("leave", "deadline")
+        if leave not in LEAVE:
+            raise InputError("algorithm", f"{spec.head}:leave", explain_unknown_name(leave, LEAVE))
+        one_node = find_kind(instance) is ScheduleKind.ONE_NODE or is_one_node(spec)
+        return _ENVIRONMENTS[one_node, LEAVE[leave]], spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
@@ -65,7 +75,7 @@ class LoraEnvironment(Environment[Instance]):
 
     def table(self, instance: Instance, seed: str) -> Simulator:
         """The books of the cluster."""
-        return Simulator(self._judged(instance), seed)
+        return Simulator(self._judged(instance), seed, late=self._late)
 
     def first_half(self, instance: Instance) -> Instance:
         """The first half of the arrivals (whole slots, at least one), as an instance of its own."""
@@ -78,11 +88,13 @@ class LoraEnvironment(Environment[Instance]):
 
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
-        solution, moved = settle_moves(decisions_of(log, instance.tasks))
+        ran = settle_log(instance, log)
+        solution, moved = ran.solution, ran.moved
         verdict = check(self._judged(instance), solution)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
         findings: tuple[str, ...] = ()
-        counts = {}
+        later = {WAITED: ran.waited, "left": ran.left, "killed": ran.killed, "late": ran.late}
+        counts = {name: number for name, number in later.items() if number}
         above = _charged_above_bid(instance, solution)
         if above:
             # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
@@ -94,7 +106,7 @@ class LoraEnvironment(Environment[Instance]):
         return Judgement(
             solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
             Part(above, verdict.admitted) if above else None, findings,
-            self._one_node, counts,
+            self._one_node, self._is_of_kinds(instance), counts,
         )  # fmt: skip
 
     def small(self) -> Instance:
@@ -134,12 +146,24 @@ class LoraEnvironment(Environment[Instance]):
         return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Final prices."""
-        return posted(exposed, instance.public(""))
+        """Final prices, where every task may have every schedule of P: the bound that they prove is about these."""
+        return None if self._is_of_kinds(instance) else posted(exposed, instance.public(""))
+
+    def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
+        """What it left, where every task may have every schedule of P."""
+        return None if self._is_of_kinds(instance) else trace
+
+    @staticmethod
+    def _is_of_kinds(instance: Instance) -> bool:
+        return find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
 
 
 ENVIRONMENT = LoraEnvironment()
-_ENVIRONMENTS = {False: ENVIRONMENT, True: LoraEnvironment(one_node=True)}
+_ENVIRONMENTS = {
+    (one_node, late): LoraEnvironment(one_node=one_node, late=late)
+    for one_node in (False, True)
+    for late in (False, True)
+} | {(False, False): ENVIRONMENT}
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:

@@ -1,5 +1,8 @@
 """The referee: it owns the state and the clock, hears each decision once, and books what stands.
 
+Tasks that wait stay here, undecided, with no claim on anything. While there are any, the algorithm is asked slot by
+slot where something has changed.
+
 An algorithm gets read-only pictures of the state; the books that decide are separate arrays that it never holds. Each
 answer is copied on receipt, checked against (4a)-(4k) in integers, and final. At the end the whole solution is verified
 again by `ratiobench.formulations.lora.check`, which shares nothing with this file.
@@ -8,16 +11,27 @@ again by `ratiobench.formulations.lora.check`, which shares nothing with this fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.lora.model import NO_LABELS, Instance, Public, Task, freeze
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, Task, freeze
 from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
-from ratiobench.online.lora.final_schedule import Late, Move
-from ratiobench.online.lora.protocol import View, plain
+from ratiobench.online.lora.final_schedule import Late, Move, count_cells_run
+from ratiobench.online.lora.protocol import (
+    SLOT,
+    WAIT,
+    Ended,
+    Running,
+    Starts,
+    Usage,
+    View,
+    plain,
+    plain_starts,
+)
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
 
@@ -44,9 +58,14 @@ class _Admitted:
 
 
 class CapacityState:
-    """What is free on each node and slot; two copies, of which algorithms see one."""
+    """What is free on each node and slot; two copies, of which algorithms see one.
 
-    def __init__(self, public: Public) -> None:
+    Parameters
+    ----------
+    late : runs may end after the deadline.
+    """
+
+    def __init__(self, public: Public, *, late: bool = False) -> None:
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
         self._type_of = types.tolist()
@@ -56,31 +75,80 @@ class CapacityState:
         self._compute, self._memory = (array.tolist() for array in free)
         self._shown = [*free, np.zeros((nodes, slots), np.int64)]
         self._admitted: dict[int, _Admitted] = {}
+        self._late = late
+        self._running: dict[int, _Run] = {}
+        self._ends: list[tuple[int, int]] = []
+        self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._given_back: set[tuple[int, int]] = set()
 
-    def view(self, slot: int) -> View:
+    def view(self, slot: int, waiting: tuple[Task, ...] = (), ended: tuple[Ended, ...] = ()) -> View:
         """The state as the algorithm sees it."""
         pictures = []
         for array in self._shown:
             picture = array.view()
             picture.setflags(write=False)
             pictures.append(picture)
-        return View(slot, *pictures)
+        running = tuple(Running(i, each.first, each.last) for i, each in self._running.items())
+        compute, memory_mb, tasks = pictures
+        return View(slot, compute, memory_mb, tasks, waiting, running, ended, self._usage(slot))
 
-    def take(self, task: Task, answer: Any) -> Decision | Late | None:
-        """Copy, check and book an answer; Foul names the first equation that it breaks."""
+    def _usage(self, slot: int) -> Usage:
+        used = tuple(dict(each) for each in self._used)
+        for each in self._running.values():
+            each.add_to(used, slot)
+        return Usage(*used)
+
+    @property
+    def next_end(self) -> int | None:
+        """The first slot after some run's end, of those that have not been told to have ended."""
+        return self._ends[0][0] if self._ends else None
+
+    def end_runs(self, slot: int) -> list[Ended]:
+        """Let end what has ended before the slot, and give back what it does not need."""
+        ended = []
+        while self._ends and self._ends[0][0] <= slot:
+            end, i = heappop(self._ends)
+            run = self._running.pop(i)
+            if run.rest:
+                admitted = self._admitted[i]
+                nodes = admitted.nodes() if admitted.kind is ScheduleKind.ANY else {}
+                for k, t in run.rest:
+                    node = nodes.pop(t, k)
+                    self._given_back.add((i, t))
+                    self._add(node, t, -admitted.rates[self._type_of[node]], -admitted.memory_mb, -1)
+            run.add_to(self._used, end)
+            ended.append(Ended(i, end, run.how))
+        return ended
+
+    def take(self, task: Task, answer: Any, work: int | None = None) -> Decision | Late | str | None:
+        """Copy, check and book an answer to an arrival; Foul names the first equation that it breaks.
+
+        Parameters
+        ----------
+        work : samples that the task really takes, where that is not its `work`.
+        """
         plain_answer = _copied(task.index, answer)
-        if plain_answer is None:
-            return None
+        if plain_answer is None or plain_answer == WAIT:
+            return None if plain_answer is None else WAIT
+        if isinstance(plain_answer, Starts):
+            raise RuleViolation("protocol", task.index, refusal(answer, "Decision of integers", TypeError()))
+        assert not isinstance(plain_answer, str)
         if isinstance(plain_answer, Late):
             self._move(task, plain_answer.moves)
         decision = plain_answer.decision if isinstance(plain_answer, Late) else plain_answer
-        self._judge(task, decision)
-        self._book(task, decision)
+        self.admit(task, decision, work)
         return plain_answer
+
+    def admit(self, task: Task, decision: Decision, work: int | None = None) -> None:
+        """Check and book a decision; Foul names the first equation that it breaks."""
+        self._judge(task, decision)
+        self._book(task, decision, work)
 
     def _move(self, task: Task, moves: Sequence[Move]) -> None:
         """Let cells of earlier tasks change nodes, all at once."""
         for who, slot, node in moves:
+            if (who, slot) in self._given_back:  # an algorithm need not know that the run has ended
+                continue
             earlier = self._admitted.get(who)
             what = f"moves the cell of task {who} in slot {slot}"
             if earlier is None or slot not in earlier.nodes():
@@ -137,7 +205,7 @@ class CapacityState:
             cells.add((node, slot))
             if slot < first:
                 raise RuleViolation(early, task.index, f"runs in slot {slot}, before {first}")
-            if slot > deadline:
+            if slot > deadline and task.limit is None and not self._late:
                 raise RuleViolation(late, task.index, f"runs in slot {slot}, after the deadline {deadline}")
             rate = rates[self._type_of[node]]
             if rate == 0:
@@ -151,7 +219,7 @@ class CapacityState:
             done += rate
         if task.run is not ScheduleKind.ANY and cells:
             self._judge_kind(task, cells, slots)
-        if done < task.work:
+        if done < task.work and not (task.limit is not None and self._slots in slots):
             raise RuleViolation("4e", task.index, f"work done {done} < {task.work}")
 
     def _judge_kind(self, task: Task, cells: set[tuple[int, int]], slots: set[int]) -> None:
@@ -172,8 +240,10 @@ class CapacityState:
             if len(slots) > length:
                 raise RuleViolation("R4", task.index, f"runs in {len(slots)} slots where {length} do its work")
 
-    def _book(self, task: Task, decision: Decision) -> None:
-        """Take the decision's cells off what is free."""
+    def _book(self, task: Task, decision: Decision, work: int | None) -> None:
+        """Take the decision's cells off what is free, and note when the run ends."""
+        if decision.cells:
+            self._note_end(task, decision, task.work if work is None else work)
         self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb, task.run)
         rates = task.rate.tolist()
         places, taken = [], []
@@ -190,8 +260,50 @@ class CapacityState:
         memory[at] -= task.memory_mb
         tasks[at] += 1
 
+    def _note_end(self, task: Task, decision: Decision, work: int) -> None:
+        """The run ends when its work is done, or at its limit."""
+        slots = [slot for _, slot in decision.cells]
+        first, last, how = min(slots), max(slots), "done"
+        rest: tuple[tuple[int, int], ...] = ()
+        if task.limit is not None:
+            cells = sorted(decision.cells, key=lambda cell: cell[1])
+            rates = task.rate.tolist()
+            ran = count_cells_run(cells, [rates[self._type_of[node]] for node, _ in cells], work)
+            rest, how = tuple(cells[ran:]), "killed" if work > task.limit else "done"
+            end = cells[ran - 1][1] + 1
+        else:
+            end = last + 1
+        self._running[task.index] = _Run(first, last, end, rest, how, len(slots) - len(rest), task.labels)
+        heappush(self._ends, (end, task.index))
 
-def _copied(index: int, answer: Any) -> Decision | Late | None:
+
+class _Run(NamedTuple):
+    """A run that has not ended.
+
+    Parameters
+    ----------
+    first, last : slots that are booked.
+    end : the first slot after its real end; rest : cells that are given back then; how : it ends.
+    cells : it runs in.
+    """
+
+    first: int
+    last: int
+    end: int
+    rest: tuple[tuple[int, int], ...]
+    how: str
+    cells: int
+    labels: Labels
+
+    def add_to(self, used: tuple[dict[str, int], ...], slot: int) -> None:
+        """Add its cells before a slot to what its user and its group have used; those of a pause count, too."""
+        cells = self.cells * max(0, min(slot, self.end) - self.first) // (self.end - self.first)
+        for table, name in zip(used, (self.labels.user, self.labels.group), strict=True):
+            if name:
+                table[name] = table.get(name, 0) + cells
+
+
+def _copied(index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
     """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
@@ -216,10 +328,11 @@ class Arrivals:
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
+        shown_work = np.where(instance.limit > 0, instance.limit, instance.work)
         self._whole = list(
             zip(
                 instance.arrival.tolist(), instance.deadline.tolist(), instance.memory_mb.tolist(),
-                instance.work.tolist(), instance.bid.tolist(),
+                shown_work.tolist(), instance.bid.tolist(),
                 strict=True,
             )
         )  # fmt: skip
@@ -237,29 +350,143 @@ class Arrivals:
 
 
 class Simulator:
-    """The books and the arrivals of one run on one instance; `books` of another table are gone on with."""
+    """The books and the arrivals of one run on one instance; `books` of another table are gone on with.
+
+    Parameters
+    ----------
+    late : no task leaves at its deadline; a run that ends later is void.
+    """
 
     noun = "task"
 
-    def __init__(self, instance: Instance, seed: str, *, books: CapacityState | None = None) -> None:
+    def __init__(
+        self, instance: Instance, seed: str, *, books: CapacityState | None = None, late: bool = False
+    ) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
         self._instance, self._arrivals = instance, Arrivals(instance)
-        self.books = CapacityState(self.public) if books is None else books
+        self.books = CapacityState(self.public, late=late) if books is None else books
+        self._late = late
+        self._slot = 0
+        self._waiting: dict[int, Task] = {}
+        self._leaves: list[tuple[int, int]] = []
+        self._ended: list[Ended] = []
+        self._wake: int | None = None
 
     def questions(self, batch: bool) -> Iterator[Question]:
-        """Task by task or slot by slot; the tasks of one slot share its view."""
+        """Task by task or slot by slot, and while tasks wait in every slot in which something has changed.
+
+        The tasks of one slot share its view.
+        """
         for group in batches(self._instance):
-            view = self.books.view(int(self._instance.arrival[group[0]]))
+            slot = int(self._instance.arrival[group[0]])
+            yield from self._ask_between(slot)
+            self._go_to(slot)
+            view = self.books.view(slot, ended=tuple(self._ended))
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
+            yield from self._ask_about_waiting()
+        yield from self._ask_between(self.public.slots + 1)
 
-    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
+    def _ask_between(self, end: int) -> Iterator[Question]:
+        """The questions in slots before this one in which nothing arrives."""
+        while self._waiting:
+            moments = [self.books.next_end, self._wake, self._leaves[0][0] if self._leaves else None]
+            slot = min((moment for moment in moments if moment is not None), default=end)
+            if slot >= end:
+                return
+            self._go_to(slot)
+            yield from self._ask_about_waiting()
+
+    def _go_to(self, slot: int) -> None:
+        """The slot begins: runs have ended, and what can no longer be served leaves."""
+        self._slot = slot
+        self._ended += self.books.end_runs(slot)
+        while self._leaves and self._leaves[0][0] <= slot:
+            leaves, i = heappop(self._leaves)
+            if self._waiting.pop(i, None) is not None:
+                self._ended.append(Ended(i, leaves, "left"))
+        if self._wake is not None and self._wake <= slot:
+            self._wake = None
+
+    def _ask_about_waiting(self) -> Iterator[Question]:
+        if self._waiting or any(each.how == "left" for each in self._ended):
+            view = self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
+            yield Question([None], [], view, SLOT)
+        self._ended = []
+
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
         """Judge an answer and book it; None for a rejection."""
+        if answer is None:
+            return None
+        if event == SLOT:
+            return self._take_starts(answer)
         assert index is not None
-        return None if answer is None else self.books.take(self._instance.task(index), answer)
+        task = self._instance.task(index)
+        if task.limit is None:
+            taken = self.books.take(task, answer)
+        else:
+            task = self._arrivals.task(index)
+            taken = self.books.take(task, answer, int(self._instance.work[index]))
+        if taken == WAIT:
+            leaves = find_last_start(task, self.public, late=self._late) + 1
+            if leaves > self._slot:
+                self._waiting[index] = self._arrivals.task(index)
+                heappush(self._leaves, (leaves, index))
+            else:
+                self._ended.append(Ended(index, self._slot, "left"))
+        return taken
 
-    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | None:
-        """The answer as a Decision of plain integers; Foul if it is none."""
-        assert index is not None
-        return _copied(index, answer)
+    def _take_starts(self, answer: Any) -> Starts:
+        """Judge and book what starts, or is promised to, of what waits.
+
+        Rules: `waiting` (a task is decided once, and only one that waits), `past` (no cell lies before the present
+        slot), `wake`, and those of every decision.
+        """
+        starts = self.copied(SLOT, None, answer)
+        assert isinstance(starts, Starts)
+        for i, decision in starts.decisions:
+            task = self._waiting.get(i)
+            if task is None:
+                about = i if 0 <= i < self.arrivals else None
+                raise RuleViolation("waiting", about, f"task {i} does not wait in slot {self._slot}")
+            if decision is not None:
+                first = min((slot for _, slot in decision.cells), default=self._slot)
+                if first < self._slot:
+                    problem = f"runs in slot {first}, which has passed: it is slot {self._slot}"
+                    raise RuleViolation("past", i, problem)
+                self.books.admit(task, decision, int(self._instance.work[i]))
+            del self._waiting[i]
+        if starts.wake is not None and starts.wake <= self._slot:
+            raise RuleViolation("wake", None, f"wake in slot {starts.wake}, asked in slot {self._slot}")
+        self._wake = starts.wake
+        return starts
+
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
+        """The answer in plain integers; Foul if it is none."""
+        if event != SLOT:
+            return _copied(index, answer)
+        try:
+            return plain_starts(answer)
+        except (TypeError, ValueError) as error:
+            raise RuleViolation("protocol", index, refusal(answer, "mapping of tasks to decisions", error)) from None
+
+
+def find_last_start(task: Task, public: Public, *, late: bool) -> int:
+    """The last slot in which some schedule of a task can begin on an empty cluster; 0 where there is none.
+
+    Parameters
+    ----------
+    late : it may end after its deadline. That of a task with a limit may end after it in any case: its work may be
+        done before.
+    """
+    end = public.slots if late else task.deadline
+    last = 0
+    for g, node in enumerate(public.node_types):
+        rate = int(task.rate[g])
+        fits = 0 < rate <= node.compute and task.memory_mb <= node.memory_mb - public.base_memory_mb
+        if fits and task.parts <= node.count:
+            length = 1 if task.limit is not None else -(-task.work // (task.parts * rate))
+            last = max(last, end - length + 1)
+    earliest = min(option.first for option in task.options)
+    return last if last >= earliest else 0

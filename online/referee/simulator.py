@@ -22,7 +22,7 @@ from ratiobench.online.outcome import Violation
 ARRIVAL = "arrival"
 """The event that every family has: something arrives, and `decide` says what is done with it."""
 HANDLER = "at_"
-"""An algorithm answers another event by its method of this name with the event behind it: `at_completion`, ..."""
+"""An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`."""
 
 
 class RuleViolation(Exception):
@@ -48,7 +48,8 @@ class Question(NamedTuple):
     Parameters
     ----------
     indices : what each answer is about, in order: an arrival by its place, or None where it is about no single one.
-    arrivals : what is shown of each, made for this question; None where there is nothing to show.
+    arrivals : what is shown of each, made for this question; None where there is nothing to show. Empty at an event at
+        which nothing is ever shown but the view.
     view : the state as the algorithm sees it.
     event : what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
     """
@@ -203,9 +204,16 @@ def make_altered_violation(table: Simulator, index: int | None) -> Violation:
 
 
 def answer_event(algorithm: Any, question: Question) -> list[Any]:
-    """What an algorithm answers to an event other than arrivals; None where it has no method for it."""
+    """What an algorithm answers to an event other than arrivals; None where it has no method for it.
+
+    The method gets what is shown and the view; the view alone at an event at which nothing is ever shown.
+    """
     handler = getattr(algorithm, HANDLER + question.event, None)
-    return [None if handler is None else handler(what, question.view) for what in question.arrivals]
+    if handler is None:
+        return [None] * len(question.indices)
+    if not question.arrivals:
+        return [handler(question.view)]
+    return [handler(what, question.view) for what in question.arrivals]
 
 
 class RunRecord(NamedTuple):

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from ratiobench.instances.errors import InputError
 from ratiobench.online.referee.isolation import Echo, Runner
-from ratiobench.online.referee.simulator import RuleViolation, Simulator, decisions_of, simulate
+from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, simulate
 from ratiobench.online.spec import Spec
 
 
@@ -31,8 +30,8 @@ class TrialRuns:
         self._echo = Echo(spec.name)
         self.processes = 0
 
-    def play(self, table: Simulator, constants: Mapping[str, Fraction]) -> list[Any] | None:
-        """The answers to the arrivals of a run, by their places; None for a run that is not valid."""
+    def play(self, table: Simulator, constants: Mapping[str, Fraction]) -> Log | None:
+        """The log of a run; None for a run that is not valid."""
         try:
             if self._player is None:
                 self.processes += 1
@@ -45,7 +44,7 @@ class TrialRuns:
         if transcript.violations:
             self.close()
             return None
-        return decisions_of(transcript.log, table.arrivals)
+        return transcript.log
 
     def close(self) -> None:
         """End the process."""

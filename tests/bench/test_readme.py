@@ -71,7 +71,7 @@ def test_the_readme_is_short() -> None:
 
 def test_every_block_of_python_has_a_test() -> None:
     """Those of the other files are run below, or by the test of the family in five files."""
-    run_below = {"README.md": 1, "online/README.md": 1, "online/eapm/README.md": 1, "instances/README.md": 1}
+    run_below = {"README.md": 1, "online/README.md": 2, "online/eapm/README.md": 1, "instances/README.md": 1}
     run_below[SUITES] = 2
     run_below["online/edgeflow/README.md"] = 1  # in tests/online/edgeflow/test_contract.py
     run_below["online/tenants/README.md"] = 1  # in tests/online/tenants/test_table.py
@@ -208,15 +208,22 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
             assert option in text, f"{name} {option}"
 
 
-@pytest.mark.parametrize("file", ["README.md", "online/README.md"])
+@pytest.mark.parametrize(
+    ("file", "place", "name"),
+    [("README.md", 0, "Earliest"), ("online/README.md", 0, "Earliest"), ("online/README.md", 1, "FirstFit")],
+)
 def test_the_algorithm_runs_as_it_stands(
-    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: str,
+    place: int,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Put into mine.py, it is run by its import path, breaks no rule, and serves somebody."""
-    [code] = _code(file)
-    (tmp_path / "mine.py").write_text(code)
+    (tmp_path / "mine.py").write_text(_code(file)[place])
     monkeypatch.chdir(tmp_path)
-    assert main(["simulate", str(path("tiny_contention")), "--algorithm", "mine:Earliest", "--json"]) == 0
+    assert main(["simulate", str(path("tiny_contention")), "--algorithm", f"mine:{name}", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0

@@ -45,7 +45,7 @@ PRICES_SHOWN = ClaimScope("algorithms that show their prices", guarantees.has_fi
 POSTED = ClaimScope("posted", lambda run: guarantees.is_linear(run, "posted"))
 MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
 ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
-GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy")
+GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy" and not run.remarks.unproved)
 GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 

@@ -32,11 +32,15 @@ class Schedule(NamedTuple):
 def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
     """Every schedule of the task's kind, minimal cover or not, the most valuable first; capacities are not looked at.
 
+    A task with more work than its limit has none.
+
     Raises
     ------
     ValueError : above ASSIGNMENT_LIMIT ways to place it.
     """
     nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
+    if task.limit is not None and task.limit < task.work:
+        return []
     if task.run in (ScheduleKind.RIGID, ScheduleKind.GANG):
         return _list_runs(instance, task)
     if nodes >= ASSIGNMENT_LIMIT or (nodes + 1) ** window > ASSIGNMENT_LIMIT:

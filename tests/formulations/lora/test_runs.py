@@ -162,6 +162,27 @@ def test_a_changed_certificate_is_refused() -> None:
     assert not verify(instance, bad).valid
 
 
+@pytest.mark.parametrize("kind", ["any", "one-node", "rigid", "gang"])
+def test_a_task_with_more_work_than_its_limit_is_not_served(kind: str) -> None:
+    """Neither by OPT nor by any solver; a decision for it is refused unless it is void."""
+    gang = {"nodes": 2} if kind == "gang" else {}
+    instance = made({"run": kind, "limit": 3, **gang}, {"run": kind, "limit": 4, **gang})
+    assert enumerate_optimum(instance)[0] == 10
+    for settings_ in ({}, {"backend": "none"}, {"formulation": "enumerate"}):
+        report = solve(instance, **settings_)  # type: ignore[arg-type]
+        assert (report.lower, report.upper) == (10, 10)
+        assert report.solution[0] is None
+    if kind != "one-node":
+        proof = solve(instance, certified=True).certificate
+        assert proof is not None
+        assert proof.upper == 10
+        assert verify(instance, certificate_document(proof)).valid
+    nodes, slots = range(2 if kind == "gang" else 1), range(1, 2 if kind == "gang" else 3)
+    cells = tuple((node, slot) for slot in slots for node in nodes)
+    assert [each.equation for each in check(instance, (Decision(None, cells), None)).violations] == ["4e"]
+    assert check(instance, (Decision(None, cells, void=True), None)).valid
+
+
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`opt` with a certificate that `check` accepts; what knows P alone says so in one line."""
     file, proof = tmp_path / "rigid.json", tmp_path / "rigid.cert"
@@ -175,7 +196,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ["export", str(file), "--format", "lp"],
         ["opt", str(file), "--formulation", "tight"],
         ["opt", str(file), "--backend", "cbc"],
-        ["simulate", str(file), "--algorithm", "greedy"],
+        ["simulate", str(file), "--algorithm", "titan"],
     ):
         assert main(arguments) == 2, arguments
         captured = capsys.readouterr()

@@ -32,7 +32,7 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import REGISTRY, algorithms, canonical, entries
 from ratiobench.online.lora.registry import parse as parse_name
-from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.lora.run import ENVIRONMENT, WAITED, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
 
@@ -129,7 +129,7 @@ def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Insta
     assert spec.entry is not None
     batch = hasattr(spec.entry.make(spec.options), "decide_batch")
     ends = [i for i in range(1, instance.tasks) if not batch or instance.arrival[i] != instance.arrival[i - 1]]
-    if not ends:
+    if not ends or whole.counts.get(WAITED):  # what waits competes with later arrivals
         return
     end = data.draw(st.sampled_from(ends))
     altered: dict[str, Any] = document(instance)
@@ -158,7 +158,8 @@ def test_a_trace_driven_part_is_served_by_the_rules(
         half += 1
     data = document(generated)
     data["tasks"] = data["tasks"][:half]
-    assert _fixed(generated, variant, parse(data)).decisions == result.decisions[:half]
+    if not result.counts.get(WAITED):  # what waits competes with later arrivals
+        assert _fixed(generated, variant, parse(data)).decisions == result.decisions[:half]
     file = tmp_path_factory.mktemp("solution") / "solution.json"
     file.write_text(json.dumps(solution_document(result.decisions)))
     assert read_solution(file) == result.decisions

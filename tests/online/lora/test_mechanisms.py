@@ -92,7 +92,7 @@ def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instanc
     for i, (cost, answer) in enumerate(wanted):
         offer, decision = trace.offers[i], result.decisions[i]
         assert offer.value == (None if cost is None else int(instance.bid[i]) - cost)
-        assert (None if decision is None else tuple(decision)) == answer
+        assert (None if decision is None else decision[:3]) == answer
         assert offer.payment == (cost if answer is not None else None)
 
 
@@ -156,7 +156,7 @@ def test_greedy_decides_as_its_definition_says(doubles: int, monkeypatch: pytest
     @given(instance=st.one_of(tiny_instances(max_tasks=5), roomy_instances()))
     def decides(instance: Instance) -> None:
         wanted = [answer for _, answer in decide_by_definition(instance, free)]
-        assert [d if d is None else tuple(d) for d in run(instance, "greedy").decisions] == wanted
+        assert [d if d is None else d[:3] for d in run(instance, "greedy").decisions] == wanted
 
     decides()
 

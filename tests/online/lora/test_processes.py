@@ -140,7 +140,7 @@ def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
 ) -> None:
     """The pipe is too narrow for it."""
     monkeypatch.setattr(isolation, "_LINE_LIMIT", 10**4)
-    assert first_violation(instance, "TooManyCells")[2] == "1000000 cells, there are 6 slots"
+    assert first_violation(instance, "TooManyCells")[2] == "1000000 cells, there are 6 slots of 2 nodes"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")

@@ -2,7 +2,7 @@
 
 The algorithm is made anew from its name. Constants that came from the bids are computed from the report, the others
 stay as they were; so does the stream of algorithms that draw. Tasks that arrive after the slot of the report cannot
-change its outcome and are left out.
+change its outcome and are left out, unless the algorithm lets tasks wait.
 
 Anyone's own algorithm gets most reports in one process (`ratiobench.online.referee.trial_runs`): its answers are hints.
 A verdict on it comes from runs in processes of their own.
@@ -20,12 +20,11 @@ from ratiobench.instances.lora.format import content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.constants import CONSTANTS
-from ratiobench.online.lora.final_schedule import settle_moves
+from ratiobench.online.lora.final_schedule import settle_log
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.replay import Checkpoints
-from ratiobench.online.lora.run import ENVIRONMENT
-from ratiobench.online.lora.simulator import Simulator
+from ratiobench.online.lora.run import ENVIRONMENT, WAITED
 from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
@@ -67,6 +66,7 @@ class RepeatableRun:
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
         self.instance, self._run = instance, run
         self._spec = parse_name(run.algorithm)
+        self._environment, _ = ENVIRONMENT.admit(instance, self._spec)
         self._seed = content_hash(instance)
         self.moving = follows_bids(run) and not keep
         self.answers: dict[tuple[int, Report], Answer] = {}
@@ -119,7 +119,9 @@ class RepeatableRun:
         return bisect_right(self._arrivals, report.arrival) - 1
 
     def _end(self, place: int, slot: int) -> int:
-        """How many tasks have come when the slot of the report is over."""
+        """How many tasks have come when the slot of the report is over; all where it may be decided later."""
+        if self._run.counts.get(WAITED):
+            return self.instance.tasks
         return max(place + 1, bisect_right(self._arrivals, slot))
 
     def decision(self, i: int, report: Report, *, alone: bool = False) -> Answer:
@@ -168,17 +170,17 @@ class RepeatableRun:
                 judged = course.play(part, true)
                 return None if judged.violations else judged.decisions
             algorithm = self._make(whole)
-            played = run_built(ENVIRONMENT, part, algorithm, spec.name, spec.entry.version, constants, self._seed)
+            played = run_built(self._environment, part, algorithm, spec.name, spec.entry.version, constants, self._seed)
         elif alone:
             named = replace(spec, given=values, prior="")
-            played = run_isolated(ENVIRONMENT, part, named, self._seed, once=True)
+            played = run_isolated(self._environment, part, named, self._seed, once=True)
         else:
             if self._rehearsal is None:
                 self._rehearsal = TrialRuns(replace(spec, given={}, prior=""), REGISTRY.protocol)
             before = self._rehearsal.processes
-            found = self._rehearsal.play(Simulator(part, self._seed), values)
+            found = self._rehearsal.play(self._environment.table(part, self._seed), values)
             self.left -= PROCESS * (self._rehearsal.processes - before)
-            return None if found is None else settle_moves(found)[0]
+            return None if found is None else settle_log(part, found).solution
         decisions: Sequence[Decision | None] = played.decisions
         return decisions if played.valid else None
 

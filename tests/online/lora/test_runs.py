@@ -1,0 +1,191 @@
+"""Algorithms that answer at arrival, on tasks of all kinds: what they choose is the best by their own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models.enumerate import Schedule, enumerate_optimum, list_schedules
+from ratiobench.instances.errors import InputError
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.model import Task
+from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+from ratiobench.online.lora.one_node import RUNS
+from ratiobench.online.lora.registry import entries
+from ratiobench.online.lora.run import run
+from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
+
+NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
+VARIANTS = (
+    *NAMES,
+    *(f"{name}:arith=float" for name in NAMES[3:]),
+    "eft:admit=all",
+    "pdftsp:updates=admitted",
+    "pricelist",
+)
+
+
+@st.composite
+def instances(draw: st.DrawFn, limits: bool = False) -> Instance:
+    """Tasks of all kinds, none of which may have every schedule of P, or some of which may; without limits or with."""
+    data = document(draw(tiny_instances_of_kinds()))
+    for task in data["tasks"]:
+        if not limits:
+            task.pop("limit", None)
+    data["format"] = "ratiobench/lora/2"
+    if draw(st.booleans()):
+        for task in data["tasks"]:
+            if task.get("run", "any") == "any":
+                task["run"] = "rigid"
+    return parse(data)
+
+
+def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
+    """The others say which do."""
+    assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
+        (*NAMES, "pricelist", "queue", "quota")
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(max_examples=80, deadline=None)
+@given(instance=instances(limits=True))
+def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(variant: str, instance: Instance) -> None:
+    """By the referee, the verifier and brute force; no trace that theorems about P would be checked by."""
+    result = run(instance, variant)
+    assert result.valid, result.violations
+    report = check(instance, result.decisions)
+    assert report.valid
+    assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
+    assert result.trace is None or not instance.run.any()
+
+
+def schedules(instance: Instance, task: Task) -> Iterator[tuple[Schedule, list[tuple[int, int]]]]:
+    """Every schedule of a task on an empty cluster, with its list of (slot, node)."""
+    kind = instance.public("").type_of_node
+    types = instance.node_types
+    for each in list_schedules(instance, task):
+        nodes = {kind[k] for k, _ in each.decision.cells}
+        if all(
+            task.rate[g] <= types[g].compute and task.memory_mb <= types[g].memory_mb - instance.base_memory_mb
+            for g in nodes
+        ):
+            yield each, sorted((t, k) for k, t in each.decision.cells)
+
+
+class Load:
+    """What is free."""
+
+    def __init__(self, instance: Instance) -> None:
+        public = instance.public("")
+        self.kind = public.type_of_node
+        self.free = np.repeat(public.compute[self.kind][:, None], public.slots, axis=1)
+        self.free_mb = np.repeat(public.memory_mb[self.kind][:, None], public.slots, axis=1)
+
+    def room(self, task: Task) -> Any:
+        """(K, T) cells that can be taken."""
+        rate = task.rate[self.kind][:, None]
+        return (rate > 0) & (rate <= self.free) & (task.memory_mb <= self.free_mb)
+
+    def book(self, task: Task, decision: Decision | None) -> None:
+        """Take the cells."""
+        for k, t in () if decision is None else decision.cells:
+            self.free[k, t - 1] -= task.rate[self.kind[k]]
+            self.free_mb[k, t - 1] -= task.memory_mb
+
+
+@settings(max_examples=300, deadline=None)
+@given(instance=instances())
+def test_greedy_takes_the_cheapest_and_eft_the_earliest_with_room(instance: Instance) -> None:
+    """Ties: the first vendor, the fewest cells, the smallest list of (slot, node)."""
+    cheap, early = run(instance, "greedy"), run(instance, "eft:admit=all")
+    for result in (cheap, early):
+        load = Load(instance)
+        for i, decision in enumerate(result.decisions):
+            task = instance.task(i)
+            if task.run is not ScheduleKind.ANY:
+                room = load.room(task)
+                fits = [
+                    (each, cells) for each, cells in schedules(instance, task) if all(room[k, t - 1] for t, k in cells)
+                ]
+                if result is cheap:
+                    ranked = [(task.bid - s.value, s.decision.vendor or 0, len(c), c) for s, c in fits]
+                    best = min(ranked, default=None)
+                    wanted = None if best is None or best[0] >= task.bid else best[3]
+                else:
+                    first = min(task.options, key=lambda o: (o.first, o.price, o.vendor or 0)).vendor
+                    ends = [(c[-1][0], len(c), c) for s, c in fits if s.decision.vendor == first]
+                    wanted = min(ends, default=(0, 0, None))[2]
+                found = None if decision is None else sorted((t, k) for k, t in decision.cells)
+                assert found == wanted
+            load.book(task, decision)
+
+
+@settings(max_examples=300, deadline=None)
+@given(instance=instances(), data=st.data())
+def test_the_searches_are_exact(instance: Instance, data: st.DataObject) -> None:
+    """Drawn prices, in doubles and in fractions, against every schedule."""
+    public = instance.public("")
+    for i in range(instance.tasks):
+        task = instance.task(i)
+        first = first_slot(task)
+        width = task.deadline - first + 1
+        if task.run is ScheduleKind.ANY or width <= 0:
+            continue
+        cells = st.lists(st.integers(0, 3), min_size=public.nodes * width, max_size=public.nodes * width)
+        lam, phi = (np.array(data.draw(cells)).reshape(public.nodes, width) for _ in range(2))
+        room = np.array(data.draw(cells)).reshape(public.nodes, width) > 0
+        fits = [(s, c) for s, c in schedules(instance, task) if all(room[k, t - first] for t, k in c)]
+        ranked = [
+            (task.bid - s.value + sum(int(lam[k, t - first]) for t, k in c), s.decision.vendor or 0, len(c), c)
+            for s, c in fits
+        ]
+        wanted = min(ranked, default=None)
+        exact = np.array([[Fraction(x) for x in row] for row in lam.tolist()], object).reshape(lam.shape)
+        for prices in (lam.astype(float), exact):
+            found = find_cheapest(task, public, prices, room)
+            assert (None if found is None else (found.cost, found.option, sorted((t, k) for k, t in found.cells))) == (
+                None if wanted is None else (wanted[0], wanted[1], wanted[3])
+            )
+        if task.run is ScheduleKind.ONE_NODE:
+            continue
+        values = []
+        for s, c in schedules(instance, task):
+            work = sum(int(task.rate[public.type_of_node[k]]) for _, k in c)
+            top = [max(int(table[k, t - first]) for t, k in c) for table in (lam, phi)]
+            value = s.value - top[0] * work - top[1] * task.memory_mb * len(c)
+            values.append((-value, s.decision.vendor or 0, len(c), c))
+        largest = min(values, default=None)
+        for tables in ((lam.astype(float), phi.astype(float)), (exact, phi.astype(object))):
+            choice = find_largest(task, public, *tables)
+            assert (
+                None if choice is None else (-choice.value, choice.option, sorted((t, k) for k, t in choice.cells))
+            ) == (None if largest is None else (largest[0], largest[1], largest[3]))
+
+
+def test_others_say_that_they_have_no_form() -> None:
+    """In one line, with the algorithms that have one."""
+    data = document(parse_one())
+    for name in ("titan", "learned", "guarded:prior=history", "eris"):
+        with pytest.raises(InputError, match="it has no form for tasks that are rigid or gangs; bbar-rule"):
+            run(parse(data), name)
+
+
+def parse_one() -> Instance:
+    """A rigid task."""
+    task = {
+        "arrival": 1, "deadline": 2, "memory_mb": 1, "work": 1, "bid": 9, "rate": [1], "energy_wh": [1], "vendors": [],
+        "run": "rigid",
+    }  # fmt: skip
+    node = {"name": "a", "count": 1, "compute": 1, "memory_mb": 2, "tariff": [1, 1]}
+    top = {"format": "ratiobench/lora/2", "name": "one", "slots": 2, "slot_seconds": 1, "base_memory_mb": 1}
+    return parse(top | {"node_types": [node], "tasks": [task]})
