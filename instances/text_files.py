@@ -71,6 +71,10 @@ class TextFile:
             raise _long(self._source, self._line)
         return line
 
+    def read(self, size: int) -> str:
+        """The next characters, at most so many, whatever lines they are of; empty at the end."""
+        return self._text.read(size)
+
     def is_json_list(self) -> bool:
         """Whether the file, before any line was read, begins with a bracket."""
         return self._stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["

@@ -18,6 +18,7 @@ from ratiobench.bench.family.capabilities import ImportReport, ImportSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_importer
 from ratiobench.bench.options import (
+    Choice,
     Columns,
     Date,
     Decimal,
@@ -68,6 +69,11 @@ class Import(FileOptions):
         told="1-3",
     )
     seed: str = option("names the draws", Text(), "NAME", default="0")
+    run: str | None = option(
+        "which schedules jobs may have; gang: rigid ones, and all pods of a Kubernetes Job at once",
+        Choice(("any", "one-node", "rigid", "gang")),
+        told="as the format says",
+    )
 
     def settings(self) -> ImportSettings:
         """What the family is told."""

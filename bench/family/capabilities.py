@@ -453,6 +453,7 @@ class ImportSettings:
     slack : a job without deadline and time limit may take so many times the fewest slots.
     price : range of dollars per GPU-hour of jobs without a price.
     seed : names the draws.
+    run : which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
     """
 
     form: str
@@ -467,6 +468,7 @@ class ImportSettings:
     slack: Fraction = Fraction(3)
     price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
     seed: str = "0"
+    run: str | None = None
 
 
 class ImportReport(Protocol):

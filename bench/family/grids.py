@@ -166,8 +166,9 @@ class Grid:
             data, source = read_bytes(path)
             document = load_json(data, source)
             form = document.get("format") if isinstance(document, Mapping) else None
-            if form != self.family.format:
-                raise InputError(source, "format", f"{shorten(form)} is not {self.family.format!r}")
+            if form not in self.family.formats:
+                known = " or ".join(map(repr, self.family.formats))
+                raise InputError(source, "format", f"{shorten(form)} is not {known}")
             self.family.parse(document, source)
         return [str(path) for path in paths]
 

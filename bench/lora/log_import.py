@@ -12,6 +12,7 @@ from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.imports import Laws, import_log
 from ratiobench.instances.lora.logs import list_formats
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import ScheduleKind
 
 
 def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> tuple[ImportReport, Iterator[Instance]]:
@@ -25,6 +26,7 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
         seed=settings.seed,
         first=settings.first,
         last=settings.last,
+        run=None if settings.run is None else ScheduleKind(settings.run),
     )
     cluster = read_cluster(settings.cluster)
     return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)

@@ -1,8 +1,9 @@
 """Jobs of a log as instances of P: what a job becomes, what is left out by which rule, and what is assumed.
 
 A job becomes a task. Its work is its GPU-seconds on the log's GPU; its rate on a node is its number of GPUs times the
-node's speed, its memory its share of a node's GPU memory. It may run from the slot in which it was submitted. Each
-rule that leaves a job out, and each law that stands in for what the log does not say, is counted and reported.
+node's speed, its memory its share of a node's GPU memory. It may run from the slot in which it was submitted, in most
+formats without a pause (`rigid`), and on several nodes at once as a gang of equal parts. Each rule that leaves a job
+out, and each law that stands in for what the log does not say, is counted and reported.
 """
 
 from __future__ import annotations
@@ -10,62 +11,36 @@ from __future__ import annotations
 import math
 import os
 import time
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.fields import LIMIT
-from ratiobench.instances.lora.cluster import DAY, Cluster, Node
+from ratiobench.instances.lora.cluster import DAY, Cluster
 from ratiobench.instances.lora.feasibility import load, servable
-from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
-from ratiobench.instances.lora.logs import Job, LogFormat, list_formats
-from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT_2, SLOT_LIMIT, parse
+from ratiobench.instances.lora.import_schedules import Facts, Schedules, tell_waits
+from ratiobench.instances.lora.job_sizes import Converter, Sizes
+from ratiobench.instances.lora.job_sizes import Laws as Laws
+from ratiobench.instances.lora.logs import Job, LogFormat, Remark, list_formats
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.seeds import Stream
 from ratiobench.instances.text_files import open_text
 
 VERSION = 1
-WIDE, EARLY, HUGE, DEAR = (
-    "wider than a node", "with a deadline before its first slot ends", "with too much work for the format",
-    "with a larger bid than the format holds",
-)  # fmt: skip
+EARLY, DEAR = "with a deadline before its first slot ends", "with a larger bid than the format holds"
 NAMED = 5
 """Lines that could not be read and are named."""
+DEFAULTS = Laws()
 OTHER_DAYS = "of days that were not asked for"
-
-
-@dataclass(frozen=True, slots=True)
-class Laws:
-    """What stands in for what a log does not say, and how time is cut.
-
-    Parameters
-    ----------
-    slot_seconds : length of a slot.
-    days : days of submissions in an instance.
-    tail : seconds behind the last day in which nothing is submitted, so that late jobs can end.
-    slack : a job without deadline and time limit may take this many times the fewest slots that it needs.
-    per_gpu_hour : range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
-    seed : names the draws.
-    first, last : days of submissions that count; None for all.
-    """
-
-    slot_seconds: int = 600
-    days: int = 1
-    tail: int = 21_600
-    slack: Fraction = Fraction(3)
-    per_gpu_hour: tuple[int, int] = (1_000_000, 3_000_000)
-    seed: str = "0"
-    first: date | None = None
-    last: date | None = None
-
-    @property
-    def slots(self) -> int:
-        """Slots of an instance."""
-        return -(-(self.days * DAY + self.tail) // self.slot_seconds)
 
 
 @dataclass(slots=True)
@@ -83,6 +58,9 @@ class Report:
     counts : of imported jobs, what was taken from where.
     instances : a row per instance: name, tasks, servable, load.
     notes : sentences on what is assumed.
+    remarks : what readers say of jobs, with their numbers.
+    warnings : what readers say of the log as a whole.
+    waits : seconds that jobs of the log waited, where it says so.
     """
 
     source: str
@@ -94,6 +72,9 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     instances: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    remarks: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    waits: array[int] = field(default_factory=lambda: array("q"))
 
     @property
     def imported(self) -> int:
@@ -113,6 +94,8 @@ class Report:
             "bad_lines_named": self.bad_named,
             "counts": dict(sorted(self.counts.items())),
             "instances": self.instances,
+            "remarks": dict(self.remarks.most_common()),
+            "warnings": self.warnings,
             "assumptions": self.notes,
         }
 
@@ -133,64 +116,6 @@ class Report:
             lines += [f"  and {more:,} more"] * (more > 0)
         lines += [f"- {note}" for note in self.notes]
         return "\n".join(lines)
-
-
-class _Sizes(NamedTuple):
-    """What a job is on a cluster.
-
-    Parameters
-    ----------
-    work : units; rate : units per slot on every node type, 0 where it does not fit.
-    memory_mb, energy_wh : of the task; per slot on every node type.
-    needed : fewest slots.
-    """
-
-    work: int
-    rate: list[int]
-    memory_mb: int
-    energy_wh: list[int]
-    needed: int
-
-
-class _Converter:
-    """Jobs to tasks, on one cluster, in one unit of work for all."""
-
-    def __init__(self, cluster: Cluster, laws: Laws, parts: int) -> None:
-        self.cluster, self.laws = cluster, laws
-        # One unit: so small a part of a GPU-second that all rates and works are whole.
-        self.per_second = parts * math.lcm(*(node.speed.denominator for node in cluster.nodes))
-        self._by_shape: dict[tuple[int, str], tuple[list[int], list[int], int] | None] = {}
-
-    def compute(self, node: Node) -> int:
-        """Units per slot of a node."""
-        return int(node.gpus * node.speed * self.laws.slot_seconds * self.per_second)
-
-    def sizes(self, job: Job) -> _Sizes | str:
-        """The job's sizes, or the rule by which it is left out."""
-        shape = job.gpus, job.kind
-        if shape not in self._by_shape:
-            self._by_shape[shape] = self._shape(*shape)
-        found = self._by_shape[shape]
-        if found is None:
-            return WIDE
-        rate, energy, share = found
-        work = -(-job.seconds * job.gpus * self.per_second // 1000)
-        if work > LIMIT:
-            return HUGE
-        memory = share if job.memory_mb is None else max(1, job.memory_mb)
-        return _Sizes(work, rate, memory, energy, -(-work // max(rate)))
-
-    def _shape(self, gpus: int, kind: str) -> tuple[list[int], list[int], int] | None:
-        nodes = self.cluster.nodes
-        named = [node for node in nodes if node.name.casefold() == kind.casefold()]
-        rate, energy, share = [], [], []
-        for node in nodes:
-            fits = gpus <= 1000 * node.gpus and (not named or node in named)
-            number = Fraction(gpus, 1000)
-            rate.append(int(number * node.speed * self.laws.slot_seconds * self.per_second) if fits else 0)
-            energy.append(round(number * node.watts * self.laws.slot_seconds / 3600) if fits else 0)
-            share += [int(number * node.memory_mb)] * fits
-        return (rate, energy, max(1, min(share))) if any(rate) else None
 
 
 def read_jobs(
@@ -233,10 +158,16 @@ def read_jobs(
                 if len(report.bad_named) < NAMED:
                     report.bad_named.append(str(error))
                 continue
-            if found.submit is not None and not wanted(found.submit):
+            if isinstance(found, Remark):
+                report.warnings.append(found.text)
+            elif found.submit is not None and not wanted(found.submit):
                 report.counts[OTHER_DAYS] += isinstance(found, Job) or bool(found.rule)
             elif isinstance(found, Job):
                 report.jobs += 1
+                if found.remarks:
+                    report.remarks.update(found.remarks)
+                if found.wait is not None:
+                    report.waits.append(found.wait)
                 yield found
             elif found.rule:
                 report.jobs += 1
@@ -259,7 +190,7 @@ def import_log(
     path: str | os.PathLike[str],
     form: str,
     cluster: Cluster,
-    laws: Laws = Laws(),
+    laws: Laws = DEFAULTS,
     columns: Mapping[str, str] | None = None,
     skip_bad: bool = False,
     report_progress: Callable[[int], None] = lambda lines: None,
@@ -289,14 +220,14 @@ def import_log(
         found += f", {other} of them of days that were not asked for" if other else ""
         found += f"; lines that could not be read: {report.bad}, the first: {report.bad_named[0]}" if report.bad else ""
         raise InputError(str(path), "", found)
-    parts = {1000 // math.gcd(1000, job.gpus) for jobs in periods.values() for job in jobs}
-    converter = _Converter(cluster, laws, math.lcm(*parts))
+    known = _format(form, {})
+    converter = Converter(cluster, laws, known, chain.from_iterable(periods.values()))
     first = min(periods) if laws.first is None else _second(laws.first) // DAY
     grouped: dict[int, list[Job]] = {}
     for day, jobs in periods.items():
         grouped.setdefault((day - first) // laws.days, []).extend(jobs)
     stem = Path(path).name.partition(".")[0][:80].strip("-") or form
-    return report, _instances(report, converter, grouped, first, stem, _format(form, {}))
+    return report, _instances(report, converter, grouped, first, stem)
 
 
 def _second(day: date) -> int:
@@ -304,21 +235,22 @@ def _second(day: date) -> int:
 
 
 def _instances(
-    report: Report, converter: _Converter, grouped: dict[int, list[Job]], first: int, stem: str, form: LogFormat
+    report: Report, converter: Converter, grouped: dict[int, list[Job]], first: int, stem: str
 ) -> Iterator[Instance]:
-    laws, recurring = converter.laws, False
+    laws, recurring, schedules = converter.laws, False, Schedules(converter.laws)
     for number in sorted(grouped):
         start = (first + number * laws.days) * DAY
         jobs = sorted(grouped.pop(number), key=lambda job: job.submit)
         prices, recurs = converter.cluster.tariff.at_slots(start, laws.slots, laws.slot_seconds)
         recurring |= recurs
         name = f"{stem}-{datetime.fromtimestamp(start, UTC).date().isoformat()}"
-        tasks = _tasks(report, converter, jobs, start, name)
+        facts = Facts()
+        tasks = _tasks(report, converter, facts, jobs, start, name)
         if not tasks:
             continue
         instance = parse(
             {
-                "format": FORMAT,
+                "format": FORMAT_2,
                 "name": name,
                 "origin": _origin(report, converter, start),
                 "slots": laws.slots,
@@ -338,21 +270,27 @@ def _instances(
             },
             f"{report.source} as {name}",
         )
-        can = int(servable(instance).sum())
-        report.counts["that no schedule can finish in the instance"] += instance.tasks - can
+        can = servable(instance)
+        if converter.run is not ScheduleKind.ANY:
+            schedules.add(instance, can, facts)
+        count = int(can.sum())
+        report.counts["that no schedule can finish in the instance"] += instance.tasks - count
         report.instances.append(
-            {"name": name, "tasks": instance.tasks, "servable": can, "load": round(float(load(instance)), 3)}
+            {"name": name, "tasks": instance.tasks, "servable": count, "load": round(float(load(instance)), 3)}
         )
         yield instance
     if not report.instances:
         out = ", ".join(f"{count:,} {rule}" for rule, count in report.left.most_common())
         raise InputError(report.source, "", f"{report.jobs:,} jobs, all left out: {out}")
-    report.notes[:] = _notes(report, converter, form, recurring)
+    report.notes[:] = _notes(report, converter, schedules, recurring)
 
 
-def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: int, name: str) -> list[dict[str, Any]]:
+def _tasks(
+    report: Report, converter: Converter, facts: Facts, jobs: Sequence[Job], start: int, name: str
+) -> list[dict[str, Any]]:
     laws, counts = converter.laws, report.counts
     drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()
+    named = {node.name.casefold() for node in converter.cluster.nodes}
     tasks: list[dict[str, Any]] = []
     total = 0
     for job, price in zip(jobs, drawn, strict=True):
@@ -367,11 +305,11 @@ def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: in
                 report.left[EARLY] += 1
                 continue
         elif job.limit is not None:
-            width = max(sizes.needed, -(-job.limit // laws.slot_seconds))
+            width = max(sizes.needed, sizes.planned, -(-job.limit // laws.slot_seconds))
             last, source = arrival - 1 + width, "windows by their time limit"
         else:
             last, source = arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law"
-        bid = job.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
+        bid = sizes.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
         if total + bid > BID_SUM_LIMIT or bid > LIMIT:
             report.left[DEAR] += 1
             continue
@@ -381,27 +319,49 @@ def _tasks(report: Report, converter: _Converter, jobs: Sequence[Job], start: in
         counts["bids of their own" if job.bid is not None else "bids by law"] += 1
         counts["memory of their own" if job.memory_mb is not None else "memory by law"] += 1
         counts["shorter than a slot"] += job.seconds < laws.slot_seconds
-        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in {
-            node.name.casefold() for node in converter.cluster.nodes
-        }
+        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in named
         counts["work, units"] += sizes.work
-        counts["work in whole slots, units"] += sizes.needed * max(sizes.rate)
-        tasks.append(
-            {
-                "arrival": arrival,
-                "deadline": min(last, laws.slots),
-                "memory_mb": sizes.memory_mb,
-                "work": sizes.work,
-                "bid": bid,
-                "rate": sizes.rate,
-                "energy_wh": sizes.energy_wh,
-                "vendors": [],
-            }
-        )
+        counts["work in whole slots, units"] += sizes.needed * sizes.shape.best
+        facts.best.append(sizes.shape.best)
+        facts.short.append(job.seconds < laws.slot_seconds)
+        facts.wide.append(job.gpus > converter.widest)
+        task: dict[str, Any] = {
+            "arrival": arrival,
+            "deadline": min(last, laws.slots),
+            "memory_mb": sizes.memory_mb,
+            "work": sizes.work,
+            "bid": bid,
+            "rate": sizes.shape.rate,
+            "energy_wh": sizes.shape.energy_wh,
+            "vendors": [],
+        }
+        if converter.run is not ScheduleKind.ANY:
+            _count_schedules(counts, job, sizes)
+            task["run"] = sizes.split.run.value
+            if sizes.split.parts > 1:
+                task["nodes"] = sizes.split.parts
+            if sizes.limit:
+                task["limit"] = sizes.limit
+            if job.labels is not NO_LABELS:
+                task |= {key: value for key, value in zip(Labels._fields, job.labels, strict=True) if value}
+        tasks.append(task)
     return tasks
 
 
-def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]:
+def _count_schedules(counts: Counter[str], job: Job, sizes: Sizes) -> None:
+    """Count what the report says of gangs and limits."""
+    split = sizes.split
+    counts[split.run.value] += 1
+    if split.parts > 1:
+        counts["gangs of rounded parts"] += split.parts * split.gpus > job.gpus
+        counts["gangs on other nodes than in the log"] += 1 < job.nodes != split.parts
+    if job.limit is not None:
+        counts["limits"] += 1
+        counts["killed at their limit"] += job.killed
+        counts["longer than their limit"] += not job.killed and job.seconds > job.limit
+
+
+def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     laws, measured = converter.laws, converter.cluster.measured
     return {
         "importer": "log",
@@ -415,13 +375,15 @@ def _origin(report: Report, converter: _Converter, start: int) -> dict[str, Any]
         "seed": laws.seed,
         "prices": converter.cluster.tariff.source,
         **({"calibrations": list(measured)} if measured else {}),
+        **({"run": converter.run.value} if converter.run is not ScheduleKind.ANY else {}),
     }
 
 
-def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bool) -> list[str]:
+def _notes(report: Report, converter: Converter, schedules: Schedules, recurring: bool) -> list[str]:
     """What is assumed, in sentences; only what bears on this log."""
     laws, counts = converter.laws, report.counts
-    lines = [f"{sentence}." for sentence in form.reading]
+    lines = [f"{each}." for each in (*report.warnings, *converter.form.reading)]
+    lines += [f"{count:,} of the jobs {remark}." for remark, count in report.remarks.most_common()]
     low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
     windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
     cut = counts["windows cut at the end of the instance"]
@@ -433,11 +395,16 @@ def _notes(report: Report, converter: _Converter, form: LogFormat, recurring: bo
         lines.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
     if counts["memory by law"]:
         lines.append(f"{counts['memory by law']:,} jobs without GPU memory in the log hold the same share as of GPUs.")
+    if report.waits:
+        lines.append(tell_waits(report.waits))
     if kinds := counts["of a GPU type that the cluster does not name"]:
         lines.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
+    behind = " Of the others:" * (converter.run is not ScheduleKind.ANY)
     if hopeless := counts["that no schedule can finish in the instance"]:
-        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.")
-    if report.imported:
+        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{behind}")
+    if converter.run is not ScheduleKind.ANY:
+        lines += schedules.sentences(counts)
+    elif report.imported:
         short = counts["shorter than a slot"]
         more = 100 * counts["work in whole slots, units"] / max(1, counts["work, units"]) - 100
         lines.append(

@@ -60,8 +60,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("log.csv").write_text(log())
         Path("cluster.toml").write_text(CLUSTER)
         Path("mine.py").write_text(MINE)
-        words = ["import", "log.csv", "--format", "csv", "--cluster", "cluster.toml", "--slot", "1h", "--out", "days"]
-        assert main(words) == 0
+        words = ["import", "log.csv", "--format", "csv", "--cluster", "cluster.toml", "--slot", "1h", "--run", "any"]
+        assert main([*words, "--out", "days"]) == 0
         assert main(["backtest", "days", *WORDS, "--out", "out"]) == 0
     return folder
 

@@ -38,7 +38,7 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
     """One per day; the report is printed, and beside them; all of it again as JSON."""
     assert main([*BASE, "--out", "days"]) == 0
     said = capsys.readouterr().out
-    assert "imported 2 of 3 jobs: 1 wider than a node\n" in said
+    assert "imported 2 of 3 jobs: 1 wider than any node type has nodes\n" in said
     assert "2 instances, in days" in said
     assert sorted(path.name for path in Path("days").iterdir()) == [
         "import.json", "log-2026-03-01.json.gz", "log-2026-03-02.json.gz",
@@ -48,7 +48,7 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
     assert main([*BASE, "--out", "days", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again == report | {"files": ["log-2026-03-01.json.gz", "log-2026-03-02.json.gz"]}
-    assert (report["jobs"], report["imported"], report["left_out"]) == (3, 2, {"wider than a node": 1})
+    assert (report["jobs"], report["imported"], report["left_out"]) == (3, 2, {"wider than any node type has nodes": 1})
 
 
 def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +132,9 @@ def test_a_log_of_which_every_job_is_left_out_makes_no_folder(here: Path, capsys
     """The rules say why."""
     Path("log.csv").write_text(LOG.replace(",900,", ",900,9"))
     assert main([*BASE, "--out", "days"]) == 2
-    assert capsys.readouterr().err == "ratiobench: log.csv: 3 jobs, all left out: 3 wider than a node\n"
+    assert (
+        capsys.readouterr().err == "ratiobench: log.csv: 3 jobs, all left out: 3 wider than any node type has nodes\n"
+    )
     assert not Path("days").exists()
 
 
@@ -175,6 +177,18 @@ def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: 
         assert re.fullmatch(
             r"ratiobench: log\.gz: line \d+: longer than 1048576 characters, the most that is read\n", said
         )
+
+
+@pytest.mark.parametrize(("form", "key"), [("sacct-json", "jobs"), ("kueue", "items"), ("k8s", "items")])
+def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, key: str, here: Path) -> None:
+    """A text without an end, and millions of empty lists; a million spaces are nothing."""
+    words = ["import", "log.gz", "--format", form, "--cluster", "cluster.toml", "--dry-run"]
+    start = b" " * 2**20 + b'{"' + key.encode() + b'": ['
+    for piece in (b"x" * 2**24, b"[]," * 2**22):
+        opened = b'"' if piece.startswith(b"x") else b"["
+        Path("log.gz").write_bytes(gzip.compress(start + opened) + gzip.compress(piece) * 18)
+        problem = f"{key}[0]: longer than 4194304 characters, the most that is read"
+        assert _limited_memory(words) == (2, f"ratiobench: log.gz: {problem}\n")
 
 
 def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

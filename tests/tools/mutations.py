@@ -29,10 +29,10 @@ LONGEST = 1700
 PATIENCE = 20
 """Seconds after which a mutant is left aside: it is valid, and large."""
 
-CSV = """submit,duration,gpus,bid,deadline,memory_mb,type,name,limit
-2026-03-01T08:00:00Z,900,2,3.5,2026-03-01T12:00:00Z,4000,a,one,7200
-2026-03-01T09:30:00+01:00,60,0.5,,,,,two,
-2026-03-02T10:00:00Z,86000,1,$12,2026-03-04T00:00:00Z,100,b,three,100000
+CSV = """submit,duration,gpus,bid,deadline,memory_mb,type,name,limit,run,nodes,user
+2026-03-01T08:00:00Z,900,2,3.5,2026-03-01T12:00:00Z,4000,a,one,7200,,2,u
+2026-03-01T09:30:00+01:00,60,0.5,,,,,two,,any,,
+2026-03-02T10:00:00Z,86000,1,$12,2026-03-04T00:00:00Z,100,b,three,100000,rigid,,
 """
 SWF = """; Version: 2.2
 ; UnixStartTime: 1772323200
@@ -64,6 +64,41 @@ HELIOS = """job_id,user,gpu_num,cpu_num,node_num,state,submit_time,start_time,en
 1,u1,2,8,1,COMPLETED,2020-04-20 00:00:10,2020-04-20 00:01:00,2020-04-20 01:01:00,3600,0
 2,u2,0,8,1,COMPLETED,2020-04-20 00:02:00,2020-04-20 00:02:01,2020-04-20 00:02:31,30,1
 3,u1,8,64,1,CANCELLED,2020-04-21 10:00:10,2020-04-21 10:01:00,2020-04-21 20:01:00,36000,0
+"""
+SACCT_JSON = """{"jobs": [
+{"job_id": 1, "user": "u", "account": "g", "partition": "p", "qos": "q", "priority": {"set": true, "number": 7},
+"time": {"submission": 1772352000, "start": 1772352600, "end": 1772359800, "suspended": 0, "eligible": 1772352000,
+"limit": {"set": true, "infinite": false, "number": 240}},
+"state": {"current": ["COMPLETED"]}, "het": {"job_id": 0}, "array": {"job_id": 0},
+"tres": {"allocated": [{"type": "node", "name": "", "count": 2}, {"type": "gres", "name": "gpu:a", "count": 16}]}},
+{"job_id": 2, "time": {"submission": 1772352000, "start": 1772352600, "end": 1772359800, "limit": 120},
+"state": {"current": "TIMEOUT"}, "tres": {"requested": [{"type": "gres", "name": "gpu", "count": 1}]}}
+], "errors": []}
+"""
+KUEUE = """{"items": [{"kind": "Workload", "metadata": {"name": "w", "namespace": "n",
+"creationTimestamp": "2026-03-01T08:00:00Z"},
+"spec": {"queueName": "q", "priority": 1, "maximumExecutionTimeSeconds": 7200,
+"podSets": [{"name": "main", "count": 4,
+"template": {"spec": {"containers": [{"resources": {"requests": {"nvidia.com/gpu": "3"}}}]}}}]},
+"status": {"accumulatedPastExecutionTimeSeconds": 10,
+"admission": {"clusterQueue": "c", "podSetAssignments": [{"name": "main", "flavors": {"nvidia.com/gpu": "a"}}]},
+"conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2026-03-01T09:00:00Z"},
+{"type": "Finished", "status": "True", "lastTransitionTime": "2026-03-01T10:00:00Z", "reason": "Succeeded"}]}}
+]}
+"""
+K8S = """{"items": [
+{"kind": "Job", "metadata": {"name": "j", "namespace": "n", "creationTimestamp": "2026-03-01T08:00:00Z"},
+"spec": {"parallelism": 3, "completions": 3, "activeDeadlineSeconds": 7200,
+"template": {"spec": {"schedulingGroup": {"podGroupName": "g"},
+"containers": [{"resources": {"limits": {"nvidia.com/gpu": 4}}}]}}},
+"status": {"startTime": "2026-03-01T08:05:00Z", "completionTime": "2026-03-01T09:05:00Z"}},
+{"kind": "PodGroup", "apiVersion": "scheduling.k8s.io/v1alpha2", "metadata": {"name": "g", "namespace": "n"},
+"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
+]}
+"""
+ITP = """job_id,submission_time,duration,num_gpu
+a,100,3600,4
+b,90000.5,60,12
 """
 CLUSTER = """usd_per_kwh = 0.10
 [[node]]
@@ -124,6 +159,10 @@ LOGS = {
     "philly": (PHILLY, PHILLY_JSON),
     "pai": (PAI,),
     "helios": (HELIOS,),
+    "sacct-json": (SACCT_JSON,),
+    "kueue": (KUEUE,),
+    "k8s": (K8S,),
+    "itp": (ITP,),
 }
 ODD = (
     "", "-1", "0", "1e400", "nan", "inf", "9" * 30, "-0", "0x10", "1_000", "１", "\x1b[2J", "é", '"', "Unknown",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ratiobench.instances.lora.logs import helios, pai, philly, sacct, swf, table
-from ratiobench.instances.lora.logs.base import Job, LogFormat, SkippedLine, list_formats, register
+from ratiobench.instances.lora.logs import helios, itp, k8s, kueue, pai, philly, sacct, sacct_json, swf, table
+from ratiobench.instances.lora.logs.base import Job, LogFormat, Remark, SkippedLine, list_formats, register
 
-__all__ = ["Job", "LogFormat", "SkippedLine", "list_formats", "register"]
+__all__ = ["Job", "LogFormat", "Remark", "SkippedLine", "list_formats", "register"]
 
-REGISTERED = (helios, pai, philly, sacct, swf, table)
+REGISTERED = (helios, itp, k8s, kueue, pai, philly, sacct, sacct_json, swf, table)
 """The modules that register a format each."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.lora.format import LABEL_LIMIT
+from ratiobench.instances.lora.model import NO_LABELS, Labels
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.text_files import TextFile
 
 LARGEST = 10**11
@@ -30,6 +35,14 @@ class Job(NamedTuple):
     deadline : on the log's clock; None where it has none.
     bid : micro-dollars; None where the log has no price.
     kind : the type of GPU that it asked for; empty for any.
+    nodes : that it ran on at once; 0 where the log does not say.
+    pods : equal parts of it, each on one node; 0 where it has none that the log knows of.
+    gang : whether its pods had to run at the same time.
+    run : which schedules it may have; None for what its format says.
+    killed : whether it was ended at its limit.
+    labels : its user, group, queue and priority.
+    wait : seconds from when it could have started to its start; None where the log does not say.
+    remarks : what the report counts of it.
     """
 
     name: str
@@ -41,6 +54,14 @@ class Job(NamedTuple):
     deadline: int | None = None
     bid: int | None = None
     kind: str = ""
+    nodes: int = 0
+    pods: int = 0
+    gang: bool = True
+    run: ScheduleKind | None = None
+    killed: bool = False
+    labels: Labels = NO_LABELS
+    wait: int | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class SkippedLine(NamedTuple):
@@ -54,6 +75,12 @@ class SkippedLine(NamedTuple):
 
     rule: str
     submit: int | None = None
+
+
+class Remark(NamedTuple):
+    """A sentence for the report on the log as a whole, in place of a line."""
+
+    text: str
 
 
 CANCELLED, NO_END, NO_GPU, NO_TIME = (
@@ -74,14 +101,17 @@ class LogFormat:
     rows : (open file, its name, column map) -> (line number, raw row); raises what is wrong with the file as a whole.
     job : (raw row, "line N", name of the file) -> the job, or why it is left out.
     mapped : the names that a column map may hold; none where the format has its own columns.
+    run : which schedules its jobs may have, unless they or the import say otherwise. Rigid ones of several nodes are
+        gangs.
     """
 
     name: str
     title: str
     reading: tuple[str, ...]
     rows: Callable[[TextFile, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
-    job: Callable[[Any, str, str], Job | SkippedLine]
+    job: Callable[[Any, str, str], Job | SkippedLine | Remark]
     mapped: tuple[str, ...] = ()
+    run: ScheduleKind = ScheduleKind.RIGID
 
 
 _FORMATS: dict[str, LogFormat] = {}
@@ -153,3 +183,31 @@ def has_zone(text: str) -> bool:
     """Whether a time says its zone."""
     _, _, clock = text.replace(" ", "T").partition("T")
     return bool(re.search(r"([zZ]|[+-][0-9]{2}(:?[0-9]{2}){0,2})$", clock))
+
+
+_UNNAMED = {"", "-1", "(null)", "None", "Unknown", "N/A"}
+_PRIORITY = 2**31 - 1
+
+
+def make_labels(user: str = "", group: str = "", queue: str = "", priority: int = 0) -> Labels:
+    """The labels of a job: names as the log has them, shortened to what an instance holds.
+
+    Parameters
+    ----------
+    user, group, queue : names; what logs write for none is none. Of a longer one than an instance holds the end gives
+        way to a checksum, so that names that differ still do.
+    priority : larger ones than an instance holds, such as Slurm's, are the largest that it holds.
+    """
+    if priority == 0 and not (user or group or queue):
+        return NO_LABELS
+    return Labels(_name(user), _name(group), _name(queue), max(-_PRIORITY - 1, min(_PRIORITY, priority)))
+
+
+@lru_cache(maxsize=65_536)
+def _name(text: str) -> str:
+    text = text.strip().encode(errors="backslashreplace").decode()
+    if text in _UNNAMED:
+        return ""
+    if len(text) <= LABEL_LIMIT:
+        return text
+    return f"{text[: LABEL_LIMIT - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

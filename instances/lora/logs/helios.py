@@ -14,6 +14,7 @@ from ratiobench.instances.lora.logs.base import (
     LogFormat,
     SkippedLine,
     amount,
+    make_labels,
     moment,
     register,
     round_thousandths,
@@ -24,6 +25,7 @@ from ratiobench.instances.text_files import TextFile
 from ratiobench.instances.text_files import rows as read_rows
 
 COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
+OPTIONAL = ("user", "vc", "node_num")
 
 
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
@@ -31,16 +33,21 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
     table = read_rows(file, source)
     line, header = next(table, (1, []))
     where = places(header, COLUMNS, line, source)
+    others = [header.index(name) if name in header else len(header) for name in OPTIONAL]
     for line, row in table:
         good = len(row) == len(header)
-        yield line, [row[where[name]] for name in COLUMNS] if good else f"{len(row)} fields; {len(header)} are needed"
+        if good:
+            row.append("")  # what a column that is not there has
+            yield line, [row[place] for place in (*(where[name] for name in COLUMNS), *others)]
+        else:
+            yield line, f"{len(row)} fields; {len(header)} are needed"
 
 
 def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     if isinstance(row, str):
         raise InputError(source, where, row)
-    name, gpus, submitted, duration = row
+    name, gpus, submitted, duration, user, group, wide = row
     submit = moment(submitted, where, "submit_time", source)
     count = round_thousandths(amount(gpus, where, "gpu_num", source))
     if not count:
@@ -48,14 +55,17 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     if not duration:
         return SkippedLine(NO_END, submit)
     seconds = round_up(amount(duration, where, "duration", source))
-    return Job(name, submit, seconds, count) if seconds else SkippedLine(NO_TIME, submit)
+    if not seconds:
+        return SkippedLine(NO_TIME, submit)
+    nodes = round_up(amount(wide, where, "node_num", source)) if wide else 0
+    return Job(name, submit, seconds, count, nodes=nodes, labels=make_labels(user, group))
 
 
 register(
     LogFormat(
         name="helios",
         title="SenseTime Helios (cluster_log.csv)",
-        reading=("jobs of every state that ran count; times are the log's own",),
+        reading=("jobs of every state that ran count; times are the log's own; a virtual cluster (vc) is a group",),
         rows=rows,
         job=job,
     )

@@ -19,6 +19,7 @@ from ratiobench.instances.lora.logs.base import (
     round_up,
 )
 from ratiobench.instances.lora.readers.pai import COLUMNS, ZONE
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.text_files import TextFile
 from ratiobench.instances.text_files import rows as read_rows
 
@@ -44,7 +45,8 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     if start is None:
         return SkippedLine("without a start")
     submit = int(start) + ZONE
-    if not gpus * count:
+    total = round_thousandths(gpus * count / 100)
+    if not total:
         return SkippedLine(NO_GPU, submit)
     if end is None or row[_STATUS] != "Terminated":
         return SkippedLine(NO_END, submit)
@@ -53,7 +55,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     if end == start:
         return SkippedLine(NO_TIME, submit)
     name = f"{row[_JOB]}/{row[_TASK]}"
-    return Job(name, submit, round_up(end - start), round_thousandths(gpus * count / 100), kind=row[_TYPE])
+    return Job(name, submit, round_up(end - start), total, kind=row[_TYPE])
 
 
 register(
@@ -66,5 +68,6 @@ register(
         ),
         rows=rows,
         job=job,
+        run=ScheduleKind.ANY,  # its tasks are many small instances
     )
 )

@@ -15,12 +15,14 @@ from ratiobench.instances.lora.logs.base import (
     Job,
     LogFormat,
     SkippedLine,
+    make_labels,
     moment,
     register,
 )
 from ratiobench.instances.text_files import TextFile
 
 _COLUMNS = {"submit": "timestamp", "gpus": "num_gpus"}
+_OPTIONAL = {"group": "cluster"}
 
 
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
@@ -28,7 +30,7 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
     if file.is_json_list():
         yield from enumerate(({"job": each} for each in file.json()), start=1)
     else:
-        yield from table.rows(file, source, _COLUMNS)
+        yield from table.rows(file, source, _COLUMNS, _OPTIONAL)
 
 
 def job(row: Any, where: str, source: str) -> Job | SkippedLine:
@@ -43,7 +45,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     attempts = data.get("attempts")
     if not isinstance(attempts, list):
         raise InputError(source, f"{where} attempts", f"{shorten(attempts)} is not a list")
-    seconds = gpus = 0
+    seconds = gpus = nodes = 0
     for attempt in attempts:
         if not isinstance(attempt, dict) or not isinstance(attempt.get("detail"), list):
             raise InputError(source, f"{where} attempts", "an attempt is an object with a list `detail`")
@@ -53,16 +55,19 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
         start, end = ends
         seconds += max(0, end - start)
         try:
-            gpus = max(gpus, sum(len(node["gpus"]) for node in attempt["detail"]))
+            counts = [len(node["gpus"]) for node in attempt["detail"]]
         except (TypeError, KeyError):
             raise InputError(source, f"{where} detail", "not a list of nodes with their gpus") from None
+        gpus, nodes = max((gpus, nodes), (sum(counts), sum(count > 0 for count in counts)))
     if not attempts:
         return SkippedLine(CANCELLED, submit)
     if not gpus:
         return SkippedLine(NO_GPU, submit)
     if not seconds:
         return SkippedLine(NO_TIME, submit)
-    return Job(str(data.get("jobid", where)), submit, seconds, 1000 * gpus)
+    user, group = (found if isinstance(found := data.get(name), str) else "" for name in ("user", "vc"))
+    labels = make_labels(user, group)
+    return Job(str(data.get("jobid", where)), submit, seconds, 1000 * gpus, nodes=nodes, labels=labels)
 
 
 def _moment(text: Any, where: str, name: str, source: str) -> int:
@@ -75,6 +80,7 @@ register(
         title="Microsoft Philly (cluster_job_log, or the CSV of schedulers' simulators)",
         reading=(
             "a job runs for as long as all its attempts together, on as many GPUs as its widest attempt had",
+            "a virtual cluster (vc, or the column cluster) is a group",
             "times are the log's own, without a correction for daylight saving",
         ),
         rows=rows,

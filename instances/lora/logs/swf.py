@@ -15,6 +15,7 @@ from ratiobench.instances.lora.logs.base import (
     Job,
     LogFormat,
     SkippedLine,
+    make_labels,
     register,
 )
 from ratiobench.instances.text_files import TextFile
@@ -26,6 +27,8 @@ FIELDS = (
 )  # fmt: skip
 _JOB, _SUBMIT, _RUN, _ALLOCATED = 0, 1, 3, 4
 _REQUESTED, _LIMIT, _STATUS = 7, 8, 10
+_LABELS = (11, 12, 14)
+"""User, group and queue."""
 _CANCELLED, _PARTS = 5, (2, 3, 4)
 _START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,10})\b")
 _INTEGER = re.compile(r"-?[0-9]+(\.[0-9]*)?")
@@ -63,12 +66,14 @@ def job(row: tuple[list[str], int], where: str, source: str) -> Job | SkippedLin
         if status == _CANCELLED:
             return SkippedLine(CANCELLED, submit)
         return SkippedLine(NO_END if values[_RUN] < 0 else NO_TIME, submit)
-    processors = values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED]
-    if processors <= 0:
+    gpus = int(1000 * (values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED]))
+    if gpus <= 0:
         return SkippedLine(NO_GPU, submit)
     limit = int(values[_LIMIT]) if values[_LIMIT] > 0 else None
     seconds = -int(-values[_RUN] // 1)
-    return Job(words[_JOB], submit, seconds, int(processors * 1000), limit)
+    user, group, queue = (words[place] if values[place] >= 0 else "" for place in _LABELS)
+    labels = make_labels(user, group, queue)
+    return Job(words[_JOB], submit, seconds, gpus, limit, labels=labels)
 
 
 register(

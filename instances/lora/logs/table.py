@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.errors import InputError, explain_unknown_value, shorten
 from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.lora.format import PARTS_LIMIT
 from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
@@ -17,28 +19,38 @@ from ratiobench.instances.lora.logs.base import (
     SkippedLine,
     amount,
     has_zone,
+    make_labels,
     moment,
     register,
     round_thousandths,
     round_up,
 )
 from ratiobench.instances.lora.readers.base import columns as places
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.text_files import TextFile
 from ratiobench.instances.text_files import rows as read_rows
 
 NEEDED = ("submit", "duration", "gpus")
-OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit")
+OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group")
+_KINDS = tuple(kind.value for kind in ScheduleKind)
 _MONEY = Decimal(10**6)
 _MOST = LIMIT // 10**6
 """Dollars of a bid, so that an instance can hold it."""
 
 
-def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
-    """Each row by our names; ones of another length come as they are."""
+def rows(
+    file: TextFile, source: str, columns: Mapping[str, str], optional: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[int, Any]]:
+    """Each row by our names; ones of another length come as they are.
+
+    Parameters
+    ----------
+    columns, optional : which column is what: columns that have to be there, and ones that need not.
+    """
     table = read_rows(file, source)
     line, header = next(table, (1, []))
     header = [name.strip() for name in header]
-    names = {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
+    names = {name: columns.get(name, optional.get(name, name)) for name in (*NEEDED, *OPTIONAL)}
     wanted = [name for name in names if name in NEEDED or name in columns or names[name] in header]
     for name in wanted:
         if names[name] not in header:
@@ -71,12 +83,35 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     text = fields.get("deadline", "")
     deadline = _time(text, where, names["deadline"], source, zones) if text else None
     bid = _micro_dollars(text, where, names["bid"], source) if (text := fields.get("bid", "")) else None
+    run, nodes = _schedules(fields, names, where, source)
     if not gpus:
         return SkippedLine(NO_GPU, submit)
     if not seconds:
         return SkippedLine(NO_TIME, submit)
     limit = limit or None  # as in SWF, 0 is none
-    return Job(fields.get("name") or where, submit, seconds, gpus, limit, memory, deadline, bid, fields.get("type", ""))
+    labels = make_labels(fields.get("user", ""), fields.get("group", ""))
+    name, kind = fields.get("name") or where, fields.get("type", "")
+    return Job(name, submit, seconds, gpus, limit, memory, deadline, bid, kind, nodes=nodes, run=run, labels=labels)
+
+
+def _schedules(
+    fields: Mapping[str, str], names: Mapping[str, str], where: str, source: str
+) -> tuple[ScheduleKind | None, int]:
+    """Which schedules the job may have, None where nothing is said, and on how many nodes it runs, 0 likewise."""
+    run, nodes = None, 0
+    if text := fields.get("run", ""):
+        if text not in _KINDS:
+            raise InputError(source, f"{where} {names['run']}", explain_unknown_value(text, _KINDS))
+        run = ScheduleKind(text)
+    if text := fields.get("nodes", ""):
+        if not text.isdecimal() or not 1 <= int(text[:8]) <= PARTS_LIMIT:
+            problem = f"{shorten(text)} is not a whole number in 1..{PARTS_LIMIT}"
+            raise InputError(source, f"{where} {names['nodes']}", problem)
+        nodes = int(text)
+        if nodes > 1 and run in (ScheduleKind.ANY, ScheduleKind.ONE_NODE):
+            problem = f"{nodes}, and the job is {run.value}: it runs on one node at a time"
+            raise InputError(source, f"{where} {names['nodes']}", problem)
+    return run, nodes
 
 
 def _time(text: str, where: str, name: str, source: str, zones: dict[str, bool]) -> int:
@@ -109,6 +144,7 @@ register(
             f"columns {', '.join(NEEDED)}, and where they are there {', '.join(OPTIONAL)}",
             "times are ISO 8601 or seconds; those with a zone are put into UTC, others stand as they are",
             "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds (0: none)",
+            f"run is one of {', '.join(_KINDS)}; nodes is how many it runs on at once",
         ),
         rows=rows,
         job=job,

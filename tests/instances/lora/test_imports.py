@@ -18,6 +18,7 @@ from ratiobench.instances.lora.imports import Laws, Report, import_log
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.prices import regions
 from ratiobench.instances.lora.prices import tariff as shipped
+from ratiobench.instances.lora.schedules import ScheduleKind
 
 CLUSTER = """
 usd_per_kwh = 0.1234
@@ -87,7 +88,7 @@ def test_what_is_left_out_and_cut(tmp_path: Path) -> None:
         "600,900,9,,,,,\n600,900,8,,,t4,,\n600,900,1,1100,,,,\n600,900,1,500,,,,\n200000,900,1,,,,,\n"
         "86000,90000,1,,,h100,,\n"
     )
-    report, (day,) = imported(tmp_path, rows, last=date(1970, 1, 1), tail=0)
+    report, (day,) = imported(tmp_path, rows, last=date(1970, 1, 1), tail=0, run=ScheduleKind.ANY)
     assert report.left == Counter({"wider than a node": 2, "with a deadline before its first slot ends": 2})
     assert (report.jobs, report.imported, day.tasks) == (5, 1, 1)
     assert report.text().splitlines()[0].endswith("(1 others are of days that were not asked for)")

@@ -14,6 +14,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.imports import Report, read_jobs
 from ratiobench.instances.lora.logs import Job, list_formats
 from ratiobench.instances.lora.logs.base import moment
+from ratiobench.instances.lora.model import Labels
 
 
 def read(
@@ -112,7 +113,7 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
     assert jobs == [
         Job("17", SECOND, 7200, 4000, 86_400 + 7200 + 184, kind="a100"),
         Job("18_3", SECOND, 7200, 2000, 7200),
-        Job("24+0", SECOND, 7200, 2000, 1800, kind="a100"),
+        Job("24+0", SECOND, 7200, 2000, 1800, kind="a100", killed=True),
         Job("24+1", SECOND, 7200, 4000),
         Job("25", SECOND, 1, 1000, 2 * 86_400 + 6 * 3600),
     ]
@@ -185,13 +186,13 @@ def test_the_three_traces(tmp_path: Path) -> None:
         {**submitted, "attempts": [{"start_time": "2026-03-01 09:00:00", "end_time": None, "detail": []}]},
     ]
     jobs, report = read(tmp_path, "philly", json.dumps(log))
-    assert jobs == [Job("x", SECOND, 70, 3000)]
+    assert jobs == [Job("x", SECOND, 70, 3000, nodes=2)]
     assert report.left == Counter({"cancelled before it started": 1, "without an end": 1})
     table = "timestamp,duration,num_gpus,gpu_time,cluster\n2026-03-01 08:00:00,81.0,2,162.0,ab\n"
-    assert read(tmp_path, "philly", table)[0] == [Job("line 2", SECOND, 81, 2000)]
+    assert read(tmp_path, "philly", table)[0] == [Job("line 2", SECOND, 81, 2000, labels=Labels(group="ab"))]
     helios = "job_id,user,gpu_num,submit_time,duration\n7,me,3,2026-03-01 08:00:00,40\n8,me,0,2026-03-01 08:00:00,40\n"
     jobs, report = read(tmp_path, "helios", helios)
-    assert (jobs, report.left) == ([Job("7", SECOND, 40, 3000)], Counter({"without a GPU": 1}))
+    assert (jobs, report.left) == ([Job("7", SECOND, 40, 3000, labels=Labels("me"))], Counter({"without a GPU": 1}))
     pai = (
         "j,t,3,Terminated,100,160.5,,,50,V100\nj,u,1,Failed,100,160,,,50,\n"
         "j,v,1,Terminated,100,,,,50,\nj,w,1,Terminated,,,,,50,\n"
@@ -264,4 +265,6 @@ def test_formats_and_columns_that_are_not_there(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=word):
             read(tmp_path, form, "", columns)
-    assert set(list_formats()) == {"csv", "helios", "pai", "philly", "sacct", "swf"}
+    assert set(list_formats()) == {
+        "csv", "helios", "itp", "k8s", "kueue", "pai", "philly", "sacct", "sacct-json", "swf",
+    }  # fmt: skip

@@ -1,0 +1,152 @@
+"""Workloads of Kueue, v1beta1 and v1beta2: `kubectl get workloads.kueue.x-k8s.io -A -o json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.lora.logs.base import (
+    CANCELLED,
+    NO_END,
+    NO_GPU,
+    NO_TIME,
+    Job,
+    LogFormat,
+    SkippedLine,
+    make_labels,
+    register,
+)
+from ratiobench.instances.lora.logs.entries import Entry
+from ratiobench.instances.lora.logs.k8s import (
+    GPU,
+    MOST_PODS,
+    Condition,
+    count_pod_gpus,
+    find_conditions,
+    name_object,
+    submission_time,
+)
+from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
+from ratiobench.instances.text_files import TextFile
+
+MIXED = "of several pod sets with GPUs"
+_LIMIT = "MaximumExecutionTimeExceeded"
+_PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")
+"""Names in v1beta2 and in v1beta1."""
+_ODD = ("Failed", "AdmissionChecksRejected", "OutOfSync")
+"""Reasons of `Finished` that are counted."""
+
+
+def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """The entries of `items` with their paths."""
+    count = 0
+    for path, value in iterate_entries(file, source, "items"):
+        if path.startswith("items["):
+            count += 1
+            yield count, (path, value)
+
+
+def job(row: Any, where: str, source: str) -> Job | SkippedLine:
+    """A job, or why it is none of ours."""
+    path, value = row
+    data = Entry(source, path, value)
+    if data.text("kind", "Workload") != "Workload":
+        return SkippedLine("other objects than Workloads")
+    submit, spec, status = submission_time(data), data.object("spec"), data.object("status")
+    held = find_conditions(status)
+    limit = spec.integer("maximumExecutionTimeSeconds") or None
+    finished, evicted = held.get("Finished"), held.get("Evicted")
+    killed = finished is None and evicted is not None and _exceeded(evicted, status)
+    start = held.get("PodsReady") or held.get("Admitted")
+    if finished is None and not (killed and limit):
+        if evicted is not None:
+            return SkippedLine(f"evicted ({evicted.reason or 'without a reason'}), not finished", submit)
+        return SkippedLine(NOT_STARTED if start is None else NO_END, submit)
+    past = next((found for name in _PAST if (found := status.integer(name))), 0)
+    if killed:
+        seconds = limit or 0
+    elif finished is None or start is None:
+        return SkippedLine(CANCELLED, submit)
+    elif finished.since < start.since:
+        return SkippedLine(BACKWARDS, submit)
+    else:
+        seconds = finished.since - start.since + past
+    found_sets = [each for each in spec.objects("podSets") if each.data.get("count") != 0]
+    sets = [(each, gpus) for each in found_sets if (gpus := count_pod_gpus(each.object("template")))]
+    if not sets:
+        return SkippedLine(NO_GPU, submit)
+    if len(sets) > 1:
+        return SkippedLine(MIXED, submit)
+    [(pods, each)] = sets
+    found = pods.integer("count", 1)
+    count = 1 if found is None else found
+    if count > MOST_PODS:
+        raise pods.fail("count", f"{count} pods; at most {MOST_PODS} are read")
+    if not seconds:
+        return SkippedLine(NO_TIME, submit)
+    admission = status.object("admission")
+    namespace, name = name_object(data)
+    labels = make_labels(
+        namespace, admission.text("clusterQueue"), spec.text("queueName"), spec.integer("priority", -(2**31)) or 0
+    )
+    return Job(
+        f"{namespace}/{name}",
+        submit,
+        seconds,
+        1000 * each * count,
+        limit,
+        kind=_flavor(admission, pods.text("name")),
+        pods=count,
+        killed=killed,
+        labels=labels,
+        wait=None if start is None or past else max(0, start.since - submit),
+        remarks=tuple(_remarks(status, pods, finished, past)),
+    )
+
+
+def _exceeded(evicted: Condition, status: Entry) -> bool:
+    """Whether it was evicted for its limit; newer versions say so beside the reason that it was deactivated."""
+    if _LIMIT in evicted.reason:
+        return True
+    causes = {each.text("underlyingCause") for each in status.object("schedulingStats").objects("evictions")}
+    return evicted.reason.startswith("Deactivated") and _LIMIT in causes
+
+
+def _flavor(admission: Entry, name: str) -> str:
+    """The ResourceFlavor of the GPUs of a pod set."""
+    for each in admission.objects("podSetAssignments"):
+        if each.text("name") == name:
+            return each.object("flavors").text(GPU)
+    return ""
+
+
+def _remarks(status: Entry, pods: Entry, finished: Condition | None, past: int) -> Iterator[str]:
+    if finished is not None and finished.reason in _ODD:
+        yield f"finished with the reason {finished.reason}; how long it ran counts"
+    if past:
+        reasons = sorted({each.text("reason") for each in status.object("schedulingStats").objects("evictions")})
+        for told in [f" ({reason})" for reason in reasons] or [""]:
+            yield f"had been evicted{told} and admitted again; the times of all admissions are added"
+    if pods.integer("minCount") is not None:
+        yield "could have run with fewer pods (minCount); all pods are read"
+    if "topologyRequest" in pods.data and pods.object("topologyRequest").text("required"):
+        yield "asked for one topology domain (topologyRequest.required), which is not read"
+
+
+register(
+    LogFormat(
+        name="kueue",
+        title="Kueue (kubectl get workloads.kueue.x-k8s.io -A -o json)",
+        reading=(
+            f"GPUs are {GPU} of the pods of a workload's pod set; sets without GPUs are dropped; a ResourceFlavor is "
+            "a node type's name",
+            "a workload runs from PodsReady, else from Admitted, to Finished, and Kueue overwrites these times when "
+            "it is admitted again; what it ran before is added as Kueue counts it",
+            "maximumExecutionTimeSeconds is the time limit; a namespace is a user, a ClusterQueue a group; days are "
+            "those of UTC",
+        ),
+        rows=rows,
+        job=job,
+    )
+)
