@@ -48,7 +48,9 @@ class Backtest(ExecutionOptions):
         File(),
         "DIR|TOML",
     )
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all` that are here", ("all",))
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"{ALGORITHM}, or `all` that are here; by default those that suit the jobs", ()
+    )
     history: int = option(
         "days before a day from which constants come; the first N days are not judged", _Days(), "N", default=1
     )

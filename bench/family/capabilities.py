@@ -359,6 +359,46 @@ class Refusal:
     about: str
 
 
+class Assumption(NamedTuple):
+    """What the figures of a day rest on, and for how much of it.
+
+    Parameters
+    ----------
+    what : in words that are the same for every day of a load.
+    jobs : of the day, to which it applies.
+    hours : what they use, in the unit of `DayFacts`; None where that is not known.
+    kind : ``left out`` of arrivals that are not in the instance, ``added`` of hours that nobody asked for; else empty.
+    """
+
+    what: str
+    jobs: int
+    hours: Fraction | None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DayFacts:
+    """What a backtest must know of a day beside its runs.
+
+    Parameters
+    ----------
+    kind : of its arrivals, as `Family.refusal` understands it.
+    jobs, hours : all that arrived, those left out included, and what they use; 0 where it is not known.
+    assumptions : what its figures rest on.
+    list_price : of the measure `admitted_work` of a run, in the family's unit; None where no list price is known.
+    listed_bids : whether every arrival bids its list price.
+    busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
+    """
+
+    kind: str = ""
+    jobs: int = 0
+    hours: Fraction = Fraction(0)
+    assumptions: Sequence[Assumption] = ()
+    list_price: Fraction | None = None
+    listed_bids: bool = False
+    busiest: Fraction | None = None
+
+
 class ClassArrivals(NamedTuple):
     """The arrivals of a class: what it is called, how many came, how many were admitted."""
 
@@ -450,8 +490,9 @@ class ImportSettings:
     first, last : days that count; None for all.
     slot_seconds : length of a slot.
     tail_seconds : time behind the last day, in which nothing is submitted.
-    slack : a job without deadline and time limit may take so many times the fewest slots.
+    slack : a job without a deadline may take so many times the fewest slots.
     price : range of dollars per GPU-hour of jobs without a price.
+    list_price : dollars per GPU-hour of the price list; None where there is none.
     seed : names the draws.
     run : which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
     """
@@ -467,6 +508,7 @@ class ImportSettings:
     tail_seconds: int = 21_600
     slack: Fraction = Fraction(3)
     price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
+    list_price: Fraction | None = None
     seed: str = "0"
     run: str | None = None
 
@@ -480,6 +522,11 @@ class ImportReport(Protocol):
 
     def document(self) -> Mapping[str, Any]:
         """The same as JSON values."""
+        ...
+
+    @property
+    def prices(self) -> str:
+        """A file of list prices that an algorithm can post; empty where no list price is known."""
         ...
 
 

@@ -26,6 +26,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    DayFacts,
     Explainer,
     LogImport,
     MeasureFunction,
@@ -179,6 +180,10 @@ class Family(ABC):
     def start_time(self, instance: Any) -> str:
         """When the instance's time begins, ISO 8601; empty where that is not known."""
         return ""
+
+    def day_facts(self, instance: Any) -> DayFacts:
+        """What a backtest must know of the instance beside runs on it."""
+        return DayFacts()
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
         """A Hypothesis strategy for instances of which OPT is exact in no time; `sizes` are the largest ones."""
@@ -351,6 +356,14 @@ class Family(ABC):
     def algorithms(self) -> Sequence[NamedSummary]:
         """The family's online algorithms."""
         return NamedSummary.several(self._environment.registry.algorithms())
+
+    def default_policies(self, kinds: Collection[str]) -> Sequence[str]:
+        """The algorithms of a backtest of days with arrivals of these kinds, where none is named."""
+        return [each.name for each in self.algorithms()]
+
+    def refusal(self, algorithm: str, kind: str) -> str:
+        """Why an algorithm cannot run on days with arrivals of this kind (`DayFacts`); empty where it can."""
+        return ""
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    DayFacts,
     Explainer,
     LogImport,
     MeasureFunction,
@@ -124,6 +125,11 @@ class LoraFamily(Family):
         from ratiobench.instances.lora.history import start_time
 
         return start_time(instance)
+
+    def day_facts(self, instance: Instance) -> DayFacts:
+        from ratiobench.bench.lora.days import day_facts
+
+        return day_facts(instance)
 
     @property
     def log_import(self) -> LogImport:
@@ -233,6 +239,16 @@ class LoraFamily(Family):
         from ratiobench.online.lora.run import ENVIRONMENT
 
         return ENVIRONMENT
+
+    def default_policies(self, kinds: Collection[str]) -> Sequence[str]:
+        from ratiobench.bench.lora.days import default_policies
+
+        return default_policies(kinds)
+
+    def refusal(self, algorithm: str, kind: str) -> str:
+        from ratiobench.bench.lora.days import refusal
+
+        return refusal(algorithm, kind)
 
     @property
     def compilation_steps(self) -> CompilationSteps:

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+from ratiobench.bench.family.capabilities import DayFacts
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import name_file
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
@@ -31,12 +32,14 @@ class Day:
     recipe : what makes its instance (`ratiobench.bench.running.work.read_given`).
     began : when its time begins, ISO 8601; empty where that is not known.
     setting : what days of one load have in common, in words by heading.
+    facts : what a backtest must know of it beside its runs.
     """
 
     name: str
     recipe: Mapping[str, Any]
     began: str = ""
     setting: Mapping[str, str] = field(default_factory=dict)
+    facts: DayFacts = field(default_factory=DayFacts)
 
 
 def find_days(source: Path) -> tuple[Family, list[Day]]:
@@ -106,7 +109,8 @@ def _called(instance: Any) -> str:
 
 
 def _day(family: Family, name: str, recipe: Mapping[str, Any], instance: Any) -> Day:
-    return Day(name, recipe, family.start_time(instance), family.load_setting(instance))
+    began, setting = family.start_time(instance), family.load_setting(instance)
+    return Day(name, recipe, began, setting, family.day_facts(instance))
 
 
 def order_of(source: Path) -> str:
@@ -151,19 +155,17 @@ def make_backtest(
     An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
     learns has all days before it.
 
+    An algorithm that cannot serve the arrivals of some day is left out, and a note says which and why.
+
     Raises
     ------
-    InputError : too few days, days that cannot be joined, an algorithm that cannot be used.
+    InputError : too few days, days that cannot be joined, an algorithm that cannot be used, none that can serve all.
     """
     if len(days) <= history:
         count = f"{len(days)} day{'s' * (len(days) != 1)}"
         problem = f"{count} in {source}: with --history {history} at least {history + 1} are needed"
         raise InputError("--history", "", problem)
-    chosen = [
-        name for each in algorithms for name in ([a.name for a in family.algorithms()] if each == ALL else [each])
-    ]
-    if not chosen:
-        raise InputError("--algorithms", "", "none is named")
+    chosen, refused = choose_policies(family, days, algorithms)
     for name in chosen:
         given = re.search(r"\bprior=[^,]*", name)
         if given and given[0] not in (HISTORY, EARLIER):  # a file may be of a day that is judged
@@ -189,18 +191,59 @@ def make_backtest(
         for place, day in enumerate(days)
         if place >= history
     ]
+    refusals = tuple(_tell_refused(refused))
     known = f"each with what was known from the {history} day{'s' * (history > 1)} before it"
     if learning:
         known += " (who learns, from all before it)"
     doubts = tuple(list_doubts(days, order))
+    named = ("--algorithms", ",".join(algorithms)) if algorithms else ()
     return Suite(
         f"backtest of {source}",
         ". But ".join([f"{len(cases)} days one by one, in the order {order}, {known}", *doubts]),
         tuple(cases),
-        notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts),
+        notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts, *refusals),
         history=history,
-        command=("backtest", source, "--algorithms", ",".join(algorithms), "--history", str(history)),
+        audited=False,
+        command=("backtest", source, *named, "--history", str(history)),
     )
+
+
+def choose_policies(
+    family: Family, days: Sequence[Day], algorithms: Sequence[str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The algorithms that can serve every day, and (name, reason) of the others.
+
+    Parameters
+    ----------
+    algorithms : names, or `ALL` for all of the family; empty: the family's own choice for arrivals of these kinds.
+
+    Raises
+    ------
+    InputError : no algorithm is named or none can serve all days, a name that is no algorithm.
+    """
+    kinds = list(dict.fromkeys(day.facts.kind for day in days))
+    names = list(algorithms or family.default_policies(kinds))
+    names = [name for each in names for name in ([a.name for a in family.algorithms()] if each == ALL else [each])]
+    if not names:
+        raise InputError("--algorithms", "", "none is named")
+    chosen, refused = [], []
+    for name in names:
+        why = next(filter(None, (family.refusal(name, kind) for kind in kinds)), "")
+        if why:
+            refused.append((name, why))
+        else:
+            chosen.append(name)
+    if not chosen:
+        raise InputError("--algorithms", "", f"none can serve these days: {'; '.join(_tell_refused(refused))}")
+    return chosen, refused
+
+
+def _tell_refused(refused: Sequence[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with the names of those that are left out by it."""
+    lines = []
+    for why, each in groupby(sorted(refused, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
+        lines.append(f"left out: {', '.join(name for name, _ in each)} ({why})")
+    return lines
 
 
 def _before(days: Sequence[Day]) -> Mapping[str, Any]:

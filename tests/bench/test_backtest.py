@@ -110,10 +110,10 @@ def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: st
 
 
 def test_without_audits_nothing_is_said_to_have_been_checked(inside: Path, tmp_path: Path) -> None:
-    """The same runs and answer; where the guarantee would be checked it says that it was not."""
+    """The same runs and answer as with `--audits`; where the guarantee would be checked it says that it was not."""
     words = ["backtest", "days", "-a", "greedy,pdftsp", "--workers", "1", "--quiet"]
-    assert main([*words, "--out", str(tmp_path / "a")]) == 0
-    assert main([*words, "--no-audits", "--out", str(tmp_path / "b")]) == 0
+    assert main([*words, "--audits", "--out", str(tmp_path / "a")]) == 0
+    assert main([*words, "--out", str(tmp_path / "b")]) == 0
     one, other = (rows(str(tmp_path / out)) for out in "ab")
     assert one[list(KEEP)].equals(other[list(KEEP)])
     assert "theorem5" in one

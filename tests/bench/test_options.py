@@ -79,7 +79,7 @@ SPELT = {
 """Options that are an argument of another name."""
 DEFAULTS = {
     "run": {"quiet": True},
-    "backtest": {"quiet": True, "algorithms": "all"},
+    "backtest": {"quiet": True},
     "search": {"tries": 3000, "algorithm": None},
     "imported": {"format": ""},
 }

@@ -1,0 +1,103 @@
+"""Days of a load: which policies a backtest plays on them, and what their figures rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+from ratiobench.bench.family.capabilities import Assumption, DayFacts
+from ratiobench.bench.lora.timeline import asked
+from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.lora.import_basis import FIELD, KINDS
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.restriction import find_kind
+from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.online.lora.one_node import restrict
+from ratiobench.online.lora.registry import algorithms, parse
+
+SEVERAL = "several"
+"""The kind of days whose tasks are not all of one kind."""
+AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped")
+QUEUES = (
+    "queue",
+    "queue:backfill=easy",
+    "queue:backfill=conservative",
+    "queue:order=value,backfill=easy",
+    "queue:order=bid,backfill=easy",
+    "queue:order=sjf,backfill=easy",
+    "queue:order=edf,backfill=easy",
+)
+"""Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
+
+
+def default_policies(kinds: Collection[str]) -> Sequence[str]:
+    """All algorithms for days of tasks that may pause and move; for others those that clusters run, and posted prices.
+
+    Parameters
+    ----------
+    kinds : of the days, as `day_facts` has them.
+    """
+    if set(kinds) <= {ScheduleKind.ANY.value}:
+        return [name for name, _ in algorithms()]
+    return (*AT_ARRIVAL, *QUEUES)
+
+
+def refusal(algorithm: str, kind: str) -> str:
+    """Why an algorithm cannot run on tasks of this kind; empty where it can.
+
+    Raises
+    ------
+    InputError : for a name that is no algorithm.
+    """
+    spec = parse(algorithm)
+    try:
+        restrict(spec, None if kind == SEVERAL else ScheduleKind(kind))
+    except InputError as error:
+        return error.problem.partition(";")[0].removeprefix("it has ")
+    return ""
+
+
+def day_facts(instance: Instance) -> DayFacts:
+    """The kind of its tasks, what its import assumed, in GPU-hours, and how much is asked for at a time."""
+    kind = find_kind(instance)
+    origin = instance.origin
+    basis = origin.get(FIELD)
+    facts = DayFacts(SEVERAL if kind is None else kind.value, busiest=find_busiest(instance))
+    per_second, listed = origin.get("units_per_gpu_second"), origin.get("list_micro_dollars_per_gpu_hour")
+    if _is_count(per_second) and per_second and _is_count(listed):
+        facts = replace(
+            facts,
+            list_price=Fraction(listed, 3600 * per_second),
+            listed_bids=origin.get("micro_dollars_per_gpu_hour") == [listed, listed],
+        )
+    if not isinstance(basis, dict) or not _is_count(basis.get("jobs")) or not _is_count(basis.get("gpu_seconds")):
+        return facts
+    given = basis.get("assumptions")
+    found = [_read_assumption(each) for each in given] if isinstance(given, list) else []
+    return replace(
+        facts,
+        jobs=basis["jobs"],
+        hours=Fraction(basis["gpu_seconds"], 3600),
+        assumptions=tuple(each for each in found if each is not None),
+    )
+
+
+def _read_assumption(given: Any) -> Assumption | None:
+    """An assumption of an import; None for what is none, since an origin may hold anything."""
+    if not isinstance(given, dict) or not isinstance(given.get("what"), str) or not _is_count(given.get("jobs")):
+        return None
+    seconds, kind = given.get("gpu_seconds"), given.get("kind", "")
+    hours = Fraction(seconds, 3600) if _is_count(seconds) else None
+    return Assumption(make_printable(given["what"], 200), given["jobs"], hours, kind if kind in KINDS else "")
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def find_busiest(instance: Instance) -> Fraction | None:
+    """The largest share of capacity that is asked for in a slot, if each servable task ran at once at its fastest."""
+    capacity = sum(kind.count * kind.compute for kind in instance.node_types)
+    return Fraction(int(asked(instance).max(initial=0)), capacity) if capacity else None
