@@ -95,7 +95,8 @@ class Results(_tables.Results):
     @property
     def advice(self) -> list[str]:
         """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
-        from ratiobench.bench.tables.backtest import advise, evaluate
+        from ratiobench.bench.tables.advice import advise
+        from ratiobench.bench.tables.backtest import evaluate
 
         if not self.about.get("history") or self.family is None:
             return []
@@ -253,7 +254,7 @@ def backtest(
         family, found = keep_days(days, source)
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
     with run_context(RunContext(isolate=chosen.isolate, own=handed)):
-        suite = make_backtest(family, found, names, chosen.history, str(source), order)
+        suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
 

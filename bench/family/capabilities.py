@@ -359,46 +359,6 @@ class Refusal:
     about: str
 
 
-class Assumption(NamedTuple):
-    """What the figures of a day rest on, and for how much of it.
-
-    Parameters
-    ----------
-    what : in words that are the same for every day of a load.
-    jobs : of the day, to which it applies.
-    hours : what they use, in the unit of `DayFacts`; None where that is not known.
-    kind : ``left out`` of arrivals that are not in the instance, ``added`` of hours that nobody asked for; else empty.
-    """
-
-    what: str
-    jobs: int
-    hours: Fraction | None
-    kind: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DayFacts:
-    """What a backtest must know of a day beside its runs.
-
-    Parameters
-    ----------
-    kind : of its arrivals, as `Family.refusal` understands it.
-    jobs, hours : all that arrived, those left out included, and what they use; 0 where it is not known.
-    assumptions : what its figures rest on.
-    list_price : of the measure `admitted_work` of a run, in the family's unit; None where no list price is known.
-    listed_bids : whether every arrival bids its list price.
-    busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
-    """
-
-    kind: str = ""
-    jobs: int = 0
-    hours: Fraction = Fraction(0)
-    assumptions: Sequence[Assumption] = ()
-    list_price: Fraction | None = None
-    listed_bids: bool = False
-    busiest: Fraction | None = None
-
-
 class ClassArrivals(NamedTuple):
     """The arrivals of a class: what it is called, how many came, how many were admitted."""
 

@@ -26,7 +26,6 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
-    DayFacts,
     Explainer,
     LogImport,
     MeasureFunction,
@@ -35,6 +34,7 @@ from ratiobench.bench.family.capabilities import (
     TimelineFunction,
 )
 from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.standard import suites_of
@@ -184,6 +184,14 @@ class Family(ABC):
     def day_facts(self, instance: Any) -> DayFacts:
         """What a backtest must know of the instance beside runs on it."""
         return DayFacts()
+
+    def list_changes(self, instance: Any, text: str) -> Sequence[str]:
+        """The changes that a what-if names, each as `change` takes it; InputError for what cannot be changed."""
+        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
+
+    def change(self, instance: Any, change: str) -> Any:
+        """The instance after a change such as one more node; InputError for what cannot be changed."""
+        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
         """A Hypothesis strategy for instances of which OPT is exact in no time; `sizes` are the largest ones."""
@@ -357,8 +365,13 @@ class Family(ABC):
         """The family's online algorithms."""
         return NamedSummary.several(self._environment.registry.algorithms())
 
-    def default_policies(self, kinds: Collection[str]) -> Sequence[str]:
-        """The algorithms of a backtest of days with arrivals of these kinds, where none is named."""
+    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
+        """The algorithms of a backtest of days with arrivals of these kinds, where none is named.
+
+        Parameters
+        ----------
+        prices : the file of the list prices that an import wrote; empty where there is none.
+        """
         return [each.name for each in self.algorithms()]
 
     def refusal(self, algorithm: str, kind: str) -> str:

@@ -17,7 +17,6 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
-    DayFacts,
     Explainer,
     LogImport,
     MeasureFunction,
@@ -25,6 +24,7 @@ from ratiobench.bench.family.capabilities import (
     TimelineFunction,
 )
 from ratiobench.bench.family.contract import Family, SolutionReport
+from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
@@ -130,6 +130,16 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.days import day_facts
 
         return day_facts(instance)
+
+    def list_changes(self, instance: Instance, text: str) -> Sequence[str]:
+        from ratiobench.instances.lora.changes import list_changes
+
+        return list_changes(instance, text)
+
+    def change(self, instance: Instance, change: str) -> Instance:
+        from ratiobench.instances.lora.changes import apply_change
+
+        return apply_change(instance, change)
 
     @property
     def log_import(self) -> LogImport:
@@ -240,10 +250,10 @@ class LoraFamily(Family):
 
         return ENVIRONMENT
 
-    def default_policies(self, kinds: Collection[str]) -> Sequence[str]:
+    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
         from ratiobench.bench.lora.days import default_policies
 
-        return default_policies(kinds)
+        return default_policies(kinds, prices)
 
     def refusal(self, algorithm: str, kind: str) -> str:
         from ratiobench.bench.lora.days import refusal

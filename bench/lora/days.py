@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
-from ratiobench.bench.family.capabilities import Assumption, DayFacts
+import numpy as np
+
+from ratiobench.bench.family.day_facts import Assumption, DayFacts
 from ratiobench.bench.lora.timeline import asked
 from ratiobench.instances.errors import InputError, make_printable
 from ratiobench.instances.lora.import_basis import FIELD, KINDS
@@ -19,6 +22,8 @@ from ratiobench.online.lora.registry import algorithms, parse
 
 SEVERAL = "several"
 """The kind of days whose tasks are not all of one kind."""
+CONTENDED = 0.1
+"""Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped")
 QUEUES = (
     "queue",
@@ -32,16 +37,18 @@ QUEUES = (
 """Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 
 
-def default_policies(kinds: Collection[str]) -> Sequence[str]:
+def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:
     """All algorithms for days of tasks that may pause and move; for others those that clusters run, and posted prices.
 
     Parameters
     ----------
     kinds : of the days, as `day_facts` has them.
+    prices : the file of the list prices, which `pricelist` posts; empty for none.
     """
     if set(kinds) <= {ScheduleKind.ANY.value}:
         return [name for name, _ in algorithms()]
-    return (*AT_ARRIVAL, *QUEUES)
+    listed = [] if not prices or "," in prices else [f"pricelist:file={prices}"]
+    return (*AT_ARRIVAL, *listed, *QUEUES)
 
 
 def refusal(algorithm: str, kind: str) -> str:
@@ -64,7 +71,8 @@ def day_facts(instance: Instance) -> DayFacts:
     kind = find_kind(instance)
     origin = instance.origin
     basis = origin.get(FIELD)
-    facts = DayFacts(SEVERAL if kind is None else kind.value, busiest=find_busiest(instance))
+    busiest, contended = _find_contention(instance)
+    facts = DayFacts(SEVERAL if kind is None else kind.value, busiest=busiest, contended=contended)
     per_second, listed = origin.get("units_per_gpu_second"), origin.get("list_micro_dollars_per_gpu_hour")
     if _is_count(per_second) and per_second and _is_count(listed):
         facts = replace(
@@ -97,7 +105,22 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 2**63
 
 
-def find_busiest(instance: Instance) -> Fraction | None:
-    """The largest share of capacity that is asked for in a slot, if each servable task ran at once at its fastest."""
+def _find_contention(instance: Instance) -> tuple[Fraction | None, Fraction | None]:
+    """What is asked for if each servable task ran at once at its fastest.
+
+    Returns
+    -------
+    The largest share of capacity that is asked for in a slot, and how many times these arrivals ask for `CONTENDED` of
+    their work in slots that have no room for it, rounded up to tenths.
+    """
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
-    return Fraction(int(asked(instance).max(initial=0)), capacity) if capacity else None
+    amounts = asked(instance)
+    total = float(amounts.sum())
+    if not capacity or not total:
+        return None, None
+    low, high = 0.0, 1000.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        over = np.maximum(0.0, middle * amounts - capacity).sum() / (middle * total)
+        low, high = (middle, high) if over < CONTENDED else (low, middle)
+    return Fraction(int(amounts.max()), capacity), Fraction(math.ceil(10 * high), 10)

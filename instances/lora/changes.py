@@ -1,0 +1,72 @@
+"""An instance after a change: more or fewer nodes of a type, or a multiple of its jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.lora.history import choose
+from ratiobench.instances.lora.model import Instance
+
+WHERE = "--what-if"
+FORMS = "nodes.TYPE=+N, nodes.TYPE=-N, nodes=+N (each type in turn) or load=X"
+MOST_NODES, MOST_LOAD = 10**4, 100
+_NODES = re.compile(r"nodes(?:\.(.+))?=([+-])([0-9]{1,5})")
+_LOAD = re.compile(r"load=([0-9]{1,3}(?:\.[0-9]{1,3})?)")
+
+
+def list_changes(instance: Instance, text: str) -> Sequence[str]:
+    """The changes that a text names: itself, or one for each node type where it names none.
+
+    Raises
+    ------
+    InputError : for another form, an unknown node type, a number out of range.
+    """
+    match = _NODES.fullmatch(text)
+    if match is not None and match[1] is None:
+        changes = [f"nodes.{kind.name}={match[2]}{match[3]}" for kind in instance.node_types]
+    else:
+        changes = [text]
+    for change in changes:
+        apply_change(instance, change)
+    return changes
+
+
+def apply_change(instance: Instance, change: str) -> Instance:
+    """The instance after a change: ``nodes.TYPE=+1``, or ``load=1.5`` for one and a half times its jobs.
+
+    Every job comes the same number of times, or once more than others: copies arrive together and bid the same.
+
+    Raises
+    ------
+    InputError : for another form, an unknown node type, a number out of range.
+    """
+    name = f"{instance.name} {change}"
+    origin = {**instance.origin, "change": change}
+    load = _LOAD.fullmatch(change)
+    if load is not None:
+        factor = Fraction(load[1])
+        if not 0 < factor <= MOST_LOAD:
+            raise InputError(WHERE, change, f"{load[1]} is not above 0 and at most {MOST_LOAD}")
+        ends = [round(factor * i) for i in range(instance.tasks + 1)]
+        rows = np.repeat(np.arange(instance.tasks), np.diff(ends)).astype(np.int64)
+        return replace(choose(instance, rows), name=name, origin=origin)
+    match = _NODES.fullmatch(change)
+    if match is None or match[1] is None:
+        raise InputError(WHERE, "", f"{shorten(change)} is not {FORMS}")
+    names = [kind.name for kind in instance.node_types]
+    if match[1] not in names:
+        raise InputError(WHERE, change, explain_unknown_name(match[1], names))
+    place = names.index(match[1])
+    kind = instance.node_types[place]
+    count = kind.count + int(f"{match[2]}{match[3]}")
+    if not 0 <= count <= MOST_NODES:
+        raise InputError(WHERE, change, f"{count} nodes; 0..{MOST_NODES} are possible")
+    types = [*instance.node_types]
+    types[place] = replace(kind, count=count)
+    return replace(instance, name=name, origin=origin, node_types=tuple(types), cache={})
