@@ -114,7 +114,7 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
         for each in advise(judged, family)
         for line in wrap(make_printable(each, 1000), WIDTH, subsequent_indent="  ")
     ]
-    basis = basis_text(judged)
+    basis = basis_text(judged, family)
     rests = ["", *basis.splitlines(), ""] if basis else []
     return backtest_text(judged, family), "\n".join([*lines, *rests, f"Page:  {page.resolve().as_uri()}"])
 

@@ -57,7 +57,8 @@ class Backtest(ExecutionOptions):
     )
     by: str = option("rank policies by this", Choice(BY), default=BY[0])
     what_if: tuple[str, ...] = option(
-        "days once more after a change: nodes.TYPE=+1, nodes=+1 (each type in turn), load=1.5",
+        "days once more after a change: nodes.TYPE=+1, nodes=+1 (each type in turn), load=1.5, bids=flat, "
+        "limits=true, gangs=out, run=any",
         Text(),
         "CHANGE",
         several=True,

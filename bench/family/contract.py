@@ -193,6 +193,15 @@ class Family(ABC):
         """The instance after a change such as one more node; InputError for what cannot be changed."""
         raise InputError("--what-if", "", f"the family {self.name} changes nothing")
 
+    @property
+    def assumption_changes(self) -> Sequence[str]:
+        """Changes of what instances assume, by which one sees what an answer rests on."""
+        return ()
+
+    def change_effect(self, change: str) -> str:
+        """What a change does to OPT: ``more`` where it is never worse, ``less`` never better, ``same``; else empty."""
+        return ""
+
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
         """A Hypothesis strategy for instances of which OPT is exact in no time; `sizes` are the largest ones."""
         raise InputError("family", self.name, "has no strategy for tiny instances")

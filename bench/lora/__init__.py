@@ -142,6 +142,17 @@ class LoraFamily(Family):
         return apply_change(instance, change)
 
     @property
+    def assumption_changes(self) -> Sequence[str]:
+        from ratiobench.instances.lora.changes import ASSUMPTIONS
+
+        return ASSUMPTIONS
+
+    def change_effect(self, change: str) -> str:
+        from ratiobench.instances.lora.changes import find_effect
+
+        return find_effect(change)
+
+    @property
     def log_import(self) -> LogImport:
         from ratiobench.bench.lora.log_import import LOG_IMPORT
 

@@ -11,7 +11,7 @@ from ratiobench.bench.figures.backtest import draw_differences, draw_fates
 from ratiobench.bench.figures.timeline import draw_timeline
 from ratiobench.bench.page.render import load_scripts, render
 from ratiobench.bench.tables import ratios
-from ratiobench.bench.tables.advice import advise, difference_text, sum_assumptions
+from ratiobench.bench.tables.advice import advise, difference_text, suggest_changes, sum_assumptions
 from ratiobench.bench.tables.backtest import Backtest, Difference, Policy, compare
 from ratiobench.bench.tables.cells import Cell, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.tables.criteria import WELFARE, Criterion
@@ -39,6 +39,7 @@ def render_backtest(results: Results, found: Backtest, family: Family) -> str:
         found=found,
         objective=family.objective,
         rests=list_assumptions(found),
+        suggested=suggest_changes(found, family),
         policies=list_policies(found, family),
         money=list_money(found, family),
         is_listed=any(each.listed for each in found.policies),
@@ -325,10 +326,10 @@ def backtest_text(found: Backtest, family: Family) -> str:
     return "\n".join(align_columns(_lines(table), width=WIDTH) for table in tables) + remarks
 
 
-def basis_text(found: Backtest) -> str:
+def basis_text(found: Backtest, family: Family) -> str:
     """What the figures rest on, for a terminal; empty where nothing is known of it."""
     table = list_assumptions(found)
-    return "" if table is None else align_columns(_lines(table), width=WIDTH)
+    return "" if table is None else align_columns(_lines(table), width=WIDTH) + suggest_changes(found, family)
 
 
 def _lines(table: Table) -> list[Mapping[str, str]]:

@@ -259,7 +259,9 @@ def choose_policies(
     """
     kinds = list(dict.fromkeys(day.facts.kind for day in days))
     prices = Path(source) / PRICE_LIST
-    names = list(algorithms or family.default_policies(kinds, str(prices) if os.path.isfile(prices) else ""))
+    # At bids that are the list price nobody pays that price: it is for whole slots, and for the plan.
+    has_prices = os.path.isfile(prices) and not any(day.facts.listed_bids for day in days)
+    names = list(algorithms or family.default_policies(kinds, str(prices) if has_prices else ""))
     names = [name for each in names for name in ([a.name for a in family.algorithms()] if each == ALL else [each])]
     if not names:
         raise InputError("--algorithms", "", "none is named")

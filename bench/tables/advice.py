@@ -146,18 +146,19 @@ def _explain_ties(found: Backtest) -> list[str]:
     best = found.policy(found.best)
     load = "" if found.load is None else f"at load {found.load:.2f} "
     factor = factors[len(factors) // 2]
-    tries = f"`backtest ... --what-if load={float(factor):g}` tries it"
+    tries = (
+        f"At {float(factor):g} times this load a tenth of the work is asked for where there is no room: "
+        f"`backtest ... --what-if load={float(factor):g}` tries it."
+    )
     if max(busiest) <= 1:
         return [
             f"Why they tie: {load}no job has to wait. No slot asks for more than {_percent(max(busiest))} of the "
-            "cluster, if every job ran at once, so policies differ by energy and by what they refuse only. At "
-            f"{float(factor):g} times this load a tenth of the work is asked for where there is no room; {tries}."
+            f"cluster, if every job ran at once, so policies differ by energy and by what they refuse only. {tries}"
         ]
     if best.share is not None and best.share[0] >= SATED:
-        more = f" At {float(factor):g} times this load a tenth of the work would be: {tries}." if factor > 1 else ""
         return [
             f"Why they tie: {load}little is contended. {best.name} has {ratios.share_percent(best.share[0])} of OPT, "
-            f"so others can hardly do better.{more}"
+            f"so others can hardly do better.{f' {tries}' if factor > 1 else ''}"
         ]
     near = min((each for each in alike if each.estimate.mean), key=lambda each: each.estimate.mean or 0, default=None)
     needed = None if near is None else _days_needed(near)
@@ -284,6 +285,8 @@ def _tell_what_if(found: Backtest, what_if: WhatIf, family: Family) -> str:
     parts = []
     if what_if.gain is None:
         parts.append(f"{head} OPT is not known of every day.")
+    elif not any(what_if.gain):
+        parts.append(f"{head} OPT stays what it is.")
     else:
         low, high = what_if.gain
         ends = [(value_text(part, family, up=False), value_text(part, family, up=True)) for part in (low, high)]
@@ -295,9 +298,10 @@ def _tell_what_if(found: Backtest, what_if: WhatIf, family: Family) -> str:
         parts.append(f"Under {found.best} {family.objective} gains {value_text(change, family)}.")
     if what_if.change.startswith("load=") and what_if.found.best:
         told = replace(what_if.found, days=[day.removesuffix(f" {what_if.change}") for day in what_if.found.days])
-        parts.append(f"At that load: {_recommend(told, family)}")
-    elif what_if.found.best and what_if.found.best != found.best:
-        parts.append(f"Then {what_if.found.best} is the best policy.")
+        parts.append(f"Then: {_recommend(told, family)}")
+    elif what_if.found.best:
+        same = what_if.found.best == found.best
+        parts.append(f"{what_if.found.best} {'stays' if same else 'is then'} the best policy.")
     return " ".join(parts)
 
 
@@ -365,6 +369,14 @@ class Basis:
     lines: Sequence[RestsOn]
     jobs: int
     hours: Fraction
+
+
+def suggest_changes(found: Backtest, family: Family) -> str:
+    """How to see what the assumptions do to the answer, in a sentence; empty where that was done, or cannot be."""
+    changes = family.assumption_changes
+    if not changes or any(each.change in changes for each in found.what_ifs):
+        return ""
+    return f"What they do to the answer: `backtest ... --what-if {','.join(changes)}`, or any of these."
 
 
 def sum_assumptions(found: Backtest) -> Basis:

@@ -281,16 +281,19 @@ def _evaluate(
 
 
 def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple[Fraction, Fraction] | None:
-    """By how much OPT of all days changes, at least and at most, by each day's intervals without and with the change.
+    """By how much OPT of all days improves, at least and at most, by each day's intervals without and with the change.
 
-    More of a cluster never makes OPT worse, and less of it no better, so the one bounds the other.
+    Where a change is known never to make OPT worse, or never better, each interval bounds the other one.
     """
-    sign = {"+": 1, "-": -1}.get(change.partition("=")[2][:1], 0) * (1 if family.sense is Sense.MOST else -1)
+    effect = family.change_effect(change)
+    sign = {"more": 1, "less": -1}.get(effect, 0)
     least = most = Fraction(0)
     for day in base.days:
         one, two = base.opt[day], other.opt.get(f"{day} {change}")
         if one is None or two is None:
             return None
+        if family.sense is Sense.LEAST:
+            one, two = (-one[1], -one[0]), (-two[1], -two[0])
         if sign:
             less, more = (one, two) if sign > 0 else (two, one)
             less, more = (less[0], min(less[1], more[1])), (max(less[0], more[0]), more[1])
@@ -298,7 +301,9 @@ def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple
         low, high = two[0] - one[1], two[1] - one[0]
         least += max(low, Fraction(0)) if sign > 0 else low
         most += min(high, Fraction(0)) if sign < 0 else high
-    return (least, most) if base.days else None
+    if not base.days or effect == "same":
+        return (Fraction(0), Fraction(0)) if base.days else None
+    return least, most
 
 
 def _first_days(cases: Sequence[StoredCase]) -> list[str]:

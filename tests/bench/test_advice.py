@@ -397,10 +397,14 @@ def test_the_interval_of_a_change_uses_that_more_is_never_worse() -> None:
     base = replace(base, opt={"d0": (Fraction(10), Fraction(30)), "d1": (Fraction(20), Fraction(20))})
     from ratiobench.bench.tables.backtest import _gain
 
-    more = replace(base, opt={"d0 n=+1": (Fraction(12), Fraction(20)), "d1 n=+1": (Fraction(25), Fraction(26))})
-    assert _gain(base, more, "n=+1", LORA) == (0 + 5, 10 + 6)
-    less = replace(base, opt={"d0 n=-1": (Fraction(12), Fraction(20)), "d1 n=-1": (Fraction(15), Fraction(26))})
-    assert _gain(base, less, "n=-1", LORA) == (-18 - 5, 0)
+    more = replace(
+        base, opt={"d0 nodes.n=+1": (Fraction(12), Fraction(20)), "d1 nodes.n=+1": (Fraction(25), Fraction(26))}
+    )
+    assert _gain(base, more, "nodes.n=+1", LORA) == (0 + 5, 10 + 6)
+    less = replace(
+        base, opt={"d0 nodes.n=-1": (Fraction(12), Fraction(20)), "d1 nodes.n=-1": (Fraction(15), Fraction(26))}
+    )
+    assert _gain(base, less, "nodes.n=-1", LORA) == (-18 - 5, 0)
     other = replace(base, opt={"d0 load=2": (Fraction(12), Fraction(20)), "d1 load=2": (Fraction(15), Fraction(26))})
     assert _gain(base, other, "load=2", LORA) == (-18 - 5, 10 + 6)
     assert _gain(base, replace(other, opt={}), "load=2", LORA) is None
@@ -417,9 +421,31 @@ def test_changes_of_an_instance(inside: Path) -> None:
     assert double.arrival.tolist() == sorted(double.arrival.tolist())
     assert set(double.labels) == set(range(14))
     assert content_hash(day) == before
+    assert apply_change(day, "limits=true").limit.tolist() == [0] * 9
+    flat = apply_change(day, "bids=flat")
+    assert len({round(bid / work, 4) for bid, work in zip(flat.bid.tolist(), flat.work.tolist(), strict=True)}) == 1
+    assert 0 <= int(day.bid.sum()) - int(flat.bid.sum()) < 9
+    assert set(apply_change(day, "gangs=out").parts.tolist()) == {1}
+    assert set(apply_change(day, "run=any").run.tolist()) == {0, 3}
     for wrong in ("nodes.fst=+1", "nodes.slow=-2", "load=0", "load=101", "node=+1", "nodes.slow=1", ""):
         with pytest.raises(InputError):
             apply_change(day, wrong)
+
+
+def test_what_assumptions_are_worth(inside: Path, tmp_path: Path) -> None:
+    """The ranking once more with true lengths, without gangs, and with jobs that may pause and move."""
+    words = ["backtest", "days", *QUICK, "-a", "greedy,queue", "--out", str(tmp_path / "out"), "--what-if"]
+    assert main([*words, "limits=true,gangs=out,run=any"]) == 0
+    found = evaluated(str(tmp_path / "out"))
+    gains = {each.change: each.gain for each in found.what_ifs}
+    assert gains["limits=true"] == (0, 0)
+    assert gains["gangs=out"] is not None
+    assert gains["gangs=out"][1] < 0
+    assert gains["run=any"] is not None
+    assert 0 <= gains["run=any"][0] <= gains["run=any"][1]
+    [line] = [each for each in advise(found, LORA) if each.startswith("What if limits=true")]
+    assert "OPT stays what it is. Under" in line
+    assert "the best policy." in line
 
 
 def test_a_change_that_cannot_be_is_one_line(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
