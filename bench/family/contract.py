@@ -194,9 +194,9 @@ class Family(ABC):
         raise InputError("--what-if", "", f"the family {self.name} changes nothing")
 
     @property
-    def assumption_changes(self) -> Sequence[str]:
-        """Changes of what instances assume, by which one sees what an answer rests on."""
-        return ()
+    def assumption_changes(self) -> Mapping[str, str]:
+        """Changes of what instances assume, by which one sees what an answer rests on, and words of the assumption."""
+        return {}
 
     def change_effect(self, change: str) -> str:
         """What a change does to OPT: ``more`` where it is never worse, ``less`` never better, ``same``; else empty."""

@@ -142,7 +142,7 @@ class LoraFamily(Family):
         return apply_change(instance, change)
 
     @property
-    def assumption_changes(self) -> Sequence[str]:
+    def assumption_changes(self) -> Mapping[str, str]:
         from ratiobench.instances.lora.changes import ASSUMPTIONS
 
         return ASSUMPTIONS

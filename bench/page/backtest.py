@@ -166,7 +166,7 @@ def list_assumptions(found: Backtest) -> Table | None:
         )
     body.append(
         [
-            make_cell("each day begins with an empty cluster: what still ran at midnight is not there", css="wrap"),
+            make_cell("each day begins with an empty cluster, without what still ran at midnight", css="wrap"),
             *(make_cell("-", numeric=True) for _ in range(4)),
         ]
     )

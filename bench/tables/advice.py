@@ -75,7 +75,7 @@ def _certify(found: Backtest, family: Family) -> list[str]:
     if not found.best or not found.days:
         return []
     best = found.policy(found.best)
-    total = f"{best.name}: {family.objective} {value_text(best.value, family)}"
+    total = f"Recommended: {best.name}, with {family.objective} {value_text(best.value, family)}"
     if best.share is None or not all(found.opt.values()):
         return []
     least = family.sense is Sense.LEAST
@@ -373,10 +373,12 @@ class Basis:
 
 def suggest_changes(found: Backtest, family: Family) -> str:
     """How to see what the assumptions do to the answer, in a sentence; empty where that was done, or cannot be."""
-    changes = family.assumption_changes
-    if not changes or any(each.change in changes for each in found.what_ifs):
+    told = [each.what for each in sum_assumptions(found).lines]
+    changes = [change for change, words in family.assumption_changes.items() if any(words in each for each in told)]
+    if not changes or any(each.change in family.assumption_changes for each in found.what_ifs):
         return ""
-    return f"What they do to the answer: `backtest ... --what-if {','.join(changes)}`, or any of these."
+    more = ", or any of these" * (len(changes) > 1)
+    return f"What they do to the answer: `backtest ... --what-if {','.join(changes)}`{more}."
 
 
 def sum_assumptions(found: Backtest) -> Basis:

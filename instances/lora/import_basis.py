@@ -16,10 +16,10 @@ KINDS = (LEFT_OUT, ADDED)
 FIELD = "basis"
 """The field of an instance's origin."""
 _SCHEDULES = {
-    ScheduleKind.ANY: "they may pause, move to another node and go on at no cost, between slots (run = any)",
-    ScheduleKind.ONE_NODE: "they may pause between slots at no cost, and stay on their node (run = one-node)",
-    ScheduleKind.RIGID: "they run once, without a pause, on one node (run = rigid)",
-    ScheduleKind.GANG: "they run once, without a pause, on several nodes at once in equal parts (run = gang)",
+    ScheduleKind.ANY: "may pause, move to another node and go on at no cost, between slots (run = any)",
+    ScheduleKind.ONE_NODE: "may pause between slots at no cost, and stay on their node (run = one-node)",
+    ScheduleKind.RIGID: "run once, without a pause, on one node (run = rigid)",
+    ScheduleKind.GANG: "run once, without a pause, on several nodes at once in equal parts (run = gang)",
 }
 
 
@@ -64,41 +64,43 @@ class Basis:
         drawn = f"${float(low):g}" if low == high else f"drawn evenly from ${float(low):g} to ${float(high):g}"
         free = sizes.split.run is ScheduleKind.ANY and not sizes.limit
         self._add(
-            "their bids are read from the log"
+            "bids read from the log"
             if job.bid is not None
-            else f"their bids are invented: {drawn} per GPU-hour of the run (--price)",
+            else f"bids invented: {drawn} per GPU-hour of the run (--price)",
             seconds,
         )
         slack = f"{float(laws.slack):g}"
         if job.deadline is not None:
-            window = "their deadlines are read from the log"
+            window = "deadlines read from the log"
         elif job.limit is None:
-            window = f"their deadlines are by a rule: {slack} times the fewest slots of the run (--slack)"
+            window = f"deadlines by a rule: {slack} times the fewest slots of the run (--slack)"
         elif free:
-            window = "their deadlines are by a rule: the time limit, from the submission on"
+            window = "deadlines by a rule: the time limit, from the submission on"
         else:
-            window = f"their deadlines are by a rule: {slack} times the fewest slots of the time limit (--slack)"
+            window = f"deadlines by a rule: {slack} times the fewest slots of the time limit (--slack)"
         self._add(window, seconds)
         if last > laws.slots:
-            also = ", and their time limits with them" if sizes.limit else ""
-            self._add(f"their windows are cut at the end of the instance{also} (--tail, --days)", seconds)
+            also = ", and time limits with them" if sizes.limit else ""
+            self._add(f"windows cut at the end of the instance{also} (--tail, --days)", seconds)
         self._add(_SCHEDULES[sizes.split.run], seconds)
         if sizes.limit:
-            what = "their run is ended at the limit in the log, which is taken as their work"
+            what = "ended at their time limit in the log, which is taken as all their work"
             if not job.killed:
-                what = "policies see their time limit in place of their length, which OPT knows"
+                what = "policies see the time limit in place of the length, which OPT knows"
             self._add(what, seconds)
         if job.memory_mb is None:
-            self._add("their GPU memory is by a rule: the same share of a node as of its GPUs", seconds)
+            self._add("GPU memory by a rule: the same share of a node as of its GPUs", seconds)
         if not named:
-            self._add("they may run on any node: no node has the name of their GPU type", seconds)
+            self._add("may run on any node: no node has the name of their GPU type", seconds)
         whole = sizes.needed * sizes.shape.best - sizes.work
-        self._add(f"whole slots of {laws.slot_seconds} s are taken and paid (--slot)", whole // per_second, ADDED)
+        self._add(
+            f"whole slots of {laws.slot_seconds} s, which are taken and paid (--slot)", whole // per_second, ADDED
+        )
 
     def mark_unservable(self, seconds: list[int]) -> None:
         """Tasks with so many GPU-seconds that no schedule can finish in their windows."""
         if seconds:
-            self._add("no schedule finishes them in their window, so every policy and OPT rejects them",
+            self._add("no schedule ends in the window, so every policy and OPT rejects them",
                       sum(seconds), "", len(seconds))  # fmt: skip
 
     def document(self) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora.days import AT_ARRIVAL, QUEUES, day_facts, default_policies, refusal
 from ratiobench.bench.running.backtest import find_days, make_backtest
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.advice import advise, sum_assumptions
+from ratiobench.bench.tables.advice import advise, suggest_changes, sum_assumptions
 from ratiobench.bench.tables.backtest import Backtest, compare, evaluate
 from ratiobench.bench.tables.criteria import CRITERIA
 from ratiobench.bench.tables.rows import read_results
@@ -199,8 +199,8 @@ def test_the_answer_says_how_much_of_opt_is_certain_and_what_is_left() -> None:
     found = judged([policy("a", [40, 40], share=(Fraction(4, 5), Fraction(8, 9))), policy("b", [30, 40])])
     found = replace(found, opt={day: (Fraction(45), Fraction(50)) for day in found.days})
     assert advise(found, LORA)[1] == (
-        "a: welfare 80 µ$, certainly at least 80.0 % of OPT. At most 25.0 % more could be earned by any scheduler "
-        "that knows the future."
+        "Recommended: a, with welfare 80 µ$, certainly at least 80.0 % of OPT. At most 25.0 % more could be earned by "
+        "any scheduler that knows the future."
     )
 
 
@@ -262,11 +262,11 @@ def test_an_imported_day_says_what_was_assumed_for_how_much_of_it(inside: Path) 
     weights = {(each.kind, each.what): (each.jobs, each.hours) for each in facts.assumptions}
     assert weights["left out", "wider than any node type has nodes"] == (1, 144)
     assert weights["left out", "cancelled before it started"] == (1, None)
-    bids = weights["", "their bids are invented: drawn evenly from $1 to $3 per GPU-hour of the run (--price)"]
+    bids = weights["", "bids invented: drawn evenly from $1 to $3 per GPU-hour of the run (--price)"]
     assert bids == (9, sum(hours) - 144)
     gangs = next(value for (_, what), value in weights.items() if "run = gang" in what)
     assert gangs == (3, sum(hour for each, hour in zip(log, hours, strict=False) if each[6] == "2"))
-    limits = next(value for (_, what), value in weights.items() if "time limit in place of their length" in what)
+    limits = next(value for (_, what), value in weights.items() if "time limit in place of the length" in what)
     assert limits[0] == sum(bool(each[5]) for each in log)
     assert {kind for kind, _ in weights} == {"", "left out", "added"}
 
@@ -285,6 +285,23 @@ def test_the_answer_and_the_page_have_what_it_rests_on(inside: Path, capsys: pyt
     assert "not known" in page
     share = f"{float(100 * Fraction(3 * 144) / basis.hours):.1f} % of the GPU-hours (of some it is not known)"
     assert share in " ".join(text.split())
+
+
+def test_the_changes_that_are_suggested_are_of_what_was_assumed(inside: Path) -> None:
+    """Of the log here all four; of bids of their own, without limits and gangs, none but that jobs may not pause."""
+    found = replace(evaluated(), what_ifs=())
+    told = (
+        "What they do to the answer: `backtest ... --what-if bids=flat,limits=true,gangs=out,run=any`, or any of these."
+    )
+    assert suggest_changes(found, LORA) == told
+    assert suggest_changes(evaluated(), LORA) == told  # more nodes are no assumption
+    kinds = [
+        Assumption("bids read from the log", 1, Fraction(1)),
+        Assumption("run once, (run = rigid)", 1, Fraction(1)),
+    ]
+    other = replace(found, facts={"d": DayFacts(jobs=1, hours=Fraction(1), assumptions=kinds)})
+    assert suggest_changes(other, LORA) == "What they do to the answer: `backtest ... --what-if run=any`."
+    assert suggest_changes(other, families()["eapm"]) == ""
 
 
 def test_assumptions_are_added_up_over_days() -> None:
