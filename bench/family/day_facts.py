@@ -14,7 +14,7 @@ GROUP = "days"
 BY = ("welfare", "wait", "slowdown", "met", "revenue")
 """By what policies can be ranked (`ratiobench.bench.tables.criteria`)."""
 LEFT_OUT, ADDED = "left out", "added"
-_FIGURES = ("hours", "list_price", "busiest", "contended")
+_FIGURES = ("hours", "load", "list_price", "busiest", "contended")
 
 
 class Assumption(NamedTuple):
@@ -25,7 +25,8 @@ class Assumption(NamedTuple):
     what : in words that are the same for every day of a load.
     jobs : of the day, to which it applies.
     hours : GPU-hours that they use; None where that is not known.
-    kind : `LEFT_OUT` of jobs that are not in the instance, `ADDED` of hours that nobody asked for; else empty.
+    kind : `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that nobody asked for;
+        else empty.
     """
 
     what: str
@@ -45,6 +46,7 @@ class DayFacts:
     assumptions : what its figures rest on.
     list_price : of a unit of the measure `admitted_work` of a run, in the family's unit; None where none is known.
     listed_bids : whether every arrival bids its list price.
+    load : work of the arrivals that can be served over the capacity of the day; None: not known.
     busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
     contended : so many times the arrivals ask for a tenth of their work at times that have no room; None: not known.
     """
@@ -55,6 +57,7 @@ class DayFacts:
     assumptions: Sequence[Assumption] = ()
     list_price: Fraction | None = None
     listed_bids: bool = False
+    load: Fraction | None = None
     busiest: Fraction | None = None
     contended: Fraction | None = None
 

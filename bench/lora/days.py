@@ -13,6 +13,7 @@ import numpy as np
 from ratiobench.bench.family.day_facts import Assumption, DayFacts
 from ratiobench.bench.lora.timeline import asked
 from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.lora.feasibility import servable
 from ratiobench.instances.lora.import_basis import FIELD, KINDS
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import find_kind
@@ -71,8 +72,8 @@ def day_facts(instance: Instance) -> DayFacts:
     kind = find_kind(instance)
     origin = instance.origin
     basis = origin.get(FIELD)
-    busiest, contended = _find_contention(instance)
-    facts = DayFacts(SEVERAL if kind is None else kind.value, busiest=busiest, contended=contended)
+    load, busiest, contended = _find_contention(instance)
+    facts = DayFacts(SEVERAL if kind is None else kind.value, load=load, busiest=busiest, contended=contended)
     per_second, listed = origin.get("units_per_gpu_second"), origin.get("list_micro_dollars_per_gpu_hour")
     if _is_count(per_second) and per_second and _is_count(listed):
         facts = replace(
@@ -105,22 +106,23 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 2**63
 
 
-def _find_contention(instance: Instance) -> tuple[Fraction | None, Fraction | None]:
+def _find_contention(instance: Instance) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
     """What is asked for if each servable task ran at once at its fastest.
 
     Returns
     -------
-    The largest share of capacity that is asked for in a slot, and how many times these arrivals ask for `CONTENDED` of
-    their work in slots that have no room for it, rounded up to tenths.
+    The load of the servable tasks, the largest share of capacity that is asked for in a slot, and how many times these
+    arrivals ask for `CONTENDED` of their work in slots that have no room for it, rounded up to tenths.
     """
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
     amounts = asked(instance)
     total = float(amounts.sum())
     if not capacity or not total:
-        return None, None
+        return None, None, None
     low, high = 0.0, 1000.0
     for _ in range(40):
         middle = (low + high) / 2
         over = np.maximum(0.0, middle * amounts - capacity).sum() / (middle * total)
         low, high = (middle, high) if over < CONTENDED else (low, middle)
-    return Fraction(int(amounts.max()), capacity), Fraction(math.ceil(10 * high), 10)
+    load = Fraction(int(instance.work[servable(instance)].sum()), capacity * instance.slots)
+    return load, Fraction(int(amounts.max()), capacity), Fraction(math.ceil(10 * high), 10)

@@ -80,12 +80,14 @@ def _certify(found: Backtest, family: Family) -> list[str]:
         return []
     least = family.sense is Sense.LEAST
     end = sum((ends[0 if least else 1] for ends in found.opt.values() if ends), Fraction(0))
-    share = f"certainly at least {ratios.share_percent(best.share[0])} of OPT"
+    share = "which is OPT" if best.share[0] == 1 else f"certainly at least {ratios.share_percent(best.share[0])} of OPT"
     if least:
         share = f"OPT is certainly no less than {ratios.share_percent(best.share[0])} of that"
     if best.value <= 0 or end <= 0:
         return [f"{total}, {share}."]
     part = (best.value - end) / best.value if least else (end - best.value) / best.value
+    if best.share[0] == 1:
+        return [f"{total}, {share}: no scheduler could do better, even if it knew the future."]
     more = "saved" if least else "earned"
     left = f"At most {ratios.share_percent(part, up=True)} more could be {more} by any scheduler that knows the future."
     return [f"{total}, {share}. {left}"]
@@ -116,7 +118,7 @@ def _tell_left_out(found: Backtest) -> list[str]:
     unknown = " (of some it is not known)" if any(each.hours is None for each in out) else ""
     return [
         f"These days are not the whole load: {_percent(of_jobs)} of the jobs and {_percent(of_hours)} of the "
-        f"GPU-hours{unknown} are left out, as the lines under `what this rests on` say."
+        f"GPU-hours{unknown} are left out, for reasons that stand under `what this rests on`."
     ]
 
 

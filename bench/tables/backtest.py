@@ -173,7 +173,7 @@ class Backtest:
     hindsight : the total of each day's best policy; None where some day has no valid run.
     criterion : by what policies are ranked.
     facts : of the days, by name.
-    load : mean over the days; None where it is not known.
+    load : of what can be served, mean over the days; None where it is not known.
     what_ifs : the same days after changes.
     """
 
@@ -264,7 +264,7 @@ def _evaluate(
     best = complete[0].name if complete else ""
     by_day = [[each.values[day] for each in complete] for day in days]
     pick = max if found.sense is Sense.MOST else min
-    loads = [each for case in cases if isinstance(each := case.describe.get("load"), int | float)]
+    loads = [each.load for each in about.values() if each.load is not None]
     return Backtest(
         days,
         history if type(history) is int else 1,
@@ -276,7 +276,7 @@ def _evaluate(
         sum((pick(values) for values in by_day), Fraction(0)) if complete and days else None,
         criterion,
         about,
-        sum(loads) / len(loads) if loads and len(loads) == len(cases) else None,
+        float(sum(loads) / len(loads)) if loads and len(loads) == len(cases) else None,
     )
 
 

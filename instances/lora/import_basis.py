@@ -100,8 +100,7 @@ class Basis:
     def mark_unservable(self, seconds: list[int]) -> None:
         """Tasks with so many GPU-seconds that no schedule can finish in their windows."""
         if seconds:
-            self._add("no schedule ends in the window, so every policy and OPT rejects them",
-                      sum(seconds), "", len(seconds))  # fmt: skip
+            self._add("no schedule ends in their window (--tail, --days)", sum(seconds), LEFT_OUT, len(seconds))
 
     def document(self) -> Mapping[str, Any]:
         """JSON values for the origin of the instance."""

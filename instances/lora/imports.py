@@ -29,7 +29,7 @@ from ratiobench.instances.lora.cluster import DAY, Cluster
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT_2, SLOT_LIMIT, parse
 from ratiobench.instances.lora.import_basis import FIELD, Basis
-from ratiobench.instances.lora.import_schedules import Facts, Schedules, tell_waits
+from ratiobench.instances.lora.import_schedules import Facts, Schedules, Tails, tell_waits
 from ratiobench.instances.lora.job_sizes import Converter, Sizes
 from ratiobench.instances.lora.job_sizes import Laws as Laws
 from ratiobench.instances.lora.logs import Job, LogFormat, Remark, list_formats
@@ -246,7 +246,7 @@ def _second(day: date) -> int:
 def _instances(
     report: Report, converter: Converter, grouped: dict[int, list[Job]], first: int, stem: str
 ) -> Iterator[Instance]:
-    laws, recurring, schedules = converter.laws, False, Schedules(converter.laws)
+    laws, recurring, schedules, tails = converter.laws, False, Schedules(converter.laws), Tails(converter.laws)
     for number in sorted(grouped):
         start = (first + number * laws.days) * DAY
         jobs = sorted(grouped.pop(number), key=lambda job: job.submit)
@@ -285,6 +285,7 @@ def _instances(
         can = servable(instance)
         basis.mark_unservable((instance.work[~can] // converter.per_second).tolist())
         instance = replace(instance, origin={**instance.origin, FIELD: basis.document()})
+        tails.add(instance, can, facts)
         if converter.run is not ScheduleKind.ANY:
             schedules.add(instance, can, facts)
         count = int(can.sum())
@@ -296,7 +297,7 @@ def _instances(
     if not report.instances:
         out = ", ".join(f"{count:,} {rule}" for rule, count in report.left.most_common())
         raise InputError(report.source, "", f"{report.jobs:,} jobs, all left out: {out}")
-    report.notes[:] = _notes(report, converter, schedules, recurring)
+    report.notes[:] = _notes(report, converter, schedules, tails, recurring)
     report.prices = _price_list(converter)
 
 
@@ -367,6 +368,7 @@ def _tasks(
         counts["work, units"] += sizes.work
         counts["work in whole slots, units"] += sizes.needed * sizes.shape.best
         facts.best.append(sizes.shape.best)
+        facts.last.append(arrival - 1 + sizes.needed)
         facts.short.append(job.seconds < laws.slot_seconds)
         facts.wide.append(job.gpus > converter.widest)
         task: dict[str, Any] = {
@@ -434,7 +436,7 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     }
 
 
-def _notes(report: Report, converter: Converter, schedules: Schedules, recurring: bool) -> list[str]:
+def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Tails, recurring: bool) -> list[str]:
     """What is assumed, in sentences; only what bears on this log."""
     laws, counts = converter.laws, report.counts
     lines = [f"{each}." for each in (*report.warnings, *converter.form.reading)]
@@ -458,7 +460,7 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, recurring
         lines.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
     behind = " Of the others:" * (converter.run is not ScheduleKind.ANY)
     if hopeless := counts["that no schedule can finish in the instance"]:
-        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{behind}")
+        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{tails.sentence()}{behind}")
     if converter.run is not ScheduleKind.ANY:
         lines += schedules.sentences(counts)
     elif report.imported:

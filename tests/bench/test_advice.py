@@ -304,6 +304,23 @@ def test_the_changes_that_are_suggested_are_of_what_was_assumed(inside: Path) ->
     assert suggest_changes(other, families()["eapm"]) == ""
 
 
+def test_jobs_that_no_schedule_finishes_are_left_out_of_the_load(tmp_path: Path) -> None:
+    """By their GPU-hours, in the answer; and the import says which tail would keep them."""
+    log, cluster = tmp_path / "log.csv", tmp_path / "cluster.toml"
+    log.write_text("submit,duration,gpus\n2026-03-02T08:00:00,7200,8\n2026-03-02T09:00:00,108000,8\n")
+    cluster.write_text(CLUSTER)
+    found = ratiobench.imported(log, format="csv", cluster=cluster)
+    [day] = found.instances
+    facts = day_facts(day)
+    assert [(each.what, each.jobs, each.hours) for each in facts.assumptions if each.kind == "left out"] == [
+        ("no schedule ends in their window (--tail, --days)", 1, 240)
+    ]
+    assert facts.load == Fraction(16, 30 * 20)  # 16 GPU-hours of 30 hours on 16 fast GPUs and 8 of half the speed
+    assert "They are 94 % of the GPU time: --tail 1d makes that 0.0 %." in found.report.text()
+    told = advise(replace(judged([policy("a", [1])]), facts={"d0": facts}), LORA)
+    assert any("50.0 % of the jobs and 93.8 % of the GPU-hours are left out" in each for each in told)
+
+
 def test_assumptions_are_added_up_over_days() -> None:
     """Those left out first; hours that are not known of a day are not known."""
     one = DayFacts(jobs=4, hours=Fraction(9), assumptions=(Assumption("x", 2, Fraction(3)),))
