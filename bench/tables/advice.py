@@ -22,6 +22,8 @@ LOUD = Fraction(1, 20)
 """Share of the GPU-hours from which on jobs that are left out are told in the answer itself."""
 SATED = Fraction(99, 100)
 """Share of OPT from which on there is nothing left to tell policies apart by."""
+SHORTER = 5
+"""Minutes by which a wait has to be shorter before the answer tells of it."""
 MOST_DAYS = 365
 """Days that are looked for to tell two policies apart."""
 
@@ -38,6 +40,7 @@ def advise(found: Backtest, family: Family) -> list[str]:
     if too_few := _count_days(found):
         lines.append(too_few)
     lines += _explain_ties(found)
+    lines += _compare_waits(found)
     if by_profit := _by_list_price(found, family) or _by_profit(found, family):
         lines.append(by_profit)
     if found.hindsight is not None and len(found.complete) > 1 and found.criterion is WELFARE:
@@ -174,6 +177,26 @@ def _explain_ties(found: Backtest) -> list[str]:
     return [
         f"Why they tie: {load}jobs do contend, but days differ. If leads stay as they are, about {needed} days like "
         f"these tell {best.name} from {near.other}."
+    ]
+
+
+def _compare_waits(found: Backtest) -> list[str]:
+    """Which of the policies that are as good by what they are ranked by lets jobs wait much less; empty without any."""
+    if not found.best or found.criterion.measure == "wait_mean_s":
+        return []
+    names = [found.best, *(each.other for each in found.differences if not each.is_apart)]
+    policies = [found.policy(name) for name in names]
+    if len(policies) < 2 or any("wait_mean_s" not in each.measures for each in policies):
+        return []
+    waits = [(each.measures["wait_mean_s"] / 60, each) for each in policies]
+    mine, least = waits[0][0], min(waits, key=lambda pair: (round(pair[0], 1), -pair[1].measures.get("met_share", 0)))
+    if mine - least[0] < SHORTER or 2 * least[0] > mine:
+        return []
+    met = least[1].measures.get("met_share")
+    share = "" if met is None else f", and {_percent(met)} of the jobs in time"
+    return [
+        f"Among those that cannot be told apart {least[1].name} has the shortest mean wait: {float(least[0]):.1f} min, "
+        f"where {found.best} has {float(mine):.1f}{share}."
     ]
 
 

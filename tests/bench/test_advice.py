@@ -375,6 +375,20 @@ def test_a_policy_that_has_all_of_opt_cannot_be_beaten() -> None:
     assert "little is contended. a has 100 % of OPT" in why
 
 
+def test_the_answer_tells_of_a_policy_as_good_that_lets_jobs_wait_less() -> None:
+    """By five minutes and to half the time at least."""
+    waits = {"wait_mean_s": Fraction(7200), "met_share": Fraction(1, 2)}
+    for seconds, is_told in ((60, True), (3600, True), (3601, False), (7000, False)):
+        less = {"wait_mean_s": Fraction(seconds), "met_share": Fraction(3, 4)}
+        found = judged([policy("a", [100, 101], measures=waits), policy("b", [100, 100], measures=less)])
+        told = [each for each in advise(found, LORA) if each.startswith("Among those that cannot be told apart b has")]
+        assert len(told) == is_told
+        assert not is_told or told[0].endswith("where a has 120.0, and 75.0 % of the jobs in time.")
+    none = {"wait_mean_s": Fraction(0)}
+    short = [policy("a", [9, 9], measures={"wait_mean_s": Fraction(299)}), policy("b", [9, 8], measures=none)]
+    assert not any(each.startswith("Among those") for each in advise(judged(short), LORA))
+
+
 def test_days_that_differ_say_how_many_would_do() -> None:
     """The number after which the same lead leaves 0 out of its interval, by hand."""
     values = [policy("a", [110, 90, 120, 104], share=(Fraction(1, 2), Fraction(1))), policy("b", [100, 100, 100, 100])]
