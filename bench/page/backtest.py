@@ -178,7 +178,7 @@ def list_what_ifs(found: Backtest, family: Family) -> Table | None:
     """What changes are worth to OPT, at least and at most, and under the best policy; None without any."""
     if not found.what_ifs:
         return None
-    head = ["what if", "adds to OPT at least", "at most", "a day at least", "a day at most"]
+    head = ["what if", "adds to OPT at least", "at most", "a day at least", "a day at most", "adds to its bound"]
     head += [f"adds under {found.best}"] if found.best else []
     body = []
     for each in found.what_ifs:
@@ -188,6 +188,7 @@ def list_what_ifs(found: Backtest, family: Family) -> Table | None:
         row += [
             value_cell(None if low is None else low / days, family, up=False),
             value_cell(None if high is None else high / days, family, up=True),
+            value_cell(each.bound, family),
         ]
         if found.best:
             now = next((one for one in each.found.complete if one.name == found.best), None)

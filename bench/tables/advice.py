@@ -20,6 +20,8 @@ NAMED = 4
 """Policies that a sentence names; of more the number."""
 LOUD = Fraction(1, 20)
 """Share of the GPU-hours from which on jobs that are left out are told in the answer itself."""
+WIDE = Fraction(3, 100)
+"""Relative width of the interval on OPT from which on the answer tells of it."""
 SATED = Fraction(99, 100)
 """Share of OPT from which on there is nothing left to tell policies apart by."""
 SHORTER = 5
@@ -34,6 +36,7 @@ def advise(found: Backtest, family: Family) -> list[str]:
     The recommendation, how much of OPT it certainly has, how much is left for any scheduler; then what qualifies it.
     """
     lines = [_recommend(found, family), *_certify(found, family)]
+    lines += _tell_gap(found, family)
     lines += _tell_left_out(found)
     if found.criterion is not WELFARE:
         lines += _by_welfare(found, family)
@@ -94,6 +97,16 @@ def _certify(found: Backtest, family: Family) -> list[str]:
     more = "saved" if least else "earned"
     left = f"At most {ratios.share_percent(part, up=True)} more could be {more} by any scheduler that knows the future."
     return [f"{total}, {share}. {left}"]
+
+
+def _tell_gap(found: Backtest, family: Family) -> list[str]:
+    """How wide the interval on OPT is, where that is much, and how to make it narrower."""
+    known = [ends for ends in found.opt.values() if ends is not None]
+    low, high = (sum((ends[side] for ends in known), Fraction(0)) for side in (0, 1))
+    if len(known) < len(found.opt) or low <= 0 or (high - low) / high < WIDE:
+        return []
+    ends = f"{value_text(low, family, up=False)} to {value_text(high, family, up=True)}"
+    return [f"OPT is known within {_percent((high - low) / high)} ({ends}); `--effort N` looks N times as long."]
 
 
 def _by_welfare(found: Backtest, family: Family) -> list[str]:
@@ -317,6 +330,8 @@ def _tell_what_if(found: Backtest, what_if: WhatIf, family: Family) -> str:
         ends = [(value_text(part, family, up=False), value_text(part, family, up=True)) for part in (low, high)]
         daily = [value_text(low / days, family, up=False), value_text(high / days, family, up=True)]
         parts.append(f"{head} OPT gains {ends[0][0]} to {ends[1][1]} over {days} days; a day {daily[0]} to {daily[1]}.")
+        if what_if.bound is not None:
+            parts.append(f"Its proved bound gains {value_text(what_if.bound, family)}.")
     now = {each.name: each for each in what_if.found.complete}
     if found.best in now:
         change = now[found.best].value - found.policy(found.best).value

@@ -151,11 +151,13 @@ class WhatIf:
     change : as `Family.change` takes it.
     found : what the same policies did on them.
     gain : what the change adds to OPT over all days, at least and at most; None where OPT is not known of all days.
+    bound : what it adds to the proved bounds on OPT: an estimate where the interval is wide; None as `gain`.
     """
 
     change: str
     found: Backtest
     gain: tuple[Fraction, Fraction] | None
+    bound: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,9 @@ def evaluate(found: Results, family: Family) -> Backtest:
     what_ifs = []
     for change in changes:
         other = _evaluate(found, family, criterion, facts, str(change))
-        what_ifs.append(WhatIf(str(change), other, _gain(base, other, str(change), family)))
+        gain = _gain(base, other, str(change), family)
+        bound = None if gain is None else _bound(other, family) - _bound(base, family)
+        what_ifs.append(WhatIf(str(change), other, gain, bound))
     return replace(base, what_ifs=what_ifs)
 
 
@@ -278,6 +282,13 @@ def _evaluate(
         about,
         float(sum(loads) / len(loads)) if loads and len(loads) == len(cases) else None,
     )
+
+
+def _bound(found: Backtest, family: Family) -> Fraction:
+    """The proved bounds on OPT of all days together, more where OPT may be better."""
+    ends = [each for each in found.opt.values() if each is not None]
+    least = family.sense is Sense.LEAST
+    return sum((-each[0] if least else each[1] for each in ends), Fraction(0))
 
 
 def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple[Fraction, Fraction] | None:

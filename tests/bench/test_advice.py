@@ -204,6 +204,16 @@ def test_the_answer_says_how_much_of_opt_is_certain_and_what_is_left() -> None:
     )
 
 
+def test_a_wide_interval_on_opt_is_told() -> None:
+    """From 3 % on, with both ends."""
+    found = judged([policy("a", [40, 40]), policy("b", [30, 40])])
+    for high, is_told in ((50, True), (46, False)):
+        other = replace(found, opt={day: (Fraction(45), Fraction(high)) for day in found.days})
+        told = [each for each in advise(other, LORA) if each.startswith("OPT is known within")]
+        assert len(told) == is_told
+        assert not is_told or told[0].startswith("OPT is known within 10.0 % (90 µ$ to 100 µ$); ")
+
+
 # 3. List prices.
 
 
@@ -434,7 +444,10 @@ def test_a_node_more_is_worth_what_the_intervals_say(inside: Path) -> None:
         ends = [(solve(day), solve(apply_change(day, what_if.change))) for day in days()]
         assert low <= sum(two.upper - one.lower for one, two in ends)
         assert high >= sum(two.lower - one.upper for one, two in ends)
+        assert what_if.bound == sum(two.upper - one.upper for one, two in ends)
     page = Path("out/backtest.html").read_text()
+    [line] = [each for each in advise(found, LORA) if each.startswith("What if nodes.fast=+1: OPT gains")]
+    assert "Its proved bound gains $" in line
     assert "nodes.fast=+1" in page
     assert "adds to OPT at least" in page
 
