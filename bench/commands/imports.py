@@ -129,6 +129,8 @@ def run(options: Import) -> ImportOutcome | Path:
     write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
     if report.prices:
         write_text(options.out / PRICE_LIST, report.prices)
+    else:  # of an earlier import
+        (options.out / PRICE_LIST).unlink(missing_ok=True)
     return ImportOutcome((), report, files)
 
 

@@ -26,7 +26,7 @@ from ratiobench.bench.tables.rows import read_results
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.changes import apply_change, list_changes
-from ratiobench.instances.lora.format import content_hash, read
+from ratiobench.instances.lora.format import content_hash, dumps, read
 from tests.bench.test_backtest import judged, policy
 
 LORA = families()["lora"]
@@ -250,6 +250,8 @@ def test_the_list_prices_of_an_import_are_a_file_to_edit(inside: Path, tmp_path:
     assert '[types."fast"]\ngpus = 8\nprice = 2\n' in text
     assert '[types."slow"]\ngpus = 8\nprice = 1' in text
     words = ["import", "log.sacct", "--format", "sacct", "--cluster", "cluster.toml", "--out", str(tmp_path / "days")]
+    assert main([*words, "--price", "2"]) == 0
+    assert (tmp_path / "days" / "prices.toml").exists()
     assert main(words) == 0
     assert not (tmp_path / "days" / "prices.toml").exists()
 
@@ -507,6 +509,23 @@ def test_what_assumptions_are_worth(inside: Path, tmp_path: Path) -> None:
     [line] = [each for each in advise(found, LORA) if each.startswith("What if limits=true")]
     assert "OPT stays what it is. Under" in line
     assert "the best policy." in line
+
+
+def test_history_is_changed_alike(inside: Path, tmp_path: Path) -> None:
+    """A policy that learns, or needs constants, has them from days that are changed as the day itself."""
+    words = ["import", "log.sacct", "--format", "sacct", "--cluster", "cluster.toml", "--slot", "30m", "--run", "any"]
+    assert main([*words, "--out", str(tmp_path / "days")]) == 0
+    given = sorted((tmp_path / "days").glob("log-*"))
+    (tmp_path / "double").mkdir()
+    for path in given:
+        (tmp_path / "double" / path.name).write_bytes(dumps(apply_change(read(str(path)), "load=2")).encode())
+    play = ["-a", "learned,pdftsp,bbar-rule", "--history", "2", *QUICK]
+    assert main(["backtest", str(tmp_path / "days"), *play, "--what-if", "load=2", "--out", str(tmp_path / "a")]) == 0
+    assert main(["backtest", str(tmp_path / "double"), *play, "--out", str(tmp_path / "b")]) == 0
+    [what_if], double = evaluated(str(tmp_path / "a")).what_ifs, evaluated(str(tmp_path / "b"))
+    assert [each.name for each in what_if.found.policies] == [each.name for each in double.policies]
+    for one, two in zip(what_if.found.policies, double.policies, strict=True):
+        assert {day.removesuffix(" load=2"): value for day, value in one.values.items()} == two.values
 
 
 def test_a_change_that_cannot_be_is_one_line(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
