@@ -250,7 +250,8 @@ def _conclude(
         behind = f", behind on {nearest.behind}" * bool(nearest.behind)
         amount = "-" if nearest.estimate.mean is None else criterion.text(nearest.estimate.mean, family)
         span = difference_text(nearest.joint, family, criterion)
-        lead = f"{amount} a day (for all comparisons at once: {span})"
+        each_day = "a day" if criterion.is_total else "on average"
+        lead = f"{amount} {each_day} (for all comparisons at once: {span})"
         lead += f"; it is ahead on {nearest.ahead} of {days} days{behind}"
     if not alike:
         least = " the next," * (len(differences) > 1)

@@ -178,7 +178,9 @@ def test_policies_are_ranked_by_another_measure(
     assert main(words) == 0
     text = capsys.readouterr().out
     criterion = CRITERIA[by]
-    assert f"Ranked by {criterion.title}, as --by asks. By welfare" in text.replace("\n  ", " ")
+    answer = text.replace("\n  ", " ")
+    assert f"Ranked by {criterion.title}, as --by asks. By welfare" in answer
+    assert (" on average (for all comparisons at once" in answer) == (by != "revenue")
     found = evaluated(str(tmp_path / "out"))
     scores = [criterion.over_days(list(each.ranked.values())) for each in found.complete]
     assert scores == sorted(scores, reverse=by in ("met", "revenue"))
