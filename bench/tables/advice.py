@@ -24,6 +24,8 @@ WIDE = Fraction(3, 100)
 """Relative width of the interval on OPT from which on the answer tells of it."""
 SATED = Fraction(99, 100)
 """Share of OPT from which on there is nothing left to tell policies apart by."""
+NEAR = Fraction(1, 50)
+"""Share of the objective by which a policy may be behind to be as good, where chance does not tell it apart."""
 SHORTER = 5
 """Minutes by which a wait has to be shorter before the answer tells of it."""
 MOST_DAYS = 365
@@ -198,7 +200,8 @@ def _compare_waits(found: Backtest) -> list[str]:
     if not found.best or found.criterion.measure == "wait_mean_s":
         return []
     names = [found.best, *(each.other for each in found.differences if not each.is_apart)]
-    policies = [found.policy(name) for name in names]
+    best = found.policy(found.best)
+    policies = [each for each in map(found.policy, names) if abs(best.value - each.value) <= NEAR * abs(best.value)]
     if len(policies) < 2 or any("wait_mean_s" not in each.measures for each in policies):
         return []
     waits = [(each.measures["wait_mean_s"] / 60, each) for each in policies]
@@ -208,8 +211,8 @@ def _compare_waits(found: Backtest) -> list[str]:
     met = least[1].measures.get("met_share")
     share = "" if met is None else f", and {_percent(met)} of the jobs in time"
     return [
-        f"Among those that cannot be told apart {least[1].name} has the shortest mean wait: {float(least[0]):.1f} min, "
-        f"where {found.best} has {float(mine):.1f}{share}."
+        f"Of the policies within 2 % of {found.best} {least[1].name} has the shortest mean wait: {float(least[0]):.1f} "
+        f"min and not {float(mine):.1f}{share}."
     ]
 
 
