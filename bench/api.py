@@ -27,7 +27,7 @@ from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.running.backtest import ALL, find_days, keep_days, make_backtest, order_of
+from ratiobench.bench.running.backtest import find_days, keep_days, make_backtest, order_of
 from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.bench.tables import rows as _tables
@@ -95,7 +95,8 @@ class Results(_tables.Results):
     @property
     def advice(self) -> list[str]:
         """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
-        from ratiobench.bench.tables.backtest import advise, evaluate
+        from ratiobench.bench.tables.advice import advise
+        from ratiobench.bench.tables.backtest import evaluate
 
         if not self.about.get("history") or self.family is None:
             return []
@@ -225,7 +226,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 
 @as_function(Backtest, without=("days", "algorithms", "out"), defaults={"quiet": True}, old={"algorithm": "algorithms"})
 def backtest(
-    days: AnyPath | Iterable[Any], algorithms: object = ALL, out: AnyPath | None = None, **options: Any
+    days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:
     """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
 
@@ -233,7 +234,8 @@ def backtest(
     ----------
     days : folder with an instance file per day, or a file of recipes (``my.toml``), a day each; or instances in the
         order of time (a dictionary of them, as `generate` returns it, too), which are kept in the folder ``out/days``.
-    algorithms : one or several, as `run` takes them; ``all`` for those that are here.
+    algorithms : one or several, as `run` takes them; ``all`` for those that are here; empty: those
+        that suit the jobs of the days.
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     {options}
 
@@ -252,7 +254,7 @@ def backtest(
         family, found = keep_days(days, source)
     names, handed = name_algorithms(_listed(algorithms), instances_of(family))
     with run_context(RunContext(isolate=chosen.isolate, own=handed)):
-        suite = make_backtest(family, found, names, chosen.history, str(source), order)
+        suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
 

@@ -102,8 +102,9 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
 
 def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, str]:
     """Write backtest.html; what a terminal shows of it: the tables, and the answer."""
-    from ratiobench.bench.page.backtest import backtest_text, render_backtest
-    from ratiobench.bench.tables.backtest import advise, evaluate
+    from ratiobench.bench.page.backtest import backtest_text, basis_text, render_backtest
+    from ratiobench.bench.tables.advice import advise
+    from ratiobench.bench.tables.backtest import evaluate
 
     judged = evaluate(found, family)
     page = folder / "backtest.html"
@@ -113,7 +114,9 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
         for each in advise(judged, family)
         for line in wrap(make_printable(each, 1000), WIDTH, subsequent_indent="  ")
     ]
-    return backtest_text(judged, family), "\n".join([*lines, f"Page:  {page.resolve().as_uri()}"])
+    basis = basis_text(judged, family)
+    rests = ["", *basis.splitlines(), ""] if basis else []
+    return backtest_text(judged, family), "\n".join([*lines, *rests, f"Page:  {page.resolve().as_uri()}"])
 
 
 def _warn(found: Results) -> int:

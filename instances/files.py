@@ -437,6 +437,8 @@ SUFFIXES = (".json.gz", ".json")
 """Of instance files."""
 IMPORT_REPORT = "import.json"
 """What `import` writes beside the days that it makes: no instance."""
+PRICE_LIST = "prices.toml"
+"""The list prices that it writes beside them, where it knows any."""
 
 
 def bare_name(path: Path) -> str:

@@ -32,7 +32,7 @@ from ratiobench.bench.options import (
     switch,
 )
 from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import IMPORT_REPORT, check_writable, fill_folder, write_text
+from ratiobench.instances.files import IMPORT_REPORT, PRICE_LIST, check_writable, fill_folder, write_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Import(FileOptions):
     slot: int = option("length of a slot, such as 5m", Duration(1), "TIME", default=600, told="10m")
     tail: int = option("time behind the last day for late jobs", Duration(), "TIME", default=21_600, told="6h")
     slack: Fraction = option(
-        "times the fewest slots that a job may take that has neither deadline nor time limit",
+        "times the fewest slots of a job, or of its time limit, that it may take if it has no deadline",
         Decimal(1, 10**6),
         "X",
         default=Fraction(3),
@@ -67,6 +67,12 @@ class Import(FileOptions):
         "A[-B]",
         default=(Fraction(1), Fraction(3)),
         told="1-3",
+    )
+    list_price: Fraction | None = option(
+        "dollars per GPU-hour of your price list, for `backtest`",
+        Decimal(0, 10**6),
+        "A",
+        told="--price where that is one number",
     )
     seed: str = option("names the draws", Text(), "NAME", default="0")
     run: str | None = option(
@@ -114,12 +120,17 @@ def run(options: Import) -> ImportOutcome | Path:
     _require(options)
     family, importing = _importer(options)
     if options.out is not None and options.out.is_dir():
-        check_writable(options.out / IMPORT_REPORT)
+        for name in (IMPORT_REPORT, PRICE_LIST):
+            check_writable(options.out / name)
     report, instances = importing.read(_log(options), options.settings(), _tell)
     if options.out is None:
         return ImportOutcome((), report, [f"{instance.name}.json.gz" for instance in instances])
     files = _write(family, instances, options.out)
     write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
+    if report.prices:
+        write_text(options.out / PRICE_LIST, report.prices)
+    else:  # of an earlier import
+        (options.out / PRICE_LIST).unlink(missing_ok=True)
     return ImportOutcome((), report, files)
 
 
@@ -144,7 +155,8 @@ def text(options: Import, found: ImportOutcome | Path) -> Iterator[str]:
     yield found.report.text()
     for each in found.report.document()["instances"]:
         yield f"{each['name']}: " + ", ".join(f"{key} {value}" for key, value in each.items() if key != "name")
-    written = f"in {options.out}, with the report {IMPORT_REPORT}"
+    listed = f" and the list prices {PRICE_LIST}" * bool(found.report.prices)
+    written = f"in {options.out}, with the report {IMPORT_REPORT}{listed}"
     yield f"{len(found.files)} instances, {'nothing was written (--dry-run)' if options.dry_run else written}"
 
 

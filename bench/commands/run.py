@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import SuitePartOptions
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.day_facts import BY
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.options import File, Integer, Options, argument, option, switch
+from ratiobench.bench.options import Choice, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
 from ratiobench.instances.errors import InputError
@@ -48,9 +49,19 @@ class Backtest(ExecutionOptions):
         File(),
         "DIR|TOML",
     )
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all` that are here", ("all",))
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"{ALGORITHM}, or `all` that are here; by default those that suit the jobs", ()
+    )
     history: int = option(
         "days before a day from which constants come; the first N days are not judged", _Days(), "N", default=1
+    )
+    by: str = option("rank policies by this", Choice(BY), default=BY[0])
+    what_if: tuple[str, ...] = option(
+        "days once more after a change: nodes.TYPE=+1, nodes=+1 (each type in turn), load=1.5, bids=flat, "
+        "limits=true, gangs=out, run=any",
+        Text(),
+        "CHANGE",
+        several=True,
     )
     out: Path | None = option("folder of the results", File(), "DIR", told="results/backtest-DIR")
 
@@ -79,7 +90,10 @@ def backtest(options: Backtest) -> int:
     from ratiobench.bench.running.runner import find_folders
 
     family, days = find_days(options.days)
-    suite = make_backtest(family, days, options.algorithms, options.history, str(options.days), order_of(options.days))
+    suite = make_backtest(
+        family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
+        options.what_if,
+    )  # fmt: skip
     out, share = find_folders(options.out, options.share, name_of(options.days))
     return _run_and_show(family, suite, run_options(options, out=out, share=share))
 

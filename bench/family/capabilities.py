@@ -450,8 +450,9 @@ class ImportSettings:
     first, last : days that count; None for all.
     slot_seconds : length of a slot.
     tail_seconds : time behind the last day, in which nothing is submitted.
-    slack : a job without deadline and time limit may take so many times the fewest slots.
+    slack : a job without a deadline may take so many times the fewest slots.
     price : range of dollars per GPU-hour of jobs without a price.
+    list_price : dollars per GPU-hour of the price list; None where there is none.
     seed : names the draws.
     run : which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
     """
@@ -467,6 +468,7 @@ class ImportSettings:
     tail_seconds: int = 21_600
     slack: Fraction = Fraction(3)
     price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
+    list_price: Fraction | None = None
     seed: str = "0"
     run: str | None = None
 
@@ -480,6 +482,11 @@ class ImportReport(Protocol):
 
     def document(self) -> Mapping[str, Any]:
         """The same as JSON values."""
+        ...
+
+    @property
+    def prices(self) -> str:
+        """A file of list prices that an algorithm can post; empty where no list price is known."""
         ...
 
 

@@ -34,6 +34,7 @@ from ratiobench.bench.family.capabilities import (
     TimelineFunction,
 )
 from ratiobench.bench.family.checks import Check
+from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.standard import suites_of
@@ -178,6 +179,27 @@ class Family(ABC):
 
     def start_time(self, instance: Any) -> str:
         """When the instance's time begins, ISO 8601; empty where that is not known."""
+        return ""
+
+    def day_facts(self, instance: Any) -> DayFacts:
+        """What a backtest must know of the instance beside runs on it."""
+        return DayFacts()
+
+    def list_changes(self, instance: Any, text: str) -> Sequence[str]:
+        """The changes that a what-if names, each as `change` takes it; InputError for what cannot be changed."""
+        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
+
+    def change(self, instance: Any, change: str) -> Any:
+        """The instance after a change such as one more node; InputError for what cannot be changed."""
+        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
+
+    @property
+    def assumption_changes(self) -> Mapping[str, str]:
+        """Changes of what instances assume, by which one sees what an answer rests on, and words of the assumption."""
+        return {}
+
+    def change_effect(self, change: str) -> str:
+        """What a change does to OPT: ``more`` where it is never worse, ``less`` never better, ``same``; else empty."""
         return ""
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
@@ -351,6 +373,19 @@ class Family(ABC):
     def algorithms(self) -> Sequence[NamedSummary]:
         """The family's online algorithms."""
         return NamedSummary.several(self._environment.registry.algorithms())
+
+    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
+        """The algorithms of a backtest of days with arrivals of these kinds, where none is named.
+
+        Parameters
+        ----------
+        prices : the file of the list prices that an import wrote; empty where there is none.
+        """
+        return [each.name for each in self.algorithms()]
+
+    def refusal(self, algorithm: str, kind: str) -> str:
+        """Why an algorithm cannot run on days with arrivals of this kind (`DayFacts`); empty where it can."""
+        return ""
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee.

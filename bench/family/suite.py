@@ -218,6 +218,7 @@ class Suite:
         case that is small enough (`Family.solve_printed`).
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
+    backtest : what its answer is made of beside the rows (`ratiobench.bench.tables.backtest`), JSON values.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
     command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     axes : of a sweep, the parameters that `--over` can choose.
@@ -236,6 +237,7 @@ class Suite:
     crosscheck: bool = False
     file: str = ""
     history: int = 0
+    backtest: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()

@@ -9,12 +9,15 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import LETTER, LINE, WIDTH, Drawing, Panel
 from ratiobench.bench.tables.backtest import Difference, Policy
+from ratiobench.bench.tables.criteria import WELFARE, Criterion
 from ratiobench.bench.tables.timelines import Line
 
 
-def draw_differences(differences: Sequence[Difference], best: str, family: Family) -> str:
+def draw_differences(
+    differences: Sequence[Difference], best: str, family: Family, criterion: Criterion = WELFARE
+) -> str:
     """A dot for the mean difference a day from the best policy, a line for its 95 % interval."""
-    scale = float(family.dollars or 1)
+    scale = float(family.dollars or 1) if criterion.unit is None else float(criterion.scale)
     shown = [each for each in differences if each.estimate.mean is not None]
     means = [scale * float(each.estimate.mean or 0) for each in shown]
     ends = [
@@ -26,6 +29,7 @@ def draw_differences(differences: Sequence[Difference], best: str, family: Famil
     low, high = min([0.0, *(one for one, _ in ends)]), max([0.0, *(other for _, other in ends)])
     margin = 0.05 * ((high - low) or 1.0)
     unit = "dollars" if family.dollars is not None else family.unit
+    unit = unit if criterion.unit is None else criterion.unit.strip() or criterion.title
     axis = Axis(low - margin, high + margin, f"{best} is ahead by, {unit} a day", most=3)
     figures = [format_compactly(mean) for mean in means]
     panel = Panel(f"How far ahead {best} is", [each.other for each in shown], axis, right=figures)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ratiobench.bench.family.capabilities import (
     TimelineFunction,
 )
 from ratiobench.bench.family.contract import Family, SolutionReport
+from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
@@ -124,6 +125,32 @@ class LoraFamily(Family):
         from ratiobench.instances.lora.history import start_time
 
         return start_time(instance)
+
+    def day_facts(self, instance: Instance) -> DayFacts:
+        from ratiobench.bench.lora.days import day_facts
+
+        return day_facts(instance)
+
+    def list_changes(self, instance: Instance, text: str) -> Sequence[str]:
+        from ratiobench.instances.lora.changes import list_changes
+
+        return list_changes(instance, text)
+
+    def change(self, instance: Instance, change: str) -> Instance:
+        from ratiobench.instances.lora.changes import apply_change
+
+        return apply_change(instance, change)
+
+    @property
+    def assumption_changes(self) -> Mapping[str, str]:
+        from ratiobench.instances.lora.changes import ASSUMPTIONS
+
+        return ASSUMPTIONS
+
+    def change_effect(self, change: str) -> str:
+        from ratiobench.instances.lora.changes import find_effect
+
+        return find_effect(change)
 
     @property
     def log_import(self) -> LogImport:
@@ -233,6 +260,16 @@ class LoraFamily(Family):
         from ratiobench.online.lora.run import ENVIRONMENT
 
         return ENVIRONMENT
+
+    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
+        from ratiobench.bench.lora.days import default_policies
+
+        return default_policies(kinds, prices)
+
+    def refusal(self, algorithm: str, kind: str) -> str:
+        from ratiobench.bench.lora.days import refusal
+
+        return refusal(algorithm, kind)
 
     @property
     def compilation_steps(self) -> CompilationSteps:

@@ -23,6 +23,7 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
         tail=settings.tail_seconds,
         slack=settings.slack,
         per_gpu_hour=(low, high),
+        list_price=None if settings.list_price is None else int(settings.list_price * 10**6),
         seed=settings.seed,
         first=settings.first,
         last=settings.last,

@@ -17,7 +17,9 @@ from ratiobench.online.lora.run import WAITED
 from ratiobench.online.outcome import OnlineRun
 
 ALWAYS = ("certificate", "revenue_share", "admitted_share", "long_share", "long_fairness", "compute_used")
-OF_JOBS = ("wait_mean_s", "wait_p95_s", "slowdown", "met_share", "killed", "left", "jain_users", "jain_groups")
+OF_JOBS = (
+    "wait_mean_s", "wait_p95_s", "slowdown", "met_share", "killed", "left", "jain_users", "jain_groups", "admitted_work"
+)  # fmt: skip
 """Of instances with rigid tasks or gangs, and of runs in which tasks waited."""
 MEASURES = ALWAYS + OF_JOBS
 
@@ -101,6 +103,7 @@ def job_measures(instance: Instance, run: OnlineRun) -> Mapping[str, Fraction | 
         "left": Fraction(run.counts.get("left", 0)),
         "jain_users": _jain(users),
         "jain_groups": _jain(groups),
+        "admitted_work": Fraction(int(instance.work[met].sum())),
     }
 
 

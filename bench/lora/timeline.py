@@ -65,7 +65,7 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
     clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
     return Timeline(
         "slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock, title,
-        asked=[Fraction(int(amount), capacity) for amount in _asked(instance)],
+        asked=[Fraction(int(amount), capacity) for amount in asked(instance)],
         used=Fraction(done, capacity * instance.slots),
         classes=_classes(instance, taken),
     )  # fmt: skip
@@ -109,7 +109,7 @@ def _use(instance: Instance, cells: IntArray, start: IntArray) -> IntArray:
     return used
 
 
-def _asked(instance: Instance) -> IntArray:
+def asked(instance: Instance) -> IntArray:
     """(T,) samples that the servable tasks would do if each ran alone at its fastest rate as soon as it can."""
     can = servable(instance)
     rate = (instance.parts * np.where(usable_types(instance), instance.rate, 0).max(axis=1, initial=0))[can]

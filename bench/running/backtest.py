@@ -6,19 +6,28 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.day_facts import GROUP, DayFacts
 from ratiobench.bench.family.grids import name_file
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
+from ratiobench.bench.tables.criteria import WELFARE, require_criterion
 from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import bare_name, list_instances, load_json, make_folder, read_bytes, write_text
+from ratiobench.instances.files import (
+    PRICE_LIST,
+    bare_name,
+    list_instances,
+    load_json,
+    make_folder,
+    read_bytes,
+    write_text,
+)
 
 ALL = "all"
-GROUP = "days"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +40,14 @@ class Day:
     recipe : what makes its instance (`ratiobench.bench.running.work.read_given`).
     began : when its time begins, ISO 8601; empty where that is not known.
     setting : what days of one load have in common, in words by heading.
+    facts : what a backtest must know of it beside its runs.
     """
 
     name: str
     recipe: Mapping[str, Any]
     began: str = ""
     setting: Mapping[str, str] = field(default_factory=dict)
+    facts: DayFacts = field(default_factory=DayFacts)
 
 
 def find_days(source: Path) -> tuple[Family, list[Day]]:
@@ -106,7 +117,8 @@ def _called(instance: Any) -> str:
 
 
 def _day(family: Family, name: str, recipe: Mapping[str, Any], instance: Any) -> Day:
-    return Day(name, recipe, family.start_time(instance), family.load_setting(instance))
+    began, setting = family.start_time(instance), family.load_setting(instance)
+    return Day(name, recipe, began, setting, family.day_facts(instance))
 
 
 def order_of(source: Path) -> str:
@@ -145,25 +157,37 @@ def make_backtest(
     history: int,
     source: str = "DIR",
     order: str = "in which they were given",
+    by: str = WELFARE.name,
+    what_if: Sequence[str] = (),
 ) -> Suite:
     """The suite of a backtest: the first `history` days are history alone, every other one is a case.
+
+    Parameters
+    ----------
+    by : by which criterion policies are ranked (`ratiobench.bench.tables.criteria`).
+    what_if : changes; every judged day is played once more after each of them, with all days before it changed alike.
 
     An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
     learns has all days before it.
 
+    An algorithm that cannot serve the arrivals of some day is left out, and a note says which and why.
+
     Raises
     ------
-    InputError : too few days, days that cannot be joined, an algorithm that cannot be used.
+    InputError : too few days, days that cannot be joined, an algorithm that cannot be used, none that can serve all.
     """
     if len(days) <= history:
         count = f"{len(days)} day{'s' * (len(days) != 1)}"
         problem = f"{count} in {source}: with --history {history} at least {history + 1} are needed"
         raise InputError("--history", "", problem)
-    chosen = [
-        name for each in algorithms for name in ([a.name for a in family.algorithms()] if each == ALL else [each])
-    ]
-    if not chosen:
-        raise InputError("--algorithms", "", "none is named")
+    require_criterion(by, family)
+    chosen, refused = choose_policies(family, days, algorithms, source)
+    first = family.make(days[0].recipe) if what_if else None
+    changes = list(
+        dict.fromkeys(
+            each for text in ",".join(what_if).split(",") if text for each in family.list_changes(first, text)
+        )
+    )
     for name in chosen:
         given = re.search(r"\bprior=[^,]*", name)
         if given and given[0] not in (HISTORY, EARLIER):  # a file may be of a day that is judged
@@ -177,30 +201,88 @@ def make_backtest(
     studies = tuple(Study(TIMELINE, name) for name in names) if family.timeline is not None else ()
     cases = [
         Case(
-            day.name,
-            day.recipe,
+            f"{day.name} {change}".rstrip(),
+            _changed(day.recipe, change),
             names,
             SolveSettings(),
-            GROUP,
-            studies=studies,
-            prior=_before(days[:place]) if learning else _before(days[place - history : place]),
-            history=_before(days[place - history : place]) if learning else None,
+            change or GROUP,
+            studies=() if change else studies,
+            prior=_changed(_before(days[:place] if learning else days[place - history : place]), change),
+            history=_changed(_before(days[place - history : place]), change) if learning else None,
         )
+        for change in ("", *changes)
         for place, day in enumerate(days)
         if place >= history
     ]
+    refusals = tuple(_tell_refused(refused))
     known = f"each with what was known from the {history} day{'s' * (history > 1)} before it"
     if learning:
         known += " (who learns, from all before it)"
     doubts = tuple(list_doubts(days, order))
+    named = ("--algorithms", ",".join(algorithms)) if algorithms else ()
     return Suite(
         f"backtest of {source}",
-        ". But ".join([f"{len(cases)} days one by one, in the order {order}, {known}", *doubts]),
+        ". But ".join([f"{len(days) - history} days one by one, in the order {order}, {known}", *doubts]),
         tuple(cases),
-        notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts),
+        notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts, *refusals),
         history=history,
-        command=("backtest", source, "--algorithms", ",".join(algorithms), "--history", str(history)),
+        audited=False,
+        backtest={"by": by, "changes": changes, "facts": {day.name: day.facts.document() for day in days[history:]}},
+        command=(
+            "backtest",
+            source,
+            *named,
+            *("--history", str(history)),
+            *(("--by", by) if by != WELFARE.name else ()),
+            *(("--what-if", ",".join(what_if)) if what_if else ()),
+        ),
     )
+
+
+def _changed(recipe: Mapping[str, Any], change: str) -> Mapping[str, Any]:
+    return {"kind": "changed", "change": change, "recipe": recipe} if change else recipe
+
+
+def choose_policies(
+    family: Family, days: Sequence[Day], algorithms: Sequence[str], source: str
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The algorithms that can serve every day, and (name, reason) of the others.
+
+    Parameters
+    ----------
+    algorithms : names, or `ALL` for all of the family; empty: the family's own choice for arrivals of these kinds.
+    source : the folder of the days, in which an import may have written list prices.
+
+    Raises
+    ------
+    InputError : no algorithm is named or none can serve all days, a name that is no algorithm.
+    """
+    kinds = list(dict.fromkeys(day.facts.kind for day in days))
+    prices = Path(source) / PRICE_LIST
+    # At bids that are the list price nobody pays that price: it is for whole slots, and for the plan.
+    has_prices = os.path.isfile(prices) and not any(day.facts.listed_bids for day in days)
+    names = list(algorithms or family.default_policies(kinds, str(prices) if has_prices else ""))
+    names = [name for each in names for name in ([a.name for a in family.algorithms()] if each == ALL else [each])]
+    if not names:
+        raise InputError("--algorithms", "", "none is named")
+    chosen, refused = [], []
+    for name in names:
+        why = next(filter(None, (family.refusal(name, kind) for kind in kinds)), "")
+        if why:
+            refused.append((name, why))
+        else:
+            chosen.append(name)
+    if not chosen:
+        raise InputError("--algorithms", "", f"none can serve these days: {'; '.join(_tell_refused(refused))}")
+    return chosen, refused
+
+
+def _tell_refused(refused: Sequence[tuple[str, str]]) -> list[str]:
+    """A line for each reason, with the names of those that are left out by it."""
+    lines = []
+    for why, each in groupby(sorted(refused, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
+        lines.append(f"left out: {', '.join(name for name, _ in each)} ({why})")
+    return lines
 
 
 def _before(days: Sequence[Day]) -> Mapping[str, Any]:

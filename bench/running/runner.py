@@ -581,7 +581,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     ),
                     "effort": options.effort,
                     "scale": options.scale,
-                    **({"history": suite.history} if suite.history else {}),
+                    **({"history": suite.history, "backtest": dict(suite.backtest)} if suite.history else {}),
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
                     "provenance": provenance.collect(),

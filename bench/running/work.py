@@ -81,7 +81,8 @@ def read_given(*recipes: Mapping[str, Any] | None) -> dict[str, bytes]:
     """The files that recipes name, by path: instances may be made on a machine that does not have them.
 
     ``{"kind": "file", "path": PATH}`` is the instance in a file, of any family; ``{"kind": "joined", "recipes":
-    [...]}`` are several, one after another in time, as one instance.
+    [...]}`` are several, one after another in time, as one instance, ``{"kind": "changed", "change": CHANGE, "recipe":
+    ...}`` is one after a change (`Family.change`).
 
     What cannot be read is not there: whoever makes the instance says so.
     """
@@ -100,12 +101,15 @@ def paths_of(*recipes: Mapping[str, Any] | None) -> list[str]:
 def _paths(recipe: Mapping[str, Any]) -> list[str]:
     if recipe.get("kind") == "file":
         return [str(recipe.get("path", ""))]
-    return [path for each in recipe["recipes"] for path in _paths(each)] if recipe.get("kind") == "joined" else []
+    inner = [recipe["recipe"]] if recipe.get("kind") == "changed" else []
+    return [path for each in (recipe["recipes"] if recipe.get("kind") == "joined" else inner) for path in _paths(each)]
 
 
 def _generate(family: Family, recipe: Mapping[str, Any], given: Mapping[str, bytes]) -> Any:
     if recipe.get("kind") == "joined":
         return family.join([_generate(family, each, given) for each in recipe["recipes"]])
+    if recipe.get("kind") == "changed":
+        return family.change(_generate(family, recipe["recipe"], given), str(recipe["change"]))
     path = str(recipe.get("path", ""))
     if recipe.get("kind") != "file" or path not in given:
         return family.make(recipe)

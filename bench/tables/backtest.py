@@ -9,31 +9,33 @@ compared with.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from ratiobench.bench.family.capabilities import ClassArrivals
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.day_facts import GROUP, DayFacts, read_facts
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import TIMELINE
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables import intervals, ratios
-from ratiobench.bench.tables.money import value_text
+from ratiobench.bench.tables.criteria import WELFARE, Criterion, list_revenue, require_criterion
 from ratiobench.bench.tables.remarks import remarks_of_runs
 from ratiobench.bench.tables.rows import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.tables.text import check_title
 from ratiobench.bench.tables.timelines import Line, RunTimeline, join_timelines, read_timelines
+from ratiobench.instances.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 
 ERROR = 0.05
 """Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""
-NAMED = 4
-"""Policies that a sentence names; of more the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,10 @@ class Policy:
     seconds : of a decision, on average; None where nothing was decided.
     standing : what is proved or known of it, by heading.
     applied : of each check of its guarantee, on how many days it holds.
+    is_later : whether it lets jobs wait, and decides later.
+    scores : what policies are ranked by, by day; None: the values.
+    measures : of jobs (`MEASURES`), mean over the days with a valid run; of `killed` the sum. Those known of each day.
+    listed : profit at list prices by day; empty where no list price is known.
     classes : arrivals by class, over the days.
     line : load, prices and arrivals over all days; None where the family has no time lines.
     trouble : why some days are missing; empty where none is.
@@ -73,6 +79,10 @@ class Policy:
     seconds: float | None
     standing: Mapping[str, str]
     applied: Sequence[str]
+    is_later: bool = False
+    scores: Mapping[str, Fraction] | None = None
+    measures: Mapping[str, Fraction] = field(default_factory=dict)
+    listed: Mapping[str, Fraction] = field(default_factory=dict)
     classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
     line: Line | None = None
     trouble: str = ""
@@ -86,6 +96,16 @@ class Policy:
     def value(self) -> Fraction:
         """Of all days together."""
         return sum(self.values.values(), Fraction(0))
+
+    @property
+    def ranked(self) -> Mapping[str, Fraction]:
+        """What policies are ranked by, by day."""
+        return self.values if self.scores is None else self.scores
+
+    @property
+    def list_profit(self) -> Fraction | None:
+        """At list prices, of all days together; None where it is not known of all."""
+        return sum(self.listed.values(), Fraction(0)) if self.listed and len(self.listed) == len(self.values) else None
 
     @property
     def profit(self) -> Fraction | None:
@@ -123,6 +143,24 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The days after a change.
+
+    Parameters
+    ----------
+    change : as `Family.change` takes it.
+    found : what the same policies did on them.
+    gain : what the change adds to OPT over all days, at least and at most; None where OPT is not known of all days.
+    bound : what it adds to the proved bounds on OPT: an estimate where the interval is wide; None as `gain`.
+    """
+
+    change: str
+    found: Backtest
+    gain: tuple[Fraction, Fraction] | None
+    bound: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Backtest:
     """What a backtest found.
 
@@ -135,6 +173,10 @@ class Backtest:
     best : the best of those that are complete; empty where none is.
     differences : of the best from every other complete policy.
     hindsight : the total of each day's best policy; None where some day has no valid run.
+    criterion : by what policies are ranked.
+    facts : of the days, by name.
+    load : of what can be served, mean over the days; None where it is not known.
+    what_ifs : the same days after changes.
     """
 
     days: Sequence[str]
@@ -145,6 +187,10 @@ class Backtest:
     best: str
     differences: Sequence[Difference]
     hindsight: Fraction | None
+    criterion: Criterion = WELFARE
+    facts: Mapping[str, DayFacts] = field(default_factory=dict)
+    load: float | None = None
+    what_ifs: Sequence[WhatIf] = ()
 
     @property
     def complete(self) -> list[Policy]:
@@ -157,7 +203,7 @@ class Backtest:
 
 
 def _is_complete(policy: Policy, days: Sequence[str]) -> bool:
-    return len(policy.values) == len(days) and Source.ORACLE not in policy.sources
+    return len(policy.values) == len(days) == len(policy.ranked) and Source.ORACLE not in policy.sources
 
 
 def evaluate(found: Results, family: Family) -> Backtest:
@@ -167,39 +213,108 @@ def evaluate(found: Results, family: Family) -> Backtest:
     ------
     InputError : stored rows that are not as `run` writes them.
     """
-    days = [case.name for case in found.cases]
+    known = found.about.get("backtest", {})
+    if not isinstance(known, dict):
+        raise InputError("about", "backtest", f"{shorten(known)} is not an object")
+    criterion = require_criterion(known.get("by", WELFARE.name), family)
+    given, changes = known.get("facts", {}), known.get("changes", [])
+    if not isinstance(given, dict) or not isinstance(changes, list):
+        raise InputError("about", "backtest", "its facts are no object, or its changes no list")
+    facts = {day: read_facts(each, "about", f"backtest.facts.{shorten(day)}") for day, each in given.items()}
+    base = _evaluate(found, family, criterion, facts, GROUP)
+    what_ifs = []
+    for change in changes:
+        other = _evaluate(found, family, criterion, facts, str(change))
+        gain = _gain(base, other, str(change), family)
+        bound = None if gain is None else _bound(other, family) - _bound(base, family)
+        what_ifs.append(WhatIf(str(change), other, gain, bound))
+    return replace(base, what_ifs=what_ifs)
+
+
+def _evaluate(
+    found: Results, family: Family, criterion: Criterion, facts: Mapping[str, DayFacts], group: str
+) -> Backtest:
+    """Of the days of a group: those that were judged, or the same after a change, by their names with the change."""
+    cases = [case for case in found.cases if case.group == group]
+    days = [case.name for case in cases]
     history = found.about.get("history")
-    rows = found.records
+    rows = [row for row in found.records if row.group == group]
     opt = dict.fromkeys(days) | {
         str(row.case): (row.opt_lower, row.opt_upper) for row in rows if is_known(row.opt_lower)
     }
+    suffix = "" if group == GROUP else f" {group}"
+    about = {day: facts.get(day.removesuffix(suffix), DayFacts()) for day in days}
     timelines = {
         (each.case, each.study.algorithm): read_timelines(each.rows, f"case {each.case}, study {each.study.name}")
         for each in found.studies
-        if each.study.kind == TIMELINE
+        if each.study.kind == TIMELINE and each.group == group
     }
     deciding = online_seconds(found, DECIDING)
     names = dict.fromkeys(str(row.algorithm) for row in rows)
+    tasks = {case.name: int(case.describe.get(family.size[0], 0)) for case in cases}
     policies = [
-        _judge(name, [row for row in rows if row.algorithm == name], found, family, opt, timelines, deciding)
+        _judge(
+            name, [row for row in rows if row.algorithm == name],
+            _Context(family, found.sense, criterion, about, tasks, opt, timelines, deciding),
+        )
         for name in names
-    ]
-    sign = -1 if found.sense is Sense.MOST else 1
-    policies.sort(key=lambda each: (not _is_complete(each, days), sign * each.value))
+    ]  # fmt: skip
+    sense = criterion.sense(family)
+    sign = -1 if sense is Sense.MOST else 1
+    policies.sort(
+        key=lambda each: (not _is_complete(each, days), sign * criterion.over_days(list(each.ranked.values())))
+    )
     complete = [each for each in policies if _is_complete(each, days)]
     best = complete[0].name if complete else ""
     by_day = [[each.values[day] for each in complete] for day in days]
     pick = max if found.sense is Sense.MOST else min
+    loads = [each.load for each in about.values() if each.load is not None]
     return Backtest(
         days,
         history if type(history) is int else 1,
-        _first_days(found.cases),
+        _first_days(cases),
         opt,
         policies,
         best,
-        [compare(complete[0].values, each, found.sense, len(complete), best) for each in complete[1:]],
+        [compare(complete[0].ranked, each, sense, len(complete), best) for each in complete[1:]],
         sum((pick(values) for values in by_day), Fraction(0)) if complete and days else None,
+        criterion,
+        about,
+        float(sum(loads) / len(loads)) if loads and len(loads) == len(cases) else None,
     )
+
+
+def _bound(found: Backtest, family: Family) -> Fraction:
+    """The proved bounds on OPT of all days together, more where OPT may be better."""
+    ends = [each for each in found.opt.values() if each is not None]
+    least = family.sense is Sense.LEAST
+    return sum((-each[0] if least else each[1] for each in ends), Fraction(0))
+
+
+def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple[Fraction, Fraction] | None:
+    """By how much OPT of all days improves, at least and at most, by each day's intervals without and with the change.
+
+    Where a change is known never to make OPT worse, or never better, each interval bounds the other one.
+    """
+    effect = family.change_effect(change)
+    sign = {"more": 1, "less": -1}.get(effect, 0)
+    least = most = Fraction(0)
+    for day in base.days:
+        one, two = base.opt[day], other.opt.get(f"{day} {change}")
+        if one is None or two is None:
+            return None
+        if family.sense is Sense.LEAST:
+            one, two = (-one[1], -one[0]), (-two[1], -two[0])
+        if sign:
+            less, more = (one, two) if sign > 0 else (two, one)
+            less, more = (less[0], min(less[1], more[1])), (max(less[0], more[0]), more[1])
+            one, two = (less, more) if sign > 0 else (more, less)
+        low, high = two[0] - one[1], two[1] - one[0]
+        least += max(low, Fraction(0)) if sign > 0 else low
+        most += min(high, Fraction(0)) if sign < 0 else high
+    if not base.days or effect == "same":
+        return (Fraction(0), Fraction(0)) if base.days else None
+    return least, most
 
 
 def _first_days(cases: Sequence[StoredCase]) -> list[str]:
@@ -210,20 +325,25 @@ def _first_days(cases: Sequence[StoredCase]) -> list[str]:
     return [re.sub(r"\.json(\.gz)?$", "", str(path).replace("\\", "/").rpartition("/")[2]) for path in paths]
 
 
-def _judge(
-    name: str,
-    rows: Sequence[Row],
-    found: Results,
-    family: Family,
-    opt: Mapping[str, tuple[Fraction, Fraction] | None],
-    timelines: Mapping[tuple[str, str], RunTimeline | None],
-    deciding: Mapping[tuple[str, str], float],
-) -> Policy:
-    tasks = {case.name: int(case.describe.get(family.size[0], 0)) for case in found.cases}
+class _Context(NamedTuple):
+    """What the rows of a policy are judged by: of a family's days."""
+
+    family: Family
+    sense: Sense
+    criterion: Criterion
+    facts: Mapping[str, DayFacts]
+    tasks: Mapping[str, int]
+    opt: Mapping[str, tuple[Fraction, Fraction] | None]
+    timelines: Mapping[tuple[str, str], RunTimeline | None]
+    deciding: Mapping[tuple[str, str], float]
+
+
+def _judge(name: str, rows: Sequence[Row], context: _Context) -> Policy:
+    family, facts, opt = context.family, context.facts, context.opt
     valid = [row for row in rows if row.state == "ok"]
     days = [str(row.case) for row in valid]
-    seen = {day: each for day in days if (each := timelines.get((day, name))) is not None}
-    arrivals = sum(tasks[day] for day in days)
+    seen = {day: each for day in days if (each := context.timelines.get((day, name))) is not None}
+    arrivals = sum(context.tasks[day] for day in days)
     known = [(opt[str(row.case)], row.welfare) for row in valid if opt[str(row.case)] is not None]
     ends = [sum((ends[side] for ends, _ in known if ends), Fraction(0)) for side in (0, 1)]
     value = sum((value for _, value in known), Fraction(0))
@@ -231,26 +351,61 @@ def _judge(
     is_paid = bool(revenues) and all(map(is_known, revenues))
     sources = frozenset(source for row in valid for source in row.sources)
     used = [each.used for each in seen.values() if each.used is not None]
-    spent = [deciding[day, name] for day in days if (day, name) in deciding]
+    spent = [context.deciding[day, name] for day in days if (day, name) in context.deciding]
+    scores = {str(row.case): context.criterion.value(row, facts[str(row.case)]) for row in valid}
     return Policy(
         name=name,
         said=remarks_of_runs(name, [row.remarks for row in valid]),
         sources=sources,
         values={str(row.case): Fraction(row.welfare) for row in valid},
-        profits={str(row.case): Fraction(row.profit) for row in valid if is_known(row.profit)},
+        profits={str(row.case): Fraction(row.profit) for row in valid if is_paid and is_known(row.profit)},
         revenue=sum(map(Fraction, revenues), Fraction(0)) if is_paid else None,
         is_paid=is_paid,
         admitted=sum((Fraction(row.admitted) for row in valid), Fraction(0)),
         arrivals=arrivals,
-        share=ratios.share(ends[0], ends[1], value, found.sense) if known else None,
+        share=ratios.share(ends[0], ends[1], value, context.sense) if known else None,
         used=sum(used, Fraction(0)) / len(used) if used and len(used) == len(valid) else None,
         seconds=sum(spent) / arrivals if spent and arrivals else None,
         standing=family.proof_status_of(name, [row.remarks for row in valid]),
         applied=_applied(family.bound_checks(name), valid),
+        is_later=any(_waited(row) for row in valid),
+        scores={day: score for day, score in scores.items() if score is not None},
+        measures=_sum_measures(valid),
+        listed=_list_profits(valid, facts),
         classes=_sum_classes(list(seen.values())),
         line=join_timelines([(day, each.line) for day, each in seen.items()]) if seen else None,
         trouble=_trouble(rows),
     )
+
+
+MEASURES = ("wait_mean_s", "wait_p95_s", "met_share", "slowdown", "killed")
+"""Measures of a family that tables of policies show, where its runs have them."""
+
+
+def _sum_measures(rows: Sequence[Row]) -> dict[str, Fraction]:
+    found = {}
+    for name in MEASURES:
+        values = [each for row in rows if (each := row.measures.get(name)) is not None and is_known(each)]
+        if values and len(values) == len(rows):
+            total = sum(values, Fraction(0))
+            found[name] = total if name == "killed" else total / len(values)
+    return found
+
+
+def _waited(row: Row) -> bool:
+    """Whether arrivals of the run were told to wait."""
+    counts = json.loads(row.counts) if row.counts else {}
+    return isinstance(counts, dict) and bool(counts.get("waited"))
+
+
+def _list_profits(rows: Sequence[Row], facts: Mapping[str, DayFacts]) -> dict[str, Fraction]:
+    """Profit at list prices by day, where they are known."""
+    found = {}
+    for row in rows:
+        revenue = list_revenue(row, facts[str(row.case)])
+        if revenue is not None and is_known(row.vendors) and is_known(row.energy):
+            found[str(row.case)] = revenue - Fraction(row.vendors) - Fraction(row.energy)
+    return found
 
 
 def _applied(checks: Sequence[str], rows: Sequence[Row]) -> list[str]:
@@ -298,7 +453,7 @@ def _trouble(rows: Sequence[Row]) -> str:
 
 
 def compare(
-    values: Mapping[str, Fraction], other: Policy, sense: Sense, policies: int, one: str, of: str = "values"
+    values: Mapping[str, Fraction], other: Policy, sense: Sense, policies: int, one: str, of: str = "ranked"
 ) -> Difference:
     """By how much the values are better than those of another policy, on the days that both have."""
     theirs = getattr(other, of)
@@ -315,150 +470,3 @@ def compare(
         sum(part > 0 for part in parts),
         sum(part < 0 for part in parts),
     )
-
-
-# What is said of it.
-
-
-def advise(found: Backtest, family: Family) -> list[str]:
-    """The answer in a few sentences: the recommendation, what it is by profit, what hindsight would have brought."""
-    lines = [_recommend(found, family)]
-    if too_few := _count_days(found):
-        lines.append(too_few)
-    if by_profit := _by_profit(found, family):
-        lines.append(by_profit)
-    if found.hindsight is not None and len(found.complete) > 1:
-        lines.append(_look_back(found, family))
-    for each in found.policies:
-        if Source.ORACLE in each.sources:
-            lines.append(f"{each.name} took constants from the very days it is judged on, so it is not recommended.")
-        elif each.trouble:
-            lines.append(f"{each.name} is not compared: {each.trouble}.")
-    return lines
-
-
-def _recommend(found: Backtest, family: Family) -> str:
-    if not found.best:
-        return "No policy has a valid run on every day, so none can be recommended."
-    best = found.policy(found.best)
-    total = f"{family.objective} {value_text(best.value, family)}"
-    if not found.differences:
-        return f"Only {best.name} was compared: its {total} over {_days(found)}."
-    first = f"the {family.sense.best} {total}, over {_days(found)}"
-    return _conclude(best.name, first, found.differences, len(found.days), family)
-
-
-def _count_days(found: Backtest) -> str:
-    """That the days are too few for the sign test, where they are; empty where it can decide."""
-    count, policies = len(found.days), len(found.complete)
-    if count < 2 or not found.differences:
-        return ""
-    error = found.differences[0].error
-    needed = next(days for days in range(1, 1000) if intervals.sign_test(days, 0) <= error)
-    if count >= needed:
-        return ""
-    return (
-        f"{count} days are too few to decide by counting on how many a policy is ahead: between {policies} policies "
-        f"that takes {needed} days, even if it is ahead on all of them. Only the size of the lead can decide here, by "
-        "an interval that takes daily leads as normally distributed."
-    )
-
-
-def _conclude(name: str, first: str, differences: Sequence[Difference], days: int, family: Family) -> str:
-    """Who is best, and whether the others are behind beyond chance."""
-    if days < 2:
-        return f"One day does not tell policies apart: on it {name} has {first}."
-    alike = [each for each in differences if not each.is_apart]
-    same = [each.other for each in alike if not each.ahead and not each.behind]
-    near = [each for each in alike if each.other not in same] or ([] if same else differences)
-    lead = ""
-    if near:
-        nearest = min(near, key=lambda each: each.estimate.mean or 0)
-        behind = f", behind on {nearest.behind}" * bool(nearest.behind)
-        lead = f"{_amount(nearest.estimate.mean, family)} a day ({_span(nearest.joint, family)})"
-        lead += f"; it is ahead on {nearest.ahead} of {days} days{behind}"
-    if not alike:
-        least = " the next," * (len(differences) > 1)
-        return (
-            f"Use {name}: it has {first}, and is ahead of every other policy beyond chance; of {nearest.other},{least} "
-            f"by {lead}."
-        )
-    others = len(differences) - len(alike)
-    lines = [f"{_names([name, *(each.other for each in alike)])} cannot be told apart on these {days} days."]
-    if same:
-        lines.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
-        lines += [f"The lead over {nearest.other} is within chance: {lead}."] if near else []
-    else:
-        lines.append(f"{name} has {first}, but its lead over {nearest.other} is within chance: {lead}.")
-    if others:
-        lines.append(f"The other {'one is' if others == 1 else f'{others} are'} behind beyond chance.")
-    return " ".join(lines)
-
-
-def _by_profit(found: Backtest, family: Family) -> str:
-    """The same by profit, of the policies with a payment rule."""
-    paid = [each for each in found.complete if each.is_paid and len(each.profits) == len(found.days)]
-    if len(paid) < 2 or len(found.days) < 2:
-        return ""
-    paid.sort(key=lambda each: each.profit or 0, reverse=True)
-    best = paid[0]
-    differences = [compare(best.profits, each, Sense.MOST, len(paid), best.name, "profits") for each in paid[1:]]
-    first = f"the largest profit {value_text(best.profit or 0, family)} of those with a payment rule"
-    return f"By profit: {_conclude(best.name, first, differences, len(found.days), family)}"
-
-
-def _look_back(found: Backtest, family: Family) -> str:
-    assert found.hindsight is not None
-    best = found.policy(found.best)
-    more = abs(found.hindsight - best.value)
-    share = (
-        f", {_percent(more / abs(best.value))} {_MORE[family.sense]} than {best.name}" if best.value and more else ""
-    )
-    share = share or f", which is what {best.name} has" * (not more)
-    bound = ""
-    if all(found.opt.values()):
-        side = 1 if family.sense is Sense.MOST else 0
-        most = sum((ends[side] for ends in found.opt.values() if ends), Fraction(0))
-        upper = family.sense is Sense.MOST
-        words = "no policy whatever more than" if upper else "no policy whatever less than"
-        bound = f"; {words} {value_text(most, family, up=upper)}, the proved bound on OPT"
-    return (
-        f"In hindsight: the best of these policies on each day, known only afterwards, has "
-        f"{value_text(found.hindsight, family)}{share}{bound}."
-    )
-
-
-_MORE = {Sense.MOST: "more", Sense.LEAST: "less"}
-
-
-def _days(found: Backtest) -> str:
-    count = len(found.days)
-    return f"{count} day{'s' * (count != 1)}" + (f" ({found.days[0]} to {found.days[-1]})" if count > 1 else "")
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = list(names[:NAMED])
-    rest = len(names) - len(shown)
-    if rest:
-        return f"{', '.join(shown)} and {rest} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
-
-
-def _amount(value: Fraction | None, family: Family) -> str:
-    return "-" if value is None else value_text(value, family)
-
-
-def _span(estimate: intervals.Estimate, family: Family) -> str:
-    return f"for all comparisons at once: {span_text(estimate, family)}"
-
-
-def span_text(estimate: intervals.Estimate, family: Family) -> str:
-    """The interval of an estimate for reading, rounded outward."""
-    if estimate.low is None or estimate.high is None:
-        return "-"
-    low = value_text(Fraction(estimate.low), family, up=False)
-    return f"{low} to {value_text(Fraction(estimate.high), family, up=True)}"
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.1f} %"

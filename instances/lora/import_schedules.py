@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.instances.lora.cluster import DAY
 from ratiobench.instances.lora.format import SLOT_LIMIT
 from ratiobench.instances.lora.job_sizes import Laws
 from ratiobench.instances.lora.model import Instance
@@ -18,6 +19,10 @@ from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 SLOTS = (3600, 1800, 900, 600, 300, 120, 60, 30, 10, 5, 2, 1)
 """Lengths of slots that a report may suggest, seconds."""
+TAILS = (43_200, 86_400, 172_800, 259_200, 604_800, 1_209_600)
+"""Times behind the last day that a report may suggest, seconds."""
+FEW = 5
+"""Per cent of the GPU time that may belong to jobs without a schedule before the report suggests a longer tail."""
 ENOUGH = 10
 """Per cent that whole slots may add to the GPU time before the report suggests shorter ones."""
 
@@ -31,11 +36,13 @@ class Facts:
     best : units per slot of all parts on the fastest type.
     short : whether it ran for less than a slot.
     wide : whether it is wider than a node.
+    last : the first slot by whose end it can be done, on an empty cluster; it may be behind the last one.
     """
 
     best: array[int] = field(default_factory=lambda: array("q"))
     short: bytearray = field(default_factory=bytearray)
     wide: bytearray = field(default_factory=bytearray)
+    last: array[int] = field(default_factory=lambda: array("q"))
 
 
 class Schedules:
@@ -120,6 +127,38 @@ class Schedules:
         )
 
 
+class Tails:
+    """Tasks of all instances that no schedule can finish, for the end of their instance comes too early for some."""
+
+    def __init__(self, laws: Laws) -> None:
+        self._laws = laws
+        self._work = self._lost = 0.0
+        self._late: list[tuple[int, float]] = []
+
+    def add(self, instance: Instance, can: NDArray[np.bool_], facts: Facts) -> None:
+        """Count the tasks of an instance."""
+        self._work += float(instance.work.sum())
+        self._lost += float(instance.work[~can].sum())
+        last = np.frombuffer(facts.last, np.int64)
+        for i in np.flatnonzero(~can & (last > instance.slots)).tolist():
+            self._late.append((int(last[i]), float(instance.work[i])))
+
+    def sentence(self) -> str:
+        """Their share of the GPU time, and the tail that leaves few of them; empty where they are few."""
+        share = 100 * self._lost / max(1.0, self._work)
+        if share < FEW:
+            return ""
+        never = self._lost - sum(work for _, work in self._late)
+        for tail in TAILS:
+            slots = replace(self._laws, tail=tail).slots
+            left = 100 * (never + sum(work for last, work in self._late if last > slots)) / max(1.0, self._work)
+            if tail > self._laws.tail and slots <= SLOT_LIMIT and left < FEW:
+                return (
+                    f" They are {_per_cent(share)} of the GPU time: --tail {_slot(tail)} makes that {_per_cent(left)}."
+                )
+        return f" They are {_per_cent(share)} of the GPU time."
+
+
 def tell_waits(waits: array[int]) -> str:
     """How long jobs waited in the log, in a sentence."""
     mean, most = np.mean(waits), np.percentile(waits, 95)
@@ -131,8 +170,8 @@ def _per_cent(value: float) -> str:
 
 
 def _slot(seconds: int) -> str:
-    """As the option `--slot` has it."""
-    for unit, name in ((3600, "h"), (60, "m")):
+    """As the options `--slot` and `--tail` have it."""
+    for unit, name in ((DAY, "d"), (3600, "h"), (60, "m")):
         if seconds % unit == 0:
             return f"{seconds // unit}{name}"
     return f"{seconds}s"

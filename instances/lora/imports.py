@@ -8,14 +8,16 @@ out, and each law that stands in for what the log does not say, is counted and r
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -26,7 +28,8 @@ from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora.cluster import DAY, Cluster
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT_2, SLOT_LIMIT, parse
-from ratiobench.instances.lora.import_schedules import Facts, Schedules, tell_waits
+from ratiobench.instances.lora.import_basis import FIELD, Basis
+from ratiobench.instances.lora.import_schedules import Facts, Schedules, Tails, tell_waits
 from ratiobench.instances.lora.job_sizes import Converter, Sizes
 from ratiobench.instances.lora.job_sizes import Laws as Laws
 from ratiobench.instances.lora.logs import Job, LogFormat, Remark, list_formats
@@ -61,6 +64,8 @@ class Report:
     remarks : what readers say of jobs, with their numbers.
     warnings : what readers say of the log as a whole.
     waits : seconds that jobs of the log waited, where it says so.
+    skipped : of `left`, how many readers left out, by the day of their submission.
+    prices : the list price as a file of the algorithm `pricelist`; empty where none is known.
     """
 
     source: str
@@ -75,6 +80,8 @@ class Report:
     remarks: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     waits: array[int] = field(default_factory=lambda: array("q"))
+    skipped: dict[int, Counter[str]] = field(default_factory=dict)
+    prices: str = ""
 
     @property
     def imported(self) -> int:
@@ -172,6 +179,8 @@ def read_jobs(
             elif found.rule:
                 report.jobs += 1
                 report.left[found.rule] += 1
+                if found.submit is not None:
+                    report.skipped.setdefault(found.submit // DAY, Counter())[found.rule] += 1
 
 
 def _format(form: str, columns: Mapping[str, str]) -> LogFormat:
@@ -237,17 +246,20 @@ def _second(day: date) -> int:
 def _instances(
     report: Report, converter: Converter, grouped: dict[int, list[Job]], first: int, stem: str
 ) -> Iterator[Instance]:
-    laws, recurring, schedules = converter.laws, False, Schedules(converter.laws)
+    laws, recurring, schedules, tails = converter.laws, False, Schedules(converter.laws), Tails(converter.laws)
     for number in sorted(grouped):
         start = (first + number * laws.days) * DAY
         jobs = sorted(grouped.pop(number), key=lambda job: job.submit)
         prices, recurs = converter.cluster.tariff.at_slots(start, laws.slots, laws.slot_seconds)
         recurring |= recurs
         name = f"{stem}-{datetime.fromtimestamp(start, UTC).date().isoformat()}"
-        facts = Facts()
-        tasks = _tasks(report, converter, facts, jobs, start, name)
+        facts, basis = Facts(), Basis(laws)
+        tasks = _tasks(report, converter, facts, basis, jobs, start, name)
         if not tasks:
             continue
+        for day in range(start // DAY, start // DAY + laws.days):
+            for rule, count in report.skipped.get(day, {}).items():
+                basis.skip(rule, count)
         instance = parse(
             {
                 "format": FORMAT_2,
@@ -271,6 +283,9 @@ def _instances(
             f"{report.source} as {name}",
         )
         can = servable(instance)
+        basis.mark_unservable((instance.work[~can] // converter.per_second).tolist())
+        instance = replace(instance, origin={**instance.origin, FIELD: basis.document()})
+        tails.add(instance, can, facts)
         if converter.run is not ScheduleKind.ANY:
             schedules.add(instance, can, facts)
         count = int(can.sum())
@@ -282,11 +297,30 @@ def _instances(
     if not report.instances:
         out = ", ".join(f"{count:,} {rule}" for rule, count in report.left.most_common())
         raise InputError(report.source, "", f"{report.jobs:,} jobs, all left out: {out}")
-    report.notes[:] = _notes(report, converter, schedules, recurring)
+    report.notes[:] = _notes(report, converter, schedules, tails, recurring)
+    report.prices = _price_list(converter)
+
+
+def _price_list(converter: Converter) -> str:
+    """The list price on every node type, by its speed."""
+    listed = converter.laws.listed
+    if listed is None:
+        return ""
+    lines = ["# Dollars per GPU-hour, made by `import`: the list price of the log's GPU times the speed of the type."]
+    for node in converter.cluster.nodes:
+        price = Decimal(node.speed.numerator * listed) / Decimal(node.speed.denominator * 10**6)
+        lines += [f"[types.{json.dumps(node.name)}]", f"gpus = {node.gpus}", f"price = {price:f}"]
+    return "\n".join(lines) + "\n"
 
 
 def _tasks(
-    report: Report, converter: Converter, facts: Facts, jobs: Sequence[Job], start: int, name: str
+    report: Report,
+    converter: Converter,
+    facts: Facts,
+    basis: Basis,
+    jobs: Sequence[Job],
+    start: int,
+    name: str,
 ) -> list[dict[str, Any]]:
     laws, counts = converter.laws, report.counts
     drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()
@@ -295,34 +329,46 @@ def _tasks(
     total = 0
     for job, price in zip(jobs, drawn, strict=True):
         sizes = converter.sizes(job)
+        basis.count(job)
         if isinstance(sizes, str):
             report.left[sizes] += 1
+            basis.leave_out(job, sizes)
             continue
         arrival = (job.submit - start) // laws.slot_seconds + 1
         if job.deadline is not None:
             last, source = (job.deadline - start) // laws.slot_seconds, "windows by their own deadline"
             if last < arrival:
                 report.left[EARLY] += 1
+                basis.leave_out(job, EARLY)
                 continue
-        elif job.limit is not None:
-            width = max(sizes.needed, sizes.planned, -(-job.limit // laws.slot_seconds))
+        elif job.limit is not None and not sizes.limit:
+            width = max(sizes.needed, -(-job.limit // laws.slot_seconds))
             last, source = arrival - 1 + width, "windows by their time limit"
+        elif job.limit is not None:  # it is planned for its limit, and a window as long would let it start at once only
+            width = math.ceil(max(sizes.needed, sizes.planned) * laws.slack)
+            last, source = arrival - 1 + width, "windows by law, of their time limit"
         else:
             last, source = arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law"
+        cut = _cut_limit(sizes, laws, arrival) if last > laws.slots else sizes.limit
         bid = sizes.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
         if total + bid > BID_SUM_LIMIT or bid > LIMIT:
             report.left[DEAR] += 1
+            basis.leave_out(job, DEAR)
             continue
         total += bid
         counts[source] += 1
         counts["windows cut at the end of the instance"] += last > laws.slots
+        counts["limits cut with their window"] += cut < sizes.limit
         counts["bids of their own" if job.bid is not None else "bids by law"] += 1
         counts["memory of their own" if job.memory_mb is not None else "memory by law"] += 1
         counts["shorter than a slot"] += job.seconds < laws.slot_seconds
-        counts["of a GPU type that the cluster does not name"] += bool(job.kind) and job.kind.casefold() not in named
+        known = not job.kind or job.kind.casefold() in named
+        counts["of a GPU type that the cluster does not name"] += not known
+        basis.add(job, sizes, last, known, converter.per_second)
         counts["work, units"] += sizes.work
         counts["work in whole slots, units"] += sizes.needed * sizes.shape.best
         facts.best.append(sizes.shape.best)
+        facts.last.append(arrival - 1 + sizes.needed)
         facts.short.append(job.seconds < laws.slot_seconds)
         facts.wide.append(job.gpus > converter.widest)
         task: dict[str, Any] = {
@@ -341,11 +387,20 @@ def _tasks(
             if sizes.split.parts > 1:
                 task["nodes"] = sizes.split.parts
             if sizes.limit:
-                task["limit"] = sizes.limit
+                task["limit"] = cut
             if job.labels is not NO_LABELS:
                 task |= {key: value for key, value in zip(Labels._fields, job.labels, strict=True) if value}
         tasks.append(task)
     return tasks
+
+
+def _cut_limit(sizes: Sizes, laws: Laws, arrival: int) -> int:
+    """The limit of a task whose window is cut at the end of the instance: it leaves as much of the window as by law.
+
+    A policy plans a run for its limit, and would never begin one that is longer than what is left of the instance.
+    """
+    slots = max(sizes.needed, int((laws.slots - arrival + 1) / laws.slack))
+    return min(sizes.limit, max(sizes.work, slots * sizes.shape.best))
 
 
 def _count_schedules(counts: Counter[str], job: Job, sizes: Sizes) -> None:
@@ -370,8 +425,10 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
         "format": report.form,
         "start": datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%S"),
         "work": f"1/{converter.per_second} GPU-second of the log's GPU",
+        "units_per_gpu_second": converter.per_second,
         "slack": str(laws.slack),
         "micro_dollars_per_gpu_hour": list(laws.per_gpu_hour),
+        **({} if laws.listed is None else {"list_micro_dollars_per_gpu_hour": laws.listed}),
         "seed": laws.seed,
         "prices": converter.cluster.tariff.source,
         **({"calibrations": list(measured)} if measured else {}),
@@ -379,7 +436,7 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     }
 
 
-def _notes(report: Report, converter: Converter, schedules: Schedules, recurring: bool) -> list[str]:
+def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Tails, recurring: bool) -> list[str]:
     """What is assumed, in sentences; only what bears on this log."""
     laws, counts = converter.laws, report.counts
     lines = [f"{each}." for each in (*report.warnings, *converter.form.reading)]
@@ -387,9 +444,11 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, recurring
     low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
     windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
     cut = counts["windows cut at the end of the instance"]
-    law = f" (law: {laws.slack} times the fewest slots)" if counts["windows by law"] else ""
+    law = f" (law: {laws.slack} times the fewest slots)" if "by law" in windows else ""
     if windows:
         lines.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
+    if limits := counts["limits cut with their window"]:
+        lines.append(f"{limits:,} time limits are cut with them.")
     if counts["bids by law"]:
         price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}, drawn evenly"
         lines.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
@@ -401,7 +460,7 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, recurring
         lines.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
     behind = " Of the others:" * (converter.run is not ScheduleKind.ANY)
     if hopeless := counts["that no schedule can finish in the instance"]:
-        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{behind}")
+        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{tails.sentence()}{behind}")
     if converter.run is not ScheduleKind.ANY:
         lines += schedules.sentences(counts)
     elif report.imported:

@@ -29,8 +29,10 @@ class Laws:
     slot_seconds : length of a slot.
     days : days of submissions in an instance.
     tail : seconds behind the last day in which nothing is submitted, so that late jobs can end.
-    slack : a job without deadline and time limit may take this many times the fewest slots that it needs.
+    slack : a job without a deadline may take this many times the fewest slots that it needs, or that its time limit
+        does; with `ANY`, as long as its time limit where it has one.
     per_gpu_hour : range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
+    list_price : of a GPU-hour, micro-dollars; None where it is not known.
     seed : names the draws.
     first, last : days of submissions that count; None for all.
     run : which schedules the jobs may have; None for what the log and its format say. With `ANY` and `ONE_NODE` a job
@@ -44,10 +46,17 @@ class Laws:
     tail: int = 21_600
     slack: Fraction = Fraction(3)
     per_gpu_hour: tuple[int, int] = (1_000_000, 3_000_000)
+    list_price: int | None = None
     seed: str = "0"
     first: date | None = None
     last: date | None = None
     run: ScheduleKind | None = None
+
+    @property
+    def listed(self) -> int | None:
+        """Micro-dollars per GPU-hour of the price list: as stated, else what every job without a price bids."""
+        low, high = self.per_gpu_hour
+        return low if self.list_price is None and low == high else self.list_price
 
     @property
     def slots(self) -> int:

@@ -18,7 +18,8 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.options import split_names
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.backtest import Backtest, Policy, advise, compare
+from ratiobench.bench.tables.advice import advise
+from ratiobench.bench.tables.backtest import Backtest, Policy, compare
 from ratiobench.bench.tables.intervals import sign_test
 from ratiobench.bench.tables.text import align_columns
 from ratiobench.instances.errors import InputError
@@ -110,10 +111,10 @@ def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: st
 
 
 def test_without_audits_nothing_is_said_to_have_been_checked(inside: Path, tmp_path: Path) -> None:
-    """The same runs and answer; where the guarantee would be checked it says that it was not."""
+    """The same runs and answer as with `--audits`; where the guarantee would be checked it says that it was not."""
     words = ["backtest", "days", "-a", "greedy,pdftsp", "--workers", "1", "--quiet"]
-    assert main([*words, "--out", str(tmp_path / "a")]) == 0
-    assert main([*words, "--no-audits", "--out", str(tmp_path / "b")]) == 0
+    assert main([*words, "--audits", "--out", str(tmp_path / "a")]) == 0
+    assert main([*words, "--out", str(tmp_path / "b")]) == 0
     one, other = (rows(str(tmp_path / out)) for out in "ab")
     assert one[list(KEEP)].equals(other[list(KEEP)])
     assert "theorem5" in one
@@ -176,7 +177,8 @@ def test_the_page_has_the_answer_and_the_pictures(inside: Path) -> None:
     """A recommendation, dollars, classes, OPT day by day, charts; nothing of it needs a script."""
     page = Path("out/backtest.html").read_text()
     for words in (
-        "cannot be told apart", "In hindsight", "(list prices)", "share of a node", "time at its fastest",
+        "cannot be told apart", "In hindsight", "No list price is known", "What this rests on",
+        "share of a node", "time at its fastest",
         "Load under", "Price of compute", "What became of the arrivals", "too dear", "Theorem G", "history",
         "OPT, at most", "log-2026-03-01 is history alone", 'href="report.html"',
     ):  # fmt: skip

@@ -79,7 +79,7 @@ SPELT = {
 """Options that are an argument of another name."""
 DEFAULTS = {
     "run": {"quiet": True},
-    "backtest": {"quiet": True, "algorithms": "all"},
+    "backtest": {"quiet": True},
     "search": {"tries": 3000, "algorithm": None},
     "imported": {"format": ""},
 }
@@ -203,7 +203,7 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"algorithms", "only", "rows", "tier", "over", "claim"}
+    assert seen == {"algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
 
 

@@ -149,12 +149,20 @@ def test_limits_are_what_jobs_claim(tmp_path: Path) -> None:
     )
     report, (day,) = imported(tmp_path, rows)
     assert day.limit.tolist() == [3600 * 4, 900 * 4, 0, 3600 * 4, 3600 * 20]
-    assert day.deadline.tolist() == [6, 2, 6, 12, 6]
+    assert day.deadline.tolist() == [18, 6, 6, 36, 18]  # three times the plan
     assert "4 jobs claim their time limit as work; 1 ran longer, so they claim what they ran." in report.text()
     plain, (same,) = imported(tmp_path, rows.rsplit("0,900,9", 1)[0], run=ANY)
     assert same.deadline.tolist() == [6, 1 + 1, 6, 6]
     assert (same.limit.tolist(), document(same)["format"]) == ([0] * 4, "ratiobench/lora/1")
     assert "claim" not in plain.text()
+
+
+def test_a_limit_is_cut_with_its_window(tmp_path: Path) -> None:
+    """A third of what is left of the day, and no less than the work: else no policy would begin the run."""
+    report, (day,) = imported(tmp_path, "86000,600,2,360000,,,,,,\n86000,18000,2,360000,,,,,,\n")
+    assert (day.slots, day.arrival.tolist(), day.deadline.tolist()) == (180, [144, 144], [180, 180])
+    assert day.limit.tolist() == [12 * 600 * 4, 18_000 * 4]
+    assert "2 time limits are cut with them." in report.text()
 
 
 TIMES = "1970-01-01T00:00:00|1970-01-01T00:10:00|1970-01-01T01:10:25"
@@ -194,7 +202,8 @@ def test_one_import_has_jobs_of_every_kind(tmp_path: Path) -> None:
     assert day.run.tolist() == [0, 1, 2, 3, 2]
     assert day.labels == {0: Labels("anna", "lab"), 1: Labels("anna"), 3: Labels(group="lab")}
     text = report.text()
-    assert "1 jobs cannot be finished in their window by any schedule. Of the others:\n- 2 jobs are rigid" in text
+    long = "They are 100 % of the GPU time: --tail 14d makes that 0.0 %."
+    assert f"1 jobs cannot be finished in their window by any schedule. {long} Of the others:\n- 2 jobs are" in text
     assert "1 of them gangs on 2 nodes (50 % of GPU time); none may pause or move.\n" in text
     assert "1 jobs may pause between slots, at no cost, and stay on their node.\n" in text
     assert "1 jobs may pause, move to another node and go on, at no cost, between slots.\n" in text

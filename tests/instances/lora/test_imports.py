@@ -55,7 +55,7 @@ def test_what_a_job_becomes(tmp_path: Path) -> None:
     """Rates, work in half GPU-seconds (a speed of 1.5), memory, energy, windows by deadline, limit and law, bids."""
     rows = (
         "600,900,2,4000,1.5,,,\n"  # slots 2..6 by its deadline (the slot that holds second 4000 is not whole)
-        "1200,900,8,,,,,5000\n"  # wider than a t4; 9 slots by its limit
+        "1200,900,8,,,,,5000\n"  # wider than a t4; 6 slots for its limit, three times as many by law
         "1799,601,4,,0,T4,1000,\n"  # asks for a t4; one slot and a second: two slots, three times as many by law
         "86399,10,1,,,,,\n"  # the last second of the day
     )
@@ -67,14 +67,14 @@ def test_what_a_job_becomes(tmp_path: Path) -> None:
     ]
     assert set(day.node_types[0].tariff.tolist()) == {123}  # micro-dollars per Wh, of 0.1234 dollars per kWh
     assert day.arrival.tolist() == [2, 3, 3, 144]
-    assert day.deadline.tolist() == [6, 11, 8, 146]
+    assert day.deadline.tolist() == [6, 20, 8, 146]
     assert day.work.tolist() == [900 * 2 * 2, 900 * 8 * 2, 601 * 4 * 2, 20]
     assert day.rate.tolist() == [[3600, 2400], [14400, 0], [0, 4800], [1800, 1200]]
     assert day.memory_mb.tolist() == [2 * 16 * 1024, 8 * 80 * 1024, 1000, 16 * 1024]
     assert day.energy_wh.tolist() == [[100, 0], [401, 0], [0, 0], [50, 0]]  # 300.5 W for 10 minutes: 50.08 Wh a GPU
     # 2 dollars per GPU-hour: 900 s on 8 GPUs are two GPU-hours.
     assert day.bid.tolist() == [1_500_000, 4_000_000, 0, 5555]
-    assert report.counts["windows by their own deadline"] == report.counts["windows by their time limit"] == 1
+    assert report.counts["windows by their own deadline"] == report.counts["windows by law, of their time limit"] == 1
     assert report.counts["windows by law"] == report.counts["bids of their own"] == 2
     assert report.counts["shorter than a slot"] == 1
     assert report.instances == [{"name": "log-1970-01-01", "tasks": 4, "servable": 4, "load": 0.003}]

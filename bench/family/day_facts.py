@@ -1,0 +1,108 @@
+"""What a backtest must know of a day beside the runs on it: kept in the store as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ratiobench.instances.errors import InputError, make_printable, shorten
+
+GROUP = "days"
+"""The group of the days of a backtest; those under a what-if have the change as their group."""
+BY = ("welfare", "wait", "slowdown", "met", "revenue")
+"""By what policies can be ranked (`ratiobench.bench.tables.criteria`)."""
+LEFT_OUT, ADDED = "left out", "added"
+_FIGURES = ("hours", "load", "list_price", "busiest", "contended")
+
+
+class Assumption(NamedTuple):
+    """What the figures of a day rest on, and for how much of it.
+
+    Parameters
+    ----------
+    what : in words that are the same for every day of a load.
+    jobs : of the day, to which it applies.
+    hours : GPU-hours that they use; None where that is not known.
+    kind : `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that nobody asked for;
+        else empty.
+    """
+
+    what: str
+    jobs: int
+    hours: Fraction | None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DayFacts:
+    """Facts of a day.
+
+    Parameters
+    ----------
+    kind : of its arrivals, as `Family.refusal` understands it.
+    jobs, hours : all that arrived, those left out included, and the GPU-hours that they use; 0 where it is not known.
+    assumptions : what its figures rest on.
+    list_price : of a unit of the measure `admitted_work` of a run, in the family's unit; None where none is known.
+    listed_bids : whether every arrival bids its list price.
+    load : work of the arrivals that can be served over the capacity of the day; None: not known.
+    busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
+    contended : so many times the arrivals ask for a tenth of their work at times that have no room; None: not known.
+    """
+
+    kind: str = ""
+    jobs: int = 0
+    hours: Fraction = Fraction(0)
+    assumptions: Sequence[Assumption] = ()
+    list_price: Fraction | None = None
+    listed_bids: bool = False
+    load: Fraction | None = None
+    busiest: Fraction | None = None
+    contended: Fraction | None = None
+
+    def document(self) -> Mapping[str, Any]:
+        """JSON values."""
+        figures = {name: getattr(self, name) for name in _FIGURES}
+        return {
+            "kind": self.kind,
+            "jobs": self.jobs,
+            "listed_bids": self.listed_bids,
+            "assumptions": [
+                [each.what, each.jobs, None if each.hours is None else str(each.hours), each.kind]
+                for each in self.assumptions
+            ],
+            **{name: str(value) for name, value in figures.items() if value is not None},
+        }
+
+
+def read_facts(document: Any, source: str, field: str) -> DayFacts:
+    """The facts of a document.
+
+    Raises
+    ------
+    InputError : naming the source and the field of what `DayFacts.document` does not write.
+    """
+    try:
+        figures = {name: Fraction(document[name]) for name in _FIGURES if name in document}
+        found = [
+            Assumption(
+                make_printable(str(what), 300), _count(jobs), None if hours is None else Fraction(hours), str(kind)
+            )
+            for what, jobs, hours, kind in document["assumptions"]
+        ]
+        return DayFacts(
+            kind=str(document["kind"]),
+            jobs=_count(document["jobs"]),
+            listed_bids=document["listed_bids"] is True,
+            assumptions=tuple(found),
+            **figures,
+        )
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:
+        raise InputError(source, field, f"{shorten(document)} are no facts of a day ({shorten(str(error))})") from None
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{shorten(value)} is no number of jobs")
+    return value
