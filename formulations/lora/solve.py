@@ -18,6 +18,7 @@ from threading import Event
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
@@ -29,7 +30,7 @@ from ratiobench.formulations.lora import runs
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
 from ratiobench.formulations.lora.bound.tree import Tree
-from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node
+from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
@@ -231,7 +232,10 @@ class _Interval(SolveInterval[int]):
         if self.tree is not None and self.lower <= self.tree[0] < self.dual.upper:
             upper, tables, tree = self.tree
             instance = content_hash(self.instance)
-            return Certificate(instance, BRANCH_UNIT, *tables[0], upper, self.lower, decisions, tables[1:], tree)
+            first = tables[0]
+            return Certificate(
+                instance, BRANCH_UNIT, *first[:3], upper, self.lower, decisions, tables[1:], tree, first.cells
+            )
         classes = []
         if self.dual.state is not None:  # else no class has a price of its own
             p = self.dual.state.capacity.pool
@@ -476,14 +480,14 @@ def _reschedule(instance: Instance, effort: int, gap: float, interval: _Interval
 
 
 def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
-    """A tree of decisions that proves more than prices alone, where the instance is small; see `bound.branching`."""
+    """Prices of single cells and a tree of decisions prove more of a small instance; see `bound.decomposition`."""
     dual = interval.dual
     if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
         return
     nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = instance, dual.rent, interval.lower, nodes, seconds
     reply = backends.call(
-        "highs", "ratiobench.formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds)
+        "highs", "ratiobench.formulations.lora.bound.decomposition:grow", *arguments, limits=Limits(seconds=seconds)
     )
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
@@ -491,14 +495,7 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     found: Tree | None = reply.value
     if found is None:
         return
-    nothing = ((0,) * instance.slots,) * len(instance.node_types)
-    classes = list(zip(found.kind.tolist(), found.rate.tolist(), found.memory.tolist(), strict=True))
-    tables = []
-    for rent in found.tables:
-        rows = zip(classes, np.rint(rent * BRANCH_UNIT).astype(np.int64).tolist(), strict=True)
-        tables.append(
-            PriceTable(nothing, nothing, tuple(ClassPrice(*each, tuple(row)) for each, row in rows if any(row)))
-        )
+    tables = [_cell_prices(instance, found, price) for price in found.tables]
     interval.work["branches"] = found.solved
     try:
         upper = tree_bound(instance, BRANCH_UNIT, tuple(tables), found.nodes)
@@ -507,6 +504,20 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
         return
     interval.tree = upper, tuple(tables), found.nodes
     interval.bound(upper, Proof.LAGRANGIAN)
+
+
+def _cell_prices(instance: Instance, tree: Tree, price: NDArray[np.float64]) -> PriceTable:
+    """A table of a tree in integers, without the zeros at both ends of a row."""
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    rows = []
+    for i, kind, row in zip(
+        tree.task.tolist(), tree.kind.tolist(), np.rint(price * BRANCH_UNIT).astype(np.int64), strict=True
+    ):
+        paid = np.flatnonzero(row)
+        if len(paid):
+            first, last = int(paid[0]), int(paid[-1])
+            rows.append(CellPrice(i, kind, first + 1, tuple(row[first : last + 1].tolist())))
+    return PriceTable(nothing, nothing, (), tuple(rows))
 
 
 def _search(

@@ -9,19 +9,18 @@ from ratiobench.instances.lora.model import IntArray
 
 
 class Tree(NamedTuple):
-    """The tree in preorder with tasks, types and slots as in the instance, and (C, T) rents of its tables.
+    """The tree in preorder with tasks, types and slots as in the instance, and (entries, T) prices of its leaves.
 
     Parameters
     ----------
-    kind, rate, memory : (C,) of the classes.
+    task, kind : (entries,) whose cells a row of the tables prices.
     upper : the largest bound of a leaf, in doubles.
     solved : nodes whose bounds were computed.
     """
 
     nodes: tuple[int | tuple[int, ...], ...]
     tables: tuple[Prices, ...]
+    task: IntArray
     kind: IntArray
-    rate: IntArray
-    memory: IntArray
     upper: float
     solved: int
