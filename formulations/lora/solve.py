@@ -72,6 +72,8 @@ WINDOWS = 40
 """Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
+WHOLE_WORK = 30
+"""Units of HiGHS's work per unit of effort for the program over all cells that prices leave open."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 
@@ -485,7 +487,15 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
         return
     nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
-    arguments = instance, dual.rent, interval.lower, nodes, seconds
+    arguments = (
+        instance,
+        dual.rent,
+        interval.solution,
+        interval.lower,
+        nodes,
+        WHOLE_WORK * min(effort, UNLIMITED),
+        seconds,
+    )
     reply = backends.call(
         "highs", "ratiobench.formulations.lora.bound.decomposition:grow", *arguments, limits=Limits(seconds=seconds)
     )
@@ -495,6 +505,7 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     found: Tree | None = reply.value
     if found is None:
         return
+    interval.offer(found.solution, "program")
     tables = [_cell_prices(instance, found, price) for price in found.tables]
     interval.work["branches"] = found.solved
     try:

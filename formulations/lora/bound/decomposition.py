@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, places, 
 from ratiobench.formulations.lora.bound.task_prices import (
     ALWAYS,
     NEVER,
+    TYPES,
     Ranges,
     Slots,
     answers,
@@ -35,9 +37,12 @@ from ratiobench.formulations.lora.bound.task_prices import (
     no_decisions,
     node_values,
     table_size,
+    through,
 )
 from ratiobench.formulations.lora.bound.tree import Tree
+from ratiobench.formulations.lora.heuristic.windows import improve_within
 from ratiobench.instances.lora.model import Instance, IntArray
+from ratiobench.instances.lora.solution import Solution
 
 Floats = NDArray[np.float64]
 Decision = tuple[int, ...]
@@ -51,6 +56,8 @@ DESCENTS = 1_500
 CANDIDATES = 4
 """Most decisions that are tried before one of them is taken."""
 INTEGRAL = 1e-5
+TABLE = 10_000_000
+"""No tree where a task's table would have more entries."""
 CLOSE = 0.3
 """A programme is solved when its optimum is so near to the bound, micro-dollars."""
 STALLED = 5
@@ -276,7 +283,7 @@ class Decomposition:
         worth = np.empty(len(self.slots.kind))
         node_values(p, self.slots, price, d.fixed, d.out, worth, self._chosen)
         gain = np.empty(p.tasks)
-        answers(p, d, price, self._places, self._table, gain, self._option, self._local)
+        answers(p, d, price, 4 * self.bonus, self._places, self._table, gain, self._option, self._local)
         least = np.where(d.admitted == 1, -np.inf, 0.0)
         total = float(worth @ self._nodes) + float(np.maximum(gain, least).sum())
         self._gains = gain
@@ -363,6 +370,10 @@ class Decomposition:
         self._solver.setOptionValue("simplex_strategy", 4 if self._grown else 1)
         self._grown = True
         self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            self._solver.clearSolver()
+            self._solver.setOptionValue("simplex_strategy", 1)
+            self._solver.run()
         status = self._solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             raise ArithmeticError(f"HiGHS: {self._solver.modelStatusToString(status)}")
@@ -382,6 +393,14 @@ class Decomposition:
         self.rows = [self.rows[r] for r in keep]
         self._idle = [self._idle[r] for r in keep]
         self._at = [[(int(number[r]), q) for r, q in cell if number[r] >= 0] for cell in self._at]
+
+    def open_cells(self, best: Evaluated, d: Ranges, enough: float) -> NDArray[np.bool_]:
+        """(entries, T) cells that a solution of welfare `enough` may use, by their reduced profit at these prices."""
+        reach = np.empty(best.price.shape)
+        through(self.pool, d, best.price, self._table, reach)
+        least = np.where(d.admitted == 1, -np.inf, 0.0)
+        rest = best.value - np.maximum(best.gain, least)
+        return np.asarray(rest[self.slots.owner][:, None] + reach >= enough)
 
     def _prices(self, dual: Floats) -> Floats:
         """(entries, T) prices of cells from the rows' prices."""
@@ -546,9 +565,19 @@ class Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, price: Floats, nodes: int) -> None:
-        """Solve the root and then nodes of the largest bounds, at most so many in all."""
+    def run(self, price: Floats, nodes: int, better: Callable[[NDArray[np.bool_]], int]) -> None:
+        """Solve the root and then nodes of the largest bounds, at most so many in all.
+
+        Parameters
+        ----------
+        better : takes the cells that a better solution may use, and looks for one; the welfare of the best known.
+        """
         self.root = self._solve((), price, ROOT_ROUNDS, DESCENTS)
+        if self.root.value >= self.enough:
+            programme = self.programme
+            d = no_decisions(programme.pool)
+            found = programme.evaluate(self.root.price, d)
+            self.enough = better(programme.open_cells(found, d, self.enough)) + 0.999
         waiting = [(-self.root.value, 0, self.root)]
         while waiting and self.solved < nodes and not self._over():
             _, _, node = heapq.heappop(waiting)
@@ -563,9 +592,11 @@ class Search:
 
     def _solve(self, path: Path, price: Floats, rounds: int, descents: int = 0) -> Node:
         programme = self.programme
-        found, values = programme.bound(
-            ranges_of(programme.pool, path), price, self.enough, self.until, descents=descents, rounds=rounds
-        )
+        d = ranges_of(programme.pool, path)
+        try:
+            found, values = programme.bound(d, price, self.enough, self.until, descents=descents, rounds=rounds)
+        except ArithmeticError:  # what the prices so far prove stands
+            found, values = programme.evaluate(price, d), np.zeros(0)
         self.solved += 1
         open_ = found.value >= self.enough and len(values) > 0
         return Node(path, found.value, found.price, self._candidates(path, values) if open_ else [])
@@ -605,6 +636,8 @@ class Search:
         ]
         for i in np.flatnonzero(used > INTEGRAL).tolist():
             options = range(int(p.option_start[i]), int(p.option_start[i + 1]))
+            if p.type_start[i + 1] - p.type_start[i] > TYPES:
+                continue
             for o in options[:-1]:
                 later = sum(begins[o + 1 : options.stop].tolist())
                 away = min(later, used[i] - later)
@@ -650,20 +683,37 @@ class Search:
         return node.value if node.decision is None else max(self._upper(child) for child in node.children)
 
 
-def grow(instance: Instance, rent: Floats, lower: int, nodes: int, seconds: float | None = None) -> Tree | None:
+def grow(
+    instance: Instance,
+    rent: Floats,
+    solution: Solution,
+    lower: int,
+    nodes: int,
+    work: int,
+    seconds: float | None = None,
+) -> Tree | None:
     """The tree that some nodes of branch and bound, those of the largest bounds first, leave; None for none.
 
     Parameters
     ----------
     rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
-    lower : welfare of a known solution: branches that cannot have a better one end.
+    solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
+    work : units of HiGHS's work for the programme over the cells that the root's prices leave open.
     seconds : no further node is begun after them.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     p = pool(instance, spare=1)
-    if p.tasks == 0 or table_size(p) == 0:
+    if p.tasks == 0 or table_size(p) > TABLE:
         return None
     search = Search(Decomposition(p), lower, until)
-    search.run(rent[p.klass], nodes)
-    return search.tree()
+    best = solution, lower
+
+    def better(cells: NDArray[np.bool_]) -> int:
+        nonlocal best
+        left = None if until is None else max(0.1, (until - time.perf_counter()) / 2)
+        best = improve_within(instance, *best, cells, Limits(work=work, seconds=left))
+        return best[1]
+
+    search.run(rent[p.klass], nodes, better)
+    return search.tree()._replace(solution=best[0])

@@ -2,8 +2,8 @@
 
 A node and slot holds a set of tasks that fits: sum of rates <= C_p, sum of memory <= C_m - r_b. At prices pi_igt it
 earns at most the largest sum of prices of such a set, a knapsack with two constraints, solved by branch and bound over
-its few tasks. A task answers with its best schedule, found by a programme over the numbers of cells of its types; here
-a task has at most two types that it can use.
+its few tasks. A task answers with its best schedule. Where something is decided of a task with one or two usable types,
+a programme over the numbers of its cells finds it; of tasks with more types only cells are decided.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest
 from ratiobench.instances.lora.model import IntArray
 
 TYPES = 2
-"""Most node types that a task may use."""
+"""Most node types of a task whose begin and numbers of cells may be decided."""
 OPEN, NEVER, ALWAYS = 0, 1, 2
 """What is decided of a cell."""
 MANY = 1 << 30
@@ -388,12 +388,14 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def answers(p, d, price, places, table, gain, option, local):  # type: ignore[no-untyped-def]
+def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
     """Best reduced profit of every task, losses included, and the schedule that has it.
 
     Parameters
     ----------
-    d : `Ranges`. price : (entries, T) micro-dollars per cell. places : (n,) where each task's slots begin in `local`.
+    d : `Ranges`. price : (entries, T) micro-dollars per cell.
+    bonus : more than a schedule can cost: what a task of more than two types is paid for a cell that it must have.
+    places : (n,) where each task's slots begin in `local`.
     table : scratch.
     gain : (n,) out, -inf where there is no schedule.
     option : (n,) out, -1 for none; local : (sum of widths,) out: local type in each slot, -1 for none.
@@ -401,8 +403,8 @@ def answers(p, d, price, places, table, gain, option, local):  # type: ignore[no
     width = 0
     for i in range(len(p.task)):
         width = max(width, p.width[i])
-    cost, most = np.empty((2, width)), np.empty(2, np.int64)
-    usable = np.ones((2, width), np.bool_)
+    cost, most = np.empty((len(p.nodes) + 1, width)), np.empty(2, np.int64)
+    usable = np.ones((len(p.nodes), width), np.bool_)
     chosen = np.empty(width, np.int64)
     profit = np.empty(len(p.offset))
     for i in range(len(p.task)):
@@ -412,21 +414,34 @@ def answers(p, d, price, places, table, gain, option, local):  # type: ignore[no
         gain[i] = -np.inf
         if d.out[i]:
             continue
-        if _is_plain(p, d, i):
-            for g in range(p.type_start[i + 1] - p.type_start[i]):
-                e = p.type_start[i] + g
-                for t in range(p.width[i]):
-                    slot = p.first[i] + t
+        types = p.type_start[i + 1] - p.type_start[i]
+        if types > 2 or _is_plain(p, d, i):
+            needed = 0
+            for t in range(p.width[i]):
+                slot = p.first[i] + t
+                always = _needed(p, d, i, t)
+                needed += always
+                for g in range(types):
+                    e = p.type_start[i] + g
                     cost[g, t] = base_cost(p, i, p.kind[e], slot) + price[e, slot]
-                    usable[g, t] = d.fixed[e, slot] == 0
+                    usable[g, t] = d.fixed[e, slot] == (2 if always else 0)
+                    if always:
+                        cost[g, t] -= bonus
             fill(p, i, cost, usable, np.inf, table)
             total, best, x = cheapest(p, i, 1.0, np.inf, table)
-            if best >= 0:
-                gain[i] = p.bid[i] - total
-                option[i] = best
-                trace(p, i, cost, usable, np.inf, table, best, x, chosen)
-                for t in range(p.width[i]):
-                    local[places[i] + t] = chosen[t]
+            if best < 0:
+                continue
+            trace(p, i, cost, usable, np.inf, table, best, x, chosen)
+            for t in range(p.width[i]):
+                needed -= chosen[t] >= 0 and _needed(p, d, i, t)
+            if needed > 0:
+                continue
+            gain[i] = p.bid[i] - total
+            option[i] = best
+            for t in range(p.width[i]):
+                local[places[i] + t] = chosen[t]
+                if _needed(p, d, i, t):
+                    gain[i] -= bonus
             continue
         _prepare(p, d, i, price, cost, most)
         _fill_counts(p, d, i, cost, most, table)
@@ -456,7 +471,7 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    reach : (entries, T) out, -inf where there is none.
+    reach : (entries, T) out, -inf where there is none; inf for tasks of more than two types.
     """
     width = 0
     for i in range(len(p.task)):
@@ -465,6 +480,9 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
     reach[:] = -np.inf
     for i in range(len(p.task)):
         if d.out[i]:
+            continue
+        if p.type_start[i + 1] - p.type_start[i] > 2:
+            reach[p.type_start[i] : p.type_start[i + 1], p.first[i] : p.first[i] + p.width[i]] = np.inf
             continue
         _prepare(p, d, i, price, cost, most)
         _fill_counts(p, d, i, cost, most, table)
@@ -510,8 +528,6 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
 
 
 def table_size(p: Pool) -> int:
-    """Entries of the largest table that `answers` needs; 0 for a pool in which a task may use more than two types."""
-    types = np.diff(p.type_start)
-    if types.max(initial=0) > TYPES:
-        return 0
+    """Entries of the largest table that `answers` needs."""
+    types = np.minimum(np.diff(p.type_start), TYPES)
     return max(p.table, int(((p.width + 1) ** (types + 1)).max(initial=1)))

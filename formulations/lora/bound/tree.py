@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ratiobench.formulations.lora.bound.lagrangian import Prices
 from ratiobench.instances.lora.model import IntArray
+from ratiobench.instances.lora.solution import Solution
 
 
 class Tree(NamedTuple):
@@ -16,6 +17,7 @@ class Tree(NamedTuple):
     task, kind : (entries,) whose cells a row of the tables prices.
     upper : the largest bound of a leaf, in doubles.
     solved : nodes whose bounds were computed.
+    solution : the best that was known at the end.
     """
 
     nodes: tuple[int | tuple[int, ...], ...]
@@ -24,3 +26,4 @@ class Tree(NamedTuple):
     kind: IntArray
     upper: float
     solved: int
+    solution: Solution = ()

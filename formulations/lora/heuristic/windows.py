@@ -78,6 +78,24 @@ def improve(
     return solution_of_state(instance, p, search.state), done
 
 
+def improve_within(
+    instance: Instance, solution: Solution, welfare: int, cells: NDArray[np.bool_], limits: Limits
+) -> tuple[Solution, int]:
+    """A solution that is no worse and its welfare, from one program of all tasks whose other cells are some alone.
+
+    Parameters
+    ----------
+    solution, welfare : feasible, and what it is worth.
+    cells : (entries, T) of the pool: the cells that may be used beside those of the solution.
+    limits : of the program.
+    """
+    p = find_pool(instance)
+    search = _Search(p, state_of(instance, p, solution), 0)
+    if not search.within(cells, limits):
+        return solution, welfare
+    return solution_of_state(instance, p, search.state), search.state.welfare
+
+
 class _Search:
     """The state in work."""
 
@@ -104,6 +122,22 @@ class _Search:
         before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
         if after > before:
             self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+
+    def within(self, cells: NDArray[np.bool_], limits: Limits) -> bool:
+        """Schedule all tasks again in these cells; whether that is better."""
+        p = self.pool
+        chosen = list(range(p.tasks))
+        free = np.repeat(np.repeat(p.compute, p.nodes)[:, None], p.tariff.shape[1], axis=1)
+        free_mb = np.repeat(np.repeat(p.capacity_mb, p.nodes)[:, None], p.tariff.shape[1], axis=1)
+        window = self._window(chosen, free, free_mb, cells)
+        start = self._vector(window)
+        found = solve(window.model, limits, start)
+        if found.values is None:
+            return False
+        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
+        if after > before:
+            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+        return after > before
 
     def _choose(self, cells: int) -> list[int]:
         """Tasks that meet, or nearly, in a slot; half of the times in the window of one that is rejected."""
@@ -155,11 +189,19 @@ class _Search:
                 for node in sorted(fits.tolist()):
                     yield node, slot, e
 
-    def _window(self, chosen: Sequence[int], free: IntArray, free_mb: IntArray) -> Window:
-        """The program of some tasks on these capacities."""
+    def _window(
+        self, chosen: Sequence[int], free: IntArray, free_mb: IntArray, cells: NDArray[np.bool_] | None = None
+    ) -> Window:
+        """The program of some tasks on these capacities, in some cells alone beside those that they use now."""
         p = self.pool
         offers = [(j, o) for j in chosen for o in range(int(p.option_start[j]), int(p.option_start[j + 1]))]
-        parts = [(j, e, node, slot) for j in chosen for node, slot, e in self._room(j, free, free_mb)]
+        parts = [
+            (j, e, node, slot)
+            for j in chosen
+            for mine in [{(node, slot) for node, slot, _ in self._cells(j)}]
+            for node, slot, e in self._room(j, free, free_mb)
+            if cells is None or cells[e, slot] or (node, slot) in mine
+        ]
         task, option = np.array(offers, dtype=np.int64).T
         owner, entry, node, slot = np.array(parts, dtype=np.int64).reshape(-1, 4).T
         size = len(owner)
