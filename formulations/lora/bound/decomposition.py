@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import highspy
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
-from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, places, pool
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, places
 from ratiobench.formulations.lora.bound.task_prices import (
     ALWAYS,
     NEVER,
@@ -39,10 +38,8 @@ from ratiobench.formulations.lora.bound.task_prices import (
     table_size,
     through,
 )
-from ratiobench.formulations.lora.bound.tree import Tree
-from ratiobench.formulations.lora.heuristic.windows import improve_within
-from ratiobench.instances.lora.model import Instance, IntArray
-from ratiobench.instances.lora.solution import Solution
+from ratiobench.formulations.lora.bound.tree import CellRow, Tree
+from ratiobench.instances.lora.model import IntArray
 
 Floats = NDArray[np.float64]
 Decision = tuple[int, ...]
@@ -53,23 +50,13 @@ ROOT_ROUNDS, NODE_ROUNDS = 400, 8
 """Most rounds of facets at the root, and at a node after it."""
 DESCENTS = 1_500
 """Evaluations of the subgradient method before the root's programme."""
+GUESSES = (0.1, 0.3, 1.0)
+"""Guesses of OPT, as parts of the way from the upper to the lower end."""
+TURNS = 3
+"""Turns of programs of all tasks and of programs of some."""
 CANDIDATES = 4
 """Most decisions that are tried before one of them is taken."""
 INTEGRAL = 1e-5
-TABLE = 10_000_000
-"""No tree where a task's table would have more entries."""
-CLOSE = 0.3
-"""A programme is solved when its optimum is so near to the bound, micro-dollars."""
-STALLED = 5
-"""Rounds of facets with hardly any gain after which no more are added."""
-FEW = 3
-"""Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
-IDLE = 3
-"""Rounds without a price after which a facet is dropped."""
-BROKEN = 1e-4
-"""A facet is added where it is broken by more than this part of its right-hand side."""
-LEVELS = 2_000
-"""Coefficients of a facet are whole numbers up to this one."""
 
 
 class Facet(NamedTuple):
@@ -557,6 +544,27 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
+class PrimalSearch(Protocol):
+    """The best solution that is known, and ways to a better one.
+
+    Parameters
+    ----------
+    facets : rows that all solutions keep.
+    lower : welfare of the best solution.
+    proved : no better one exists, on a solver's word.
+    """
+
+    facets: list[CellRow]
+    lower: int
+    proved: bool
+
+    def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
+        """Look among solutions that use these cells; `whole` where no better one uses others."""
+
+    def search(self) -> None:
+        """Look further."""
+
+
 class Search:
     """Best-first branch and bound; every node's bound is by prices, so it may stop at any moment."""
 
@@ -565,19 +573,31 @@ class Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, price: Floats, nodes: int, better: Callable[[NDArray[np.bool_]], int]) -> None:
-        """Solve the root and then nodes of the largest bounds, at most so many in all.
-
-        Parameters
-        ----------
-        better : takes the cells that a better solution may use, and looks for one; the welfare of the best known.
-        """
+    def run(self, price: Floats, nodes: int, primal: PrimalSearch) -> None:
+        """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all."""
         self.root = self._solve((), price, ROOT_ROUNDS, DESCENTS)
-        if self.root.value >= self.enough:
-            programme = self.programme
-            d = no_decisions(programme.pool)
-            found = programme.evaluate(self.root.price, d)
-            self.enough = better(programme.open_cells(found, d, self.enough)) + 0.999
+        programme = self.programme
+        d = no_decisions(programme.pool)
+        found = programme.evaluate(self.root.price, d)
+        slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
+        primal.facets = [
+            (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
+        ]
+        for _ in range(TURNS):
+            before = primal.lower
+            for share in GUESSES:
+                # The fewer cells are left by a guess of OPT, the smaller the program; the last one guesses nothing.
+                if found.value < self.enough or primal.proved or self._over():
+                    break
+                guess = found.value - share * (found.value - self.enough)
+                primal.improve(programme.open_cells(found, d, guess), share == GUESSES[-1])
+                self.enough = primal.lower + 0.999
+            if found.value < self.enough or primal.proved or self._over():
+                break
+            primal.search()
+            self.enough = primal.lower + 0.999
+            if primal.lower == before:
+                break
         waiting = [(-self.root.value, 0, self.root)]
         while waiting and self.solved < nodes and not self._over():
             _, _, node = heapq.heappop(waiting)
@@ -681,39 +701,3 @@ class Search:
 
     def _upper(self, node: Node) -> float:
         return node.value if node.decision is None else max(self._upper(child) for child in node.children)
-
-
-def grow(
-    instance: Instance,
-    rent: Floats,
-    solution: Solution,
-    lower: int,
-    nodes: int,
-    work: int,
-    seconds: float | None = None,
-) -> Tree | None:
-    """The tree that some nodes of branch and bound, those of the largest bounds first, leave; None for none.
-
-    Parameters
-    ----------
-    rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
-    solution, lower : a known solution and its welfare: branches that cannot have a better one end.
-    nodes : most nodes that are solved.
-    work : units of HiGHS's work for the programme over the cells that the root's prices leave open.
-    seconds : no further node is begun after them.
-    """
-    until = None if seconds is None else time.perf_counter() + seconds
-    p = pool(instance, spare=1)
-    if p.tasks == 0 or table_size(p) > TABLE:
-        return None
-    search = Search(Decomposition(p), lower, until)
-    best = solution, lower
-
-    def better(cells: NDArray[np.bool_]) -> int:
-        nonlocal best
-        left = None if until is None else max(0.1, (until - time.perf_counter()) / 2)
-        best = improve_within(instance, *best, cells, Limits(work=work, seconds=left))
-        return best[1]
-
-    search.run(rent[p.klass], nodes, better)
-    return search.tree()._replace(solution=best[0])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined
-from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, trace
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
 
 TYPES = 2
@@ -525,6 +525,17 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
             for a in range(rows):
                 for b in range(line):
                     before[a, b] = after[a, b]
+
+
+def warm(p: Pool) -> None:
+    """Compile and cache the kernels by using each once."""
+    s, d = find_slots(p), no_decisions(p)
+    price, table = np.zeros((len(p.kind), p.tariff.shape[1])), np.empty(table_size(p))
+    node_values(p, s, price, d.fixed, d.out, np.empty(len(s.kind)), np.empty(len(s.entry), np.int64))
+    gain, option, local = np.empty(p.tasks), np.empty(p.tasks, np.int64), np.empty(int(p.width.sum()), np.int64)
+    answers(p, d, price, 0.0, places(p), table, gain, option, local)
+    through(p, d, price, table, np.empty(price.shape))
+    best_set(np.ones(1), np.ones(1, np.int64), np.ones(1, np.int64), 1, p.compute[0], p.capacity_mb[0], local)
 
 
 def table_size(p: Pool) -> int:
