@@ -27,18 +27,6 @@ WINDOWS = 12
 """Programs of some tasks between two turns of programs of all."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""
-CLOSE = 0.3
-"""A programme is solved when its optimum is so near to the bound, micro-dollars."""
-STALLED = 5
-"""Rounds of facets with hardly any gain after which no more are added."""
-FEW = 3
-"""Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
-IDLE = 3
-"""Rounds without a price after which a facet is dropped."""
-BROKEN = 1e-4
-"""A facet is added where it is broken by more than this part of its right-hand side."""
-LEVELS = 2_000
-"""Coefficients of a facet are whole numbers up to this one."""
 
 
 @dataclass(slots=True)

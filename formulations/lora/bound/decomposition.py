@@ -28,6 +28,7 @@ from ratiobench.formulations.lora.bound.task_prices import (
     ALWAYS,
     NEVER,
     TYPES,
+    Floats,
     Ranges,
     Slots,
     answers,
@@ -41,7 +42,6 @@ from ratiobench.formulations.lora.bound.task_prices import (
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.instances.lora.model import IntArray
 
-Floats = NDArray[np.float64]
 Decision = tuple[int, ...]
 """What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
 Path = tuple[tuple[Decision, bool], ...]
@@ -57,6 +57,18 @@ TURNS = 3
 CANDIDATES = 4
 """Most decisions that are tried before one of them is taken."""
 INTEGRAL = 1e-5
+CLOSE = 0.3
+"""A programme is solved when its optimum is so near to the bound, micro-dollars."""
+STALLED = 5
+"""Rounds of facets with hardly any gain after which no more are added."""
+FEW = 3
+"""Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
+IDLE = 3
+"""Rounds without a price after which a facet is dropped."""
+BROKEN = 1e-4
+"""A facet is added where it is broken by more than this part of its right-hand side."""
+LEVELS = 2_000
+"""Coefficients of a facet are whole numbers up to this one."""
 
 
 class Facet(NamedTuple):

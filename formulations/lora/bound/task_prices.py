@@ -16,6 +16,7 @@ from ratiobench.formulations.kernels import compiled, inlined
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
 
+Floats = NDArray[np.float64]
 TYPES = 2
 """Most node types of a task whose begin and numbers of cells may be decided."""
 OPEN, NEVER, ALWAYS = 0, 1, 2
