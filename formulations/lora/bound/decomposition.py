@@ -175,8 +175,8 @@ def _whole(q: Floats) -> IntArray:
     for denominator in range(1, 200):
         scaled = np.rint(q * denominator)
         if np.abs(scaled - q * denominator).max() < 1e-5 * denominator**0.5:
-            return scaled.astype(np.int64)
-    return np.floor(q * LEVELS + 1e-9).astype(np.int64)
+            return np.asarray(scaled, dtype=np.int64)
+    return np.asarray(np.floor(q * LEVELS + 1e-9), dtype=np.int64)
 
 
 class Evaluated(NamedTuple):

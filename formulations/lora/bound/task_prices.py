@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inlined
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
