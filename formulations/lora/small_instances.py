@@ -101,7 +101,7 @@ def grow(
     p = pool(instance, spare=1)
     if p.tasks == 0 or table_size(p) > TABLE:
         return None
-    search = Search(Decomposition(p), lower, until)
+    search = Search(Decomposition(p, lambda: until is not None and time.perf_counter() > until), lower)
     primal = Primal(instance, solution, lower, work, until)
     search.run(rent[p.klass], nodes, primal)
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -53,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, req
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "10"
+VERSION = "11"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -158,6 +158,8 @@ def solve(
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
     if small or (certified and backend != NO_BACKEND):
         _branch(instance, effort, gap, interval, seconds_left(seconds, began), certified)
+    if small:
+        termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
     interval.termination, interval.used = termination, "highs" if small else plan.backend
     return interval.report(plan.formulation)
 

@@ -13,7 +13,7 @@ process of HiGHS; what it finds is proved afterwards in integers (`verify`).
 from __future__ import annotations
 
 import heapq
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -90,8 +90,8 @@ class Facet(NamedTuple):
 class Separator:
     """Facets of the sets of tasks that fit on a node, one linear programme for each pair of type and slot."""
 
-    def __init__(self, p: Pool, s: Slots) -> None:
-        self.pool, self.slots = p, s
+    def __init__(self, p: Pool, s: Slots, over: Callable[[], bool]) -> None:
+        self.pool, self.slots, self.over = p, s, over
         self._solvers: dict[int, highspy.Highs] = {}
         owners = s.owner[s.entry]
         self.rate, self.memory = p.rate[s.entry], p.memory[owners]
@@ -129,7 +129,7 @@ class Separator:
             here = np.arange(self.slots.start[j], self.slots.start[j + 1])
             nodes = int(self.pool.nodes[int(self.slots.kind[j])])
             point = x[here] / nodes
-            if (point > 1e-7).any():
+            if (point > 1e-7).any() and not self.over():
                 facet = self._separate(j, here, point, nodes)
                 if facet is not None:
                     found.append(facet)
@@ -207,11 +207,14 @@ class Column:
 
 
 class Decomposition:
-    """The linear programme of a pool, column by column and row by row; `bound` solves it under decisions."""
+    """The linear programme of a pool, column by column and row by row; `bound` solves it under decisions.
 
-    def __init__(self, p: Pool) -> None:
-        self.pool, self.slots = p, find_slots(p)
-        self.separator = Separator(p, self.slots)
+    `over` says when no further round is begun.
+    """
+
+    def __init__(self, p: Pool, over: Callable[[], bool]) -> None:
+        self.pool, self.slots, self.over = p, find_slots(p), over
+        self.separator = Separator(p, self.slots, over)
         self.rows: list[Facet] = []
         self._at: list[list[tuple[int, int]]] = [[] for _ in self.slots.entry]  # rows and coefficients of a cell
         self.columns: list[Column] = []
@@ -324,7 +327,7 @@ class Decomposition:
             slack[(price <= 0) & (slack > 0)] = 0.0
             direction = 0.6 * direction + 0.4 * slack
             norm = float(direction @ direction)
-            if norm < 1e-12:
+            if norm < 1e-12 or self.over():
                 break
             target = known + 0.5 * (best.value - known)
             price = np.maximum(0.0, price - theta * max(found.value - target, 1e-7 * found.value) / norm * direction)
@@ -457,7 +460,6 @@ class Decomposition:
         d: Ranges,
         begin: Floats,
         enough: float,
-        until: float | None,
         *,
         descents: int = 0,
         rounds: int = 1_000,
@@ -469,16 +471,11 @@ class Decomposition:
         ----------
         begin : (entries, T) prices to begin with.
         enough : a value below which no more is needed.
-        until : no further round is begun after this moment of `time.perf_counter`.
         descents : evaluations of the subgradient method before.
         rounds : most rounds of facets.
         least : ends after some rounds of facets in which the programme's optimum falls by less, micro-dollars.
         """
         p = self.pool
-
-        def over() -> bool:
-            return until is not None and time.perf_counter() > until
-
         self.open_columns(d)
         best = self.descend(d, begin, enough, descents) if descents else self.evaluate(begin, d)
         for facet in self.supports(best.price):
@@ -487,7 +484,7 @@ class Decomposition:
         values, turn, stalled, last, center = np.zeros(0), 0, 0, np.inf, None
         for _ in range(rounds):
             new = 1
-            while new and best.value >= enough and not over():
+            while new and best.value >= enough and not self.over():
                 optimum, values, dual = self._solve()
                 price, new = self._prices(dual[p.tasks :]), 0
                 for share in (0.5, 1.0) if turn % 3 else (1.0,):
@@ -500,7 +497,7 @@ class Decomposition:
                 turn += 1
                 if best.value - optimum < CLOSE:
                     break
-            if best.value < enough or over():
+            if best.value < enough or self.over():
                 break
             # Facets that cut off a point on the way to the mean of the solutions so far cut deeper.
             x = self.used(values)
@@ -580,8 +577,8 @@ class PrimalSearch(Protocol):
 class Search:
     """Best-first branch and bound; every node's bound is by prices, so it may stop at any moment."""
 
-    def __init__(self, programme: Decomposition, lower: int, until: float | None) -> None:
-        self.programme, self.until = programme, until
+    def __init__(self, programme: Decomposition, lower: int) -> None:
+        self.programme = programme
         self.enough = lower + 0.999
         self.solved = 0
 
@@ -599,19 +596,19 @@ class Search:
             before = primal.lower
             for share in GUESSES:
                 # The fewer cells are left by a guess of OPT, the smaller the program; the last one guesses nothing.
-                if found.value < self.enough or primal.proved or self._over():
+                if found.value < self.enough or primal.proved or self.programme.over():
                     break
                 guess = found.value - share * (found.value - self.enough)
                 primal.improve(programme.open_cells(found, d, guess), share == GUESSES[-1])
                 self.enough = primal.lower + 0.999
-            if found.value < self.enough or primal.proved or self._over():
+            if found.value < self.enough or primal.proved or self.programme.over():
                 break
             primal.search()
             self.enough = primal.lower + 0.999
             if primal.lower == before:
                 break
         waiting = [(-self.root.value, 0, self.root)]
-        while waiting and self.solved < nodes and not self._over():
+        while waiting and self.solved < nodes and not self.programme.over():
             _, _, node = heapq.heappop(waiting)
             if node.value < self.enough or not node.candidates:
                 continue
@@ -619,14 +616,11 @@ class Search:
             for child in node.children:
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child))
 
-    def _over(self) -> bool:
-        return self.until is not None and time.perf_counter() > self.until
-
     def _solve(self, path: Path, price: Floats, rounds: int, descents: int = 0) -> Node:
         programme = self.programme
         d = ranges_of(programme.pool, path)
         try:
-            found, values = programme.bound(d, price, self.enough, self.until, descents=descents, rounds=rounds)
+            found, values = programme.bound(d, price, self.enough, descents=descents, rounds=rounds)
         except ArithmeticError:  # what the prices so far prove stands
             found, values = programme.evaluate(price, d), np.zeros(0)
         self.solved += 1
@@ -644,7 +638,7 @@ class Search:
             score = gains[0] * gains[1]
             if best is None or score > best[0]:
                 best = score, decision, pair
-            if all(child.value < self.enough for child in pair) or self._over():
+            if all(child.value < self.enough for child in pair) or self.programme.over():
                 break
         assert best is not None
         node.decision, node.children = best[1], best[2]
