@@ -40,6 +40,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
@@ -78,6 +79,8 @@ SPLIT_LIMIT = 2**25
 """Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
 FEW_SLOTS = 200
 """So many slots are sorted at once; to sort more takes longer than to take one after the other."""
+WEIGHTS = 4
+"""The weights of two constraints that are tried are multiples of one in so many."""
 SPLIT, SORT, PYTHON = 4, 16, 64
 """How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 integers, where 64 bits do not do."""
@@ -439,24 +442,62 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """Largest sum of values of (value, samples, megabytes) of which all fit on a node.
+    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound, depth first.
 
-    The items are decided one after the other; what is kept of each set so far is its room and its value, and only
-    where with all that follow it could still be worth more than the best one known.
+    Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
+    parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
+    Of items of one size the one of the larger value is taken first.
     """
-    items = sorted((each for each in items if each[1] <= compute and each[2] <= memory), reverse=True)
-    rest = list(accumulate((value for value, _, _ in reversed(items)), initial=0))[::-1]
-    best, sets = 0, {(0, 0): 0}
-    for k, (value, rate, size) in enumerate(items):
-        steps.take(PYTHON * len(sets), "cells")
-        grown = dict(sets)
-        for (used, used_mb), worth in sets.items():
-            room = used + rate, used_mb + size
-            if room[0] <= compute and room[1] <= memory and grown.get(room, -1) < worth + value:
-                grown[room] = worth + value
-                best = max(best, worth + value)
-        sets = {room: worth for room, worth in grown.items() if worth + rest[k + 1] > best}
-    return best
+    items = [each for each in items if each[1] <= compute and each[2] <= memory]
+    if sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory:
+        return sum(value for value, _, _ in items)
+    steps.take(WEIGHTS * SORT * PYTHON * len(items), "cells")
+    orders = [_by_density(items, compute, memory, share) for share in range(WEIGHTS + 1)]
+    room = WEIGHTS * compute * memory
+    order = min(orders, key=lambda listed: _at_most(listed, 0, room))
+    twin = [max((b for b in range(a) if order[b][2:] == order[a][2:]), default=-1) for a in range(len(order))]
+    best = worth = at = 0
+    left = [room, compute, memory]
+    taken = [False] * len(order)
+    while True:
+        steps.take(PYTHON * (len(order) - at + 1), "cells")
+        if worth + _at_most(order[at:], 0, left[0]) > best:
+            for a in range(at, len(order)):
+                value, *sizes = order[a]
+                fits = all(size <= free for size, free in zip(sizes, left, strict=True))
+                taken[a] = fits and (twin[a] < 0 or taken[twin[a]])
+                if taken[a]:
+                    worth += value
+                    left = [free - size for size, free in zip(sizes, left, strict=True)]
+            at, best = len(order), max(best, worth)
+        at = max((a for a in range(at) if taken[a]), default=-1)  # the last one that was taken is left out
+        if at < 0:
+            return best
+        value, *sizes = order[at]
+        taken[at] = False
+        worth -= value
+        left = [free + size for size, free in zip(sizes, left, strict=True)]
+        at += 1
+
+
+def _by_density(
+    items: list[tuple[int, int, int]], compute: int, memory: int, share: int
+) -> list[tuple[int, int, int, int]]:
+    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`."""
+    weighed = [
+        (value, share * rate * memory + (WEIGHTS - share) * size * compute, rate, size) for value, rate, size in items
+    ]
+    return sorted(weighed, key=lambda each: Fraction(-each[0], max(1, each[1])))
+
+
+def _at_most(listed: list[tuple[int, int, int, int]], worth: int, room: int) -> int:
+    """What no set of items in this order that has at most this weight is worth more than."""
+    for value, weight, _, _ in listed:
+        if weight > room:
+            return worth + value * max(0, room) // weight
+        room -= weight
+        worth += value
+    return worth
 
 
 def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, memory: int, steps: Steps) -> Any:
