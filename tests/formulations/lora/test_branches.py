@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
+from ratiobench.formulations.lora.bound.task_prices import best_set
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
@@ -22,6 +25,7 @@ from ratiobench.formulations.lora.verify import tree_bound, verify
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
+from ratiobench.instances.seeds import Stream
 from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]
@@ -355,6 +359,38 @@ def test_whatever_the_tree_the_optimum_is_inside(instance: Instance) -> None:
     assert report.lower <= enumerate_optimum(instance)[0] <= report.upper
     if report.certificate is not None:
         assert verify(instance, certificates.document(report.certificate)).valid
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(), st.booleans())
+def test_small_instances_are_proved_both_ways(instance: Instance, certified: bool) -> None:
+    """By prices of cells, programs and the tree, as instances are that are too large for a solver alone."""
+    with mock.patch("ratiobench.formulations.lora.solve.TINY_COLUMNS", 0):
+        report = solve(instance, certified=certified)
+    assert report.lower == enumerate_optimum(instance)[0] == report.upper
+    if report.certificate is not None:
+        assert report.certificate.lower == report.certificate.upper
+        assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_the_best_set_of_tasks_on_a_node() -> None:
+    """The checker's and the kernel's, against all subsets."""
+    stream = Stream("tests", "best sets")
+    for _ in range(300):
+        n, compute, memory = stream.integer(0, 8), stream.integer(1, 12), stream.integer(1, 12)
+        items = [(stream.integer(0, 30), stream.integer(1, 8), stream.integer(1, 8)) for _ in range(n)]
+        items += items[:1] * 2
+        best = max(
+            sum(value for value, _, _ in chosen)
+            for k in range(len(items) + 1)
+            for chosen in combinations(items, k)
+            if sum(rate for _, rate, _ in chosen) <= compute and sum(size for *_, size in chosen) <= memory
+        )
+        assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
+        value, rate, size = np.array([*items, (0, 1, 1)]).T
+        mine = np.empty(len(items) + 1, np.int64)
+        arguments = value.astype(np.float64), np.ascontiguousarray(rate), np.ascontiguousarray(size), len(items)
+        assert best_set(*arguments, np.int64(compute), np.int64(memory), mine) == best
 
 
 def test_plain_solves_do_not_branch() -> None:
