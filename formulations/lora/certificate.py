@@ -8,6 +8,12 @@ ends.
 leaves name tables of prices: table 0 is `lam`, `phi`, `classes`, the others stand in `more`. The tree is a list in
 preorder. A number is a leaf and its table. `[i]` decides task i: out in the branch that follows, admitted in the next.
 `[i, g, t]` decides a cell: task i does not run on type g in slot t in the branch that follows, and does in the next.
+
+`ratiobench/lora-certificate/4` is such a tree, of one leaf at least, whose tables may have prices of single cells, too:
+`cells` lists what the cells of one task on one type pay, slot by slot from `first` on. Its trees may decide more.
+`[i, t]`: the offer by which task i is pre-processed lets it begin in slot t or before in the branch that follows, and
+later in the next. `[i, g, t, k]` with t = 0: task i has at most k cells on type g in the branch that follows, and more
+in the next.
 """
 
 from __future__ import annotations
@@ -24,11 +30,14 @@ from ratiobench.instances.lora.solution import Solution, parse_solution, solutio
 
 FORMAT = "ratiobench/lora-certificate/2"
 TREE_FORMAT = "ratiobench/lora-certificate/3"
+CELL_FORMAT = "ratiobench/lora-certificate/4"
 PRICE_LIMIT = 2**62
 
 _KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
 _PRICE_KEYS = ("lam", "phi", "classes")
 _TREE_KEYS = (*_KEYS, "more", "tree")
+_CELL_KEYS = (*_TREE_KEYS, "cells")
+_LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
 
@@ -47,16 +56,33 @@ class ClassPrice(NamedTuple):
     price: tuple[int, ...]
 
 
+class CellPrice(NamedTuple):
+    """What the cells of one task on one node type pay on top of lam, phi and the price of their class.
+
+    Parameters
+    ----------
+    task, kind : place in the instance, node type.
+    first : the slot of the first price.
+    price : slot by slot, in 1/unit micro-dollars.
+    """
+
+    task: int
+    kind: int
+    first: int
+    price: tuple[int, ...]
+
+
 class Prices(NamedTuple):
     """A table of dual prices; see `Certificate`."""
 
     lam: tuple[tuple[int, ...], ...]
     phi: tuple[tuple[int, ...], ...]
     classes: tuple[ClassPrice, ...]
+    cells: tuple[CellPrice, ...] = ()
 
 
 Node = int | tuple[int, ...]
-"""A leaf's table; or what an inner node decides, (task,) or (task, type, slot)."""
+"""A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +99,7 @@ class Certificate:
     decisions : the schedule whose welfare is `lower`.
     more : the tables of prices behind the first.
     tree : nodes in preorder; without any, the first table is the proof.
+    cells : prices of single cells, of the first table; only with a tree.
     """
 
     instance: str
@@ -85,11 +112,23 @@ class Certificate:
     decisions: Solution
     more: tuple[Prices, ...] = ()
     tree: tuple[Node, ...] = ()
+    cells: tuple[CellPrice, ...] = ()
 
     @property
     def tables(self) -> tuple[Prices, ...]:
         """All tables of prices."""
-        return (Prices(self.lam, self.phi, self.classes), *self.more)
+        return (Prices(self.lam, self.phi, self.classes, self.cells), *self.more)
+
+    @property
+    def format(self) -> str:
+        """The oldest format that can say it."""
+        if any(table.cells for table in self.tables) or any(_is_new(node) for node in self.tree):
+            return CELL_FORMAT
+        return TREE_FORMAT if self.tree else FORMAT
+
+
+def _is_new(node: Node) -> bool:
+    return isinstance(node, tuple) and len(node) in (2, 4)
 
 
 def document(certificate: Certificate) -> dict[str, Any]:
@@ -98,10 +137,11 @@ def document(certificate: Certificate) -> dict[str, Any]:
 
 
 def _content(certificate: Certificate) -> dict[str, Any]:
-    first, *more = [_table(prices) for prices in certificate.tables]
+    version = certificate.format
+    first, *more = [_table(prices, version) for prices in certificate.tables]
     tree = [list(node) if isinstance(node, tuple) else node for node in certificate.tree]
     return {
-        "format": TREE_FORMAT if tree else FORMAT,
+        "format": version,
         "instance": certificate.instance,
         "unit": certificate.unit,
         **first,
@@ -112,9 +152,12 @@ def _content(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _table(prices: Prices) -> dict[str, Any]:
+def _table(prices: Prices, version: str) -> dict[str, Any]:
     classes = [dict(zip(_CLASS_KEYS, (*each[:3], list(each.price)), strict=True)) for each in prices.classes]
-    return {"lam": [list(row) for row in prices.lam], "phi": [list(row) for row in prices.phi], "classes": classes}
+    table = {"lam": [list(row) for row in prices.lam], "phi": [list(row) for row in prices.phi], "classes": classes}
+    if version == CELL_FORMAT:
+        table["cells"] = [dict(zip(_LISTED_KEYS, (*each[:3], list(each.price)), strict=True)) for each in prices.cells]
+    return table
 
 
 def seal(certificate: Certificate) -> str:
@@ -132,17 +175,20 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     ------
     InputError : naming the file, the field and the value.
     """
-    branched = isinstance(data, dict) and data.get("format") == TREE_FORMAT
-    data = checksums.open_document(data, source, *((TREE_FORMAT, _TREE_KEYS) if branched else (FORMAT, _KEYS)))
+    version = data.get("format") if isinstance(data, dict) else None
+    branched, priced = version in (TREE_FORMAT, CELL_FORMAT), version == CELL_FORMAT
+    keys = {TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS}
+    wanted = (version, keys[version]) if version in keys else (FORMAT, _KEYS)
+    data = checksums.open_document(data, source, *wanted)
     more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
     if branched and not tree:
         raise InputError(source, "tree", "it has no node")
     found = Certificate(
         instance=checksums.require_digest(source, "instance", data["instance"]),
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
-        **_prices_of(source, "", data)._asdict(),
-        more=tuple(_prices_of(source, f"more[{j}]", each) for j, each in enumerate(more)),
-        tree=tuple(_node(source, f"tree[{j}]", each) for j, each in enumerate(tree)),
+        **_prices_of(source, "", data, priced)._asdict(),
+        more=tuple(_prices_of(source, f"more[{j}]", each, priced) for j, each in enumerate(more)),
+        tree=tuple(_node(source, f"tree[{j}]", each, priced) for j, each in enumerate(tree)),
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
@@ -150,26 +196,31 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     return found, checksums.require_digest(source, "sha256", data["sha256"])
 
 
-def _prices_of(source: str, path: str, data: Any) -> Prices:
+def _prices_of(source: str, path: str, data: Any, priced: bool) -> Prices:
     """The table of prices that stands in the fields of `data`; of the document itself where the path is empty."""
     inside = f"{path}." if path else ""
     if path:
         if not isinstance(data, dict):
             raise InputError(source, path, f"{shorten(data)} is not an object")
-        checksums.require_fields(source, inside, data, _PRICE_KEYS)
+        checksums.require_fields(source, inside, data, (*_PRICE_KEYS, *(["cells"] if priced else [])))
     classes = items(source, f"{inside}classes", data["classes"], None, "")
     return Prices(
         _prices(source, f"{inside}lam", data["lam"]),
         _prices(source, f"{inside}phi", data["phi"]),
         tuple(_class(source, f"{inside}classes[{j}]", each) for j, each in enumerate(classes)),
+        tuple(
+            _cells(source, f"{inside}cells[{j}]", each)
+            for j, each in enumerate(items(source, f"{inside}cells", data["cells"], None, "") if priced else [])
+        ),
     )
 
 
-def _node(source: str, path: str, data: Any) -> Node:
+def _node(source: str, path: str, data: Any, priced: bool) -> Node:
     if not isinstance(data, list):
         return integer(source, path, data, 0, PRICE_LIMIT)
-    if len(data) not in (1, 3):
-        raise InputError(source, path, f"{shorten(data)} is neither a task nor a task, a type and a slot")
+    if len(data) not in ((1, 2, 3, 4) if priced else (1, 3)):
+        more = ", a task and a slot, or a task, a type, 0 and a number of cells" if priced else ""
+        raise InputError(source, path, f"{shorten(data)} is neither a task nor a task, a type and a slot{more}")
     return tuple(integer(source, f"{path}[{k}]", value, 0, PRICE_LIMIT) for k, value in enumerate(data))
 
 
@@ -181,6 +232,14 @@ def _class(source: str, path: str, data: Any) -> ClassPrice:
         integer(source, f"{path}.{key}", data[key], -PRICE_LIMIT, PRICE_LIMIT) for key in _CLASS_KEYS[:3]
     )
     return ClassPrice(kind, rate, memory, _row(source, f"{path}.price", data["price"]))
+
+
+def _cells(source: str, path: str, data: Any) -> CellPrice:
+    if not isinstance(data, dict):
+        raise InputError(source, path, f"{shorten(data)} is not an object")
+    checksums.require_fields(source, f"{path}.", data, _LISTED_KEYS)
+    task, kind, first = (integer(source, f"{path}.{key}", data[key], 0, PRICE_LIMIT) for key in _LISTED_KEYS[:3])
+    return CellPrice(task, kind, first, _row(source, f"{path}.price", data["price"]))
 
 
 def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:

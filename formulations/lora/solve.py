@@ -11,13 +11,14 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
@@ -27,9 +28,10 @@ from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import runs
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
-from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool
+from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
+from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
 from ratiobench.formulations.lora.bound.tree import Tree
-from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node
+from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
@@ -51,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, req
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "10"
+VERSION = "11"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -65,12 +67,12 @@ SEARCH_CELLS = 20_000_000
 """Up to this many (node, slot) pairs, solutions are searched for."""
 BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
-BRANCH_TASKS, BRANCH_NODES = 300, 4_000
+BRANCH_TASKS, BRANCH_NODES = 300, 2_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
-WINDOWS = 40
-"""Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
+WHOLE_WORK = 100
+"""Units of HiGHS's work per unit of effort for the program over all cells that prices leave open."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 
@@ -112,13 +114,18 @@ def solve(
         return _solve_runs(instance, formulation, backend, effort, gap, seconds, start)
     plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
+    automatic = formulation == "auto" and backend == "auto"
+    # Small instances are proved by prices of single cells, in place of a solver's own branch and bound.
+    small = automatic and bounded and schedules is ScheduleKind.ANY and 0 < instance.tasks <= BRANCH_TASKS
+    if small:
+        plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     before = time.perf_counter()
     if bounded or certified:
         warm_search(schedules)
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.start_worker(plan.backend)
-    if certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS:
+    if small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS):
         backends.start_worker("highs")
     began += time.perf_counter() - before
     assert schedules is not None
@@ -127,14 +134,13 @@ def solve(
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
     termination = Termination.NONE
-    automatic = formulation == "auto" and backend == "auto"
     if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     # Without an end to the effort the search goes on beside the solver, which begins from what a unit of it finds.
     beside = effort == UNLIMITED and seconds is not None and plan.backend != NO_BACKEND
     priced = None
     if bounded:
-        share = 1.0 if plan.backend == NO_BACKEND else BEFORE_SOLVER
+        share = 1.0 if plan.backend == NO_BACKEND and not small else BEFORE_SOLVER
         priced = _prices_and_search(instance, 1 if beside else effort, gap, interval, _clock(began, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
@@ -148,14 +154,13 @@ def solve(
             _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
             if automatic and not interval.within(gap):
                 _enumerate(instance, interval)
-    if certified:
-        if interval.dual is None:
-            _prices(instance, effort, interval, _clock(began, seconds, 1.0))
-        if backend != NO_BACKEND:
-            left = seconds_left(seconds, began)
-            _reschedule(instance, effort, gap, interval, None if left is None else left / 2)
-            _branch(instance, effort, gap, interval, seconds_left(seconds, began))
-    interval.termination, interval.used = termination, plan.backend
+    if certified and interval.dual is None:
+        _prices(instance, effort, interval, _clock(began, seconds, 1.0))
+    if small or (certified and backend != NO_BACKEND):
+        _branch(instance, effort, gap, interval, seconds_left(seconds, began), certified)
+    if small:
+        termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
+    interval.termination, interval.used = termination, "highs" if small else plan.backend
     return interval.report(plan.formulation)
 
 
@@ -231,7 +236,10 @@ class _Interval(SolveInterval[int]):
         if self.tree is not None and self.lower <= self.tree[0] < self.dual.upper:
             upper, tables, tree = self.tree
             instance = content_hash(self.instance)
-            return Certificate(instance, BRANCH_UNIT, *tables[0], upper, self.lower, decisions, tables[1:], tree)
+            first = tables[0]
+            return Certificate(
+                instance, BRANCH_UNIT, *first[:3], upper, self.lower, decisions, tables[1:], tree, first.cells
+            )
         classes = []
         if self.dual.state is not None:  # else no class has a price of its own
             p = self.dual.state.capacity.pool
@@ -452,38 +460,25 @@ def _prices_and_search(
     return priced
 
 
-def _reschedule(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
-    """Schedule some tasks at a time again at best, where the instance is small; see `heuristic.windows`."""
-    if not 0 < instance.tasks <= BRANCH_TASKS or interval.within(gap):
-        return
-    began = time.perf_counter()
-    enough = math.ceil(interval.upper * (1 - Fraction(gap)))
-    for turn in range(min(effort, UNLIMITED)):
-        left = seconds_left(seconds, began)
-        if interval.lower >= enough or left == 0:
-            return
-        arguments = instance, interval.solution, WINDOWS, turn, enough, left
-        limits = Limits(seconds=left)
-        reply = backends.call(
-            "highs", "ratiobench.formulations.lora.heuristic.windows:improve", *arguments, limits=limits
-        )
-        if reply.termination is not None:
-            interval.notes.append(f"windows: {reply.message or reply.termination}")
-            return
-        found, programs = reply.value
-        interval.work["windows"] = interval.work.get("windows", 0) + programs
-        interval.offer(found, "windows")
-
-
-def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
-    """A tree of decisions that proves more than prices alone, where the instance is small; see `bound.branching`."""
+def _branch(
+    instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None, certified: bool
+) -> None:
+    """Prices of single cells and a tree of decisions prove more of a small instance; see `small_instances`."""
     dual = interval.dual
     if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
         return
-    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
-    arguments = instance, dual.rent, interval.lower, nodes, seconds
+    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1)) if certified else 1
+    arguments = (
+        instance,
+        dual.rent,
+        interval.solution,
+        interval.lower,
+        nodes,
+        WHOLE_WORK * min(effort, UNLIMITED),
+        seconds,
+    )
     reply = backends.call(
-        "highs", "ratiobench.formulations.lora.bound.branching:grow", *arguments, limits=Limits(seconds=seconds)
+        "highs", "ratiobench.formulations.lora.small_instances:grow", *arguments, limits=Limits(seconds=seconds)
     )
     if reply.termination is not None:
         interval.notes.append(f"branching: {reply.message or reply.termination}")
@@ -491,14 +486,10 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
     found: Tree | None = reply.value
     if found is None:
         return
-    nothing = ((0,) * instance.slots,) * len(instance.node_types)
-    classes = list(zip(found.kind.tolist(), found.rate.tolist(), found.memory.tolist(), strict=True))
-    tables = []
-    for rent in found.tables:
-        rows = zip(classes, np.rint(rent * BRANCH_UNIT).astype(np.int64).tolist(), strict=True)
-        tables.append(
-            PriceTable(nothing, nothing, tuple(ClassPrice(*each, tuple(row)) for each, row in rows if any(row)))
-        )
+    interval.offer(found.solution, "program")
+    if found.stated is not None:
+        interval.bound(found.stated, Proof.BRANCH_AND_BOUND)
+    tables = [_cell_prices(instance, found, price) for price in found.tables]
     interval.work["branches"] = found.solved
     try:
         upper = tree_bound(instance, BRANCH_UNIT, tuple(tables), found.nodes)
@@ -507,6 +498,20 @@ def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, se
         return
     interval.tree = upper, tuple(tables), found.nodes
     interval.bound(upper, Proof.LAGRANGIAN)
+
+
+def _cell_prices(instance: Instance, tree: Tree, price: NDArray[np.float64]) -> PriceTable:
+    """A table of a tree in integers, without the zeros at both ends of a row."""
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    rows = []
+    for i, kind, row in zip(
+        tree.task.tolist(), tree.kind.tolist(), np.rint(price * BRANCH_UNIT).astype(np.int64), strict=True
+    ):
+        paid = np.flatnonzero(row)
+        if len(paid):
+            first, last = int(paid[0]), int(paid[-1])
+            rows.append(CellPrice(i, kind, first + 1, tuple(row[first : last + 1].tolist())))
+    return PriceTable(nothing, nothing, (), tuple(rows))
 
 
 def _search(
@@ -575,6 +580,8 @@ def warm_runs() -> None:
 def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
     """Compile and cache the kernels of the search for schedules of this kind, and those of the bound."""
     _METHODS[schedules].warm(*_tiny())
+    if schedules is ScheduleKind.ANY:
+        warm_task_prices(pool(_tiny()[0], spare=1))
 
 
 def warm() -> None:

@@ -23,11 +23,16 @@ what one part pays. The m nodes of a gang each hold a pattern, so the same sum b
 
 The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
 
-A tree of decisions proves more. Each branch decides a task (out, or admitted) or a cell of a task (not used, or used),
-so every solution of P belongs to one leaf. For those of a leaf the bound holds with what is decided: a task that is out
-earns 0, one that is admitted or has a cell that it must use earns its best reduced profit even where that is negative,
-schedules take every cell that must be used and none that must not, and no pattern has more cells of a class than tasks
-that may have one there. OPT is at most the largest bound of a leaf, and no less than 0.
+Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
+on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
+
+A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
+how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or
+later), so every solution of P belongs to one leaf; a task that is rejected has no cell and no late begin. For those of
+a leaf the bound holds with what is decided: a task that is out earns 0, one that is admitted, has a cell that it must
+use, more cells than some number or a late begin earns its best reduced profit even where that is negative, schedules
+are those that the decisions allow, and no node holds a cell of a task that must not have one there. OPT is at most the
+largest bound of a leaf, and no less than 0.
 """
 
 from __future__ import annotations
@@ -35,6 +40,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
@@ -55,7 +61,8 @@ PROVES = (
 
 Table = tuple[tuple[int, ...], ...]
 TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
-"""What is decided of a task: () stands for its admission, (type, slot) for a cell."""
+"""What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
+for the number of its cells."""
 NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
 
@@ -72,6 +79,8 @@ SPLIT_LIMIT = 2**25
 """Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
 FEW_SLOTS = 200
 """So many slots are sorted at once; to sort more takes longer than to take one after the other."""
+WEIGHTS = 4
+"""The weights of two constraints that are tried are multiples of one in so many."""
 SPLIT, SORT, PYTHON = 4, 16, 64
 """How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 integers, where 64 bits do not do."""
@@ -91,7 +100,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
         tables, tree = certificate.tables, certificate.tree
         proved = tree_bound(instance, certificate.unit, tables, tree) if tree else None
-        upper = dual_bound(instance, certificate.unit, *tables[0]) if proved is None else proved
+        upper = dual_bound(instance, certificate.unit, *tables[0][:3]) if proved is None else proved
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
         require(seal(certificate) == written_seal, "sha256: the certificate was changed after it was made")
@@ -216,7 +225,7 @@ def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
     One line; gains of more than `GAINS_SHOWN` tasks are told as one number. With branches it says how many there are.
     """
     certificate, _ = parse(data, source)
-    if certificate.tree:
+    if len(certificate.tree) > 1:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
         return f"in numbers: {certificate.upper} is the largest bound of {leaves} branches"
     unit, steps = certificate.unit, Steps(instance.tasks)
@@ -272,7 +281,8 @@ def _leaves(
     instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps
 ) -> Iterator[tuple[int, NodeDecisions]]:
     """Table and decisions of every leaf; Wrong where a branch has none, or a path decides something twice."""
-    shape = (instance.tasks, len(instance.node_types), instance.slots + 1)
+    tasks, types, slots = instance.tasks, len(instance.node_types), instance.slots + 1
+    shapes = {1: (tasks,), 2: (tasks, slots), 3: (tasks, types, slots), 4: (tasks, types, 1, slots)}
     waiting: list[NodeDecisions] = [{}]
     for at, node in enumerate(tree):
         require(bool(waiting), f"tree[{at}]: there is no branch left for it")
@@ -282,7 +292,8 @@ def _leaves(
             require(node < tables, f"tree[{at}]: there is no table {node}")
             yield node, decided
             continue
-        known = all(value < size for value, size in zip(node, shape, strict=False)) and 0 not in node[2:]
+        known = all(value < size for value, size in zip(node, shapes[len(node)], strict=True))
+        known = known and (len(node) == 4 or 0 not in node[2 if len(node) == 3 else 1 :])
         require(known, f"tree[{at}]: there is no task or cell {list(node)}")
         task, what = node[0], node[1:]
         before = decided.get(task, ())
@@ -304,7 +315,9 @@ def _present(instance: Instance, decided: NodeDecisions, usual: Counts) -> Count
             if not usual:
                 row[window] += 1
             elif decisions.get((), True):
-                for _, slot in (cell for cell, side in decisions.items() if cell and cell[0] == g and not side):
+                for _, slot in (
+                    cell for cell, side in decisions.items() if len(cell) == 2 and cell[0] == g and not side
+                ):
                     row[slot - 1] -= window.start < slot <= window.stop
             else:
                 row[window] -= 1
@@ -330,6 +343,16 @@ class _Priced:
             require(len(price) == instance.slots, f"{place}.price: not one price per slot")
             _require_no_negative(price, f"{place}.price")
             self.pi[kind, rate, memory] = np.array(price, dtype=object)
+        self.cells: dict[tuple[int, int], tuple[int, Any]] = {}
+        for j, (task, kind, first, price) in enumerate(prices.cells):
+            place = f"{name}cells[{j}]"
+            require(task < instance.tasks, f"{place}.task: there is no task {task}")
+            require(kind < len(instance.node_types), f"{place}.type: there is no node type {kind}")
+            inside = first >= 1 and first + len(price) - 1 <= instance.slots and len(price) > 0
+            require(inside, f"{place}.price: {len(price)} slots from slot {first} are not in 1..{instance.slots}")
+            require((task, kind) not in self.cells, f"{place}: the task and type stand twice")
+            _require_no_negative(price, f"{place}.price")
+            self.cells[task, kind] = first, np.array(price, dtype=object)
         self.instance, self.unit, self.steps = instance, unit, steps
         self.lam, self.phi = np.array(prices.lam, dtype=object), np.array(prices.phi, dtype=object)
         self.linear = 0
@@ -338,20 +361,60 @@ class _Priced:
             memory_mb = node.memory_mb - instance.base_memory_mb
             self.linear += node.count * (node.compute * sum(prices.lam[g]) + memory_mb * sum(prices.phi[g]))
             listed = [each for each in prices.classes if each.kind == g]
-            if listed:
+            if listed and all(kind != g for _, kind in self.cells):
                 sizes = [(each.rate, each.memory_mb) for each in listed]
                 self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, memory_mb, steps)))
         self.known: dict[Any, int | None] = {}
+        self.sets: dict[tuple[int, int], list[tuple[int, int, int, int]]] = self._list_items()
+        self.worth: dict[tuple[int, int, frozenset[int]], int] = {}
+
+    def _list_items(self) -> dict[tuple[int, int], list[tuple[int, int, int, int]]]:
+        """By type and slot, of types with prices of single cells: (price, rate, memory, task) of the cells that pay."""
+        found: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
+        kinds = {kind for _, kind in self.cells}
+        for i in range(self.instance.tasks if kinds else 0):
+            usable, offers = _usable(self.instance, i)
+            memory = int(self.instance.memory_mb[i])
+            for g in kinds.intersection(usable):
+                rate = int(self.instance.rate[i, g])
+                price = self.pi.get((g, rate, memory), np.zeros(self.instance.slots, dtype=object)).copy()
+                first, more = self.cells.get((i, g), (1, price[:0]))
+                price[first - 1 : first - 1 + len(more)] += more
+                for slot in range(min(offers), int(self.instance.deadline[i]) + 1):
+                    if price[slot - 1] > 0:
+                        found.setdefault((g, slot), []).append((int(price[slot - 1]), rate, memory, i))
+        return found
+
+    def _sets_worth(self, decided: NodeDecisions) -> int:
+        """What all nodes of types with prices of single cells earn at most from them."""
+        gone = {i for i, decisions in decided.items() if not dict(decisions).get((), True)}
+        never = {
+            (i, what) for i, decisions in decided.items() for what, side in decisions if len(what) == 2 and not side
+        }
+        total = 0
+        for (g, slot), listed in self.sets.items():
+            absent = frozenset(i for *_, i in listed if i in gone or (i, (g, slot)) in never)
+            key = g, slot, absent
+            if key not in self.worth:
+                node = self.instance.node_types[g]
+                memory_mb = node.memory_mb - self.instance.base_memory_mb
+                present = [each[:3] for each in listed if each[3] not in absent]
+                self.worth[key] = node.count * _best_set(present, node.compute, memory_mb, self.steps)
+            total += self.worth[key]
+        return total
 
     def bound(self, decided: NodeDecisions, present: Counts | None) -> int:
         """In 1/unit micro-dollars, of the solutions that the decisions allow; 0 where there are none for sure."""
         total = self.linear
         for nodes, listed, count in self.patterns:
             total += nodes * _patterns_worth(listed, count, present, self.steps)
+        total += self._sets_worth(decided)
         for i in range(self.instance.tasks):
             key = i, decided.get(i, ())
             if key not in self.known:
-                self.known[key] = _surplus(*key, self.instance, self.unit, self.lam, self.phi, self.pi, self.steps)
+                self.known[key] = _surplus(
+                    *key, self.instance, self.unit, self.lam, self.phi, self.pi, self.cells, self.steps
+                )
             profit = self.known[key]
             if profit is None:
                 return 0
@@ -376,6 +439,65 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
     nobody = np.zeros(price.shape[1], dtype=np.int64)
     most = np.array([present.get(each[:3], nobody) for each in classes]).astype(exact)
     return sum(int((np.minimum(count, most[:, slot]) @ price[:, slot]).max()) for slot in range(price.shape[1]))
+
+
+def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
+    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound, depth first.
+
+    Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
+    parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
+    Of items of one size the one of the larger value is taken first.
+    """
+    items = [each for each in items if each[1] <= compute and each[2] <= memory]
+    if sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory:
+        return sum(value for value, _, _ in items)
+    steps.take(WEIGHTS * SORT * PYTHON * len(items), "cells")
+    orders = [_by_density(items, compute, memory, share) for share in range(WEIGHTS + 1)]
+    room = WEIGHTS * compute * memory
+    order = min(orders, key=lambda listed: _at_most(listed, 0, room))
+    twin = [max((b for b in range(a) if order[b][2:] == order[a][2:]), default=-1) for a in range(len(order))]
+    best = worth = at = 0
+    left = [room, compute, memory]
+    taken = [False] * len(order)
+    while True:
+        steps.take(PYTHON * (len(order) - at + 1), "cells")
+        if worth + _at_most(order[at:], 0, left[0]) > best:
+            for a in range(at, len(order)):
+                value, *sizes = order[a]
+                fits = all(size <= free for size, free in zip(sizes, left, strict=True))
+                taken[a] = fits and (twin[a] < 0 or taken[twin[a]])
+                if taken[a]:
+                    worth += value
+                    left = [free - size for size, free in zip(sizes, left, strict=True)]
+            at, best = len(order), max(best, worth)
+        at = max((a for a in range(at) if taken[a]), default=-1)  # the last one that was taken is left out
+        if at < 0:
+            return best
+        value, *sizes = order[at]
+        taken[at] = False
+        worth -= value
+        left = [free + size for size, free in zip(sizes, left, strict=True)]
+        at += 1
+
+
+def _by_density(
+    items: list[tuple[int, int, int]], compute: int, memory: int, share: int
+) -> list[tuple[int, int, int, int]]:
+    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`."""
+    weighed = [
+        (value, share * rate * memory + (WEIGHTS - share) * size * compute, rate, size) for value, rate, size in items
+    ]
+    return sorted(weighed, key=lambda each: Fraction(-each[0], max(1, each[1])))
+
+
+def _at_most(listed: list[tuple[int, int, int, int]], worth: int, room: int) -> int:
+    """What no set of items in this order that has at most this weight is worth more than."""
+    for value, weight, _, _ in listed:
+        if weight > room:
+            return worth + value * max(0, room) // weight
+        room -= weight
+        worth += value
+    return worth
 
 
 def _maximal_patterns(sizes: list[tuple[int, int]], compute: int, memory: int, steps: Steps) -> Any:
@@ -433,19 +555,22 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
 
 def _surplus(
     i: int, decisions: TaskDecisions, instance: Instance, unit: int, lam: Any, phi: Any,
-    pi: dict[tuple[int, int, int], Any], steps: Steps,
+    pi: dict[tuple[int, int, int], Any], cells: dict[tuple[int, int], tuple[int, Any]], steps: Steps,
 ) -> int | None:  # fmt: skip
     """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule."""
     decided = dict(decisions)
-    needed = {slot: g for (g, slot), side in ((cell, side) for cell, side in decisions if cell) if side}
-    admitted = bool(needed) or decided.get((), False)
+    placed = [(*what, side) for what, side in decisions if len(what) == 2]
+    needed = {slot: g for g, slot, side in placed if side}
+    admitted = any(side for _, side in decisions)
     if not decided.get((), True):
-        return 0
-    if len(needed) < sum(side for cell, side in decisions if cell):  # two cells in one slot
+        return None if admitted else 0
+    if len(needed) < sum(side for _, _, side in placed):  # two cells in one slot
         return None
     memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
     usable, cheapest = _usable(instance, i)
-    if not usable:
+    for (slot,), side in ((what, side) for what, side in decisions if len(what) == 1):
+        cheapest = {begin: price for begin, price in cheapest.items() if (begin > slot) == side}
+    if not usable or not cheapest:
         return None if admitted else 0
     first, rate = min(cheapest), instance.rate[i, usable]
     width = deadline - first + 1
@@ -458,6 +583,11 @@ def _surplus(
     for row, g in enumerate(usable):
         if (g, int(rate[row]), memory) in pi:
             cost[row] += pi[g, int(rate[row]), memory][window]
+        if (i, g) in cells:
+            begin, more = cells[i, g]
+            priced = np.zeros(instance.slots, dtype=object)
+            priced[begin - 1 : begin - 1 + len(more)] = more
+            cost[row] += priced[window]
     if instance.run[i]:
         return _surplus_of_kind(i, instance, unit, cost, rate, cheapest, steps)
     # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
@@ -465,7 +595,7 @@ def _surplus(
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
     exact = np.int64 if 8 * limit < 2**63 else object
-    for (g, slot), side in ((cell, side) for cell, side in decisions if cell):
+    for g, slot, side in placed:
         if not side and g in usable and first <= slot <= deadline:
             cost[usable.index(g), slot - first] = far
     cost = cost.astype(exact)
@@ -476,7 +606,12 @@ def _surplus(
             return 0
     counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
     few = len(usable) <= 2 and (width + 1) * (max(counts) + 1) <= SPLIT_LIMIT
-    if few and not any(cell for cell, _ in decisions):
+    numbers = [(what[0], what[2], side) for what, side in decisions if len(what) == 3]
+    if numbers:
+        types = {slot - first: usable.index(g) for slot, g in needed.items()}
+        found = _by_counts(cost, rate, work, far, what, steps, types, _ranges(usable, width, numbers))
+        least = {slot: found[slot - first] for slot in cheapest if slot <= min(needed, default=slot)}
+    elif few and not placed:
         better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
         for slot in sorted(cheapest):
             if not better or cheapest[slot] < cheapest[better[-1]]:
@@ -523,6 +658,52 @@ def _surplus_of_kind(
                 spent = parts * int((sums[begin + length :] - sums[begin : width + 1 - length]).min())
             best = max(best, unit * (int(instance.bid[i]) - price) - spent)
     return best
+
+
+def _ranges(usable: list[int], width: int, numbers: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """Least and most cells on each usable type; of another type it has none, whatever is decided."""
+    low, high = dict.fromkeys(usable, 0), dict.fromkeys(usable, width)
+    for g, k, more in numbers:
+        if g not in low:
+            low[usable[0]] = max(low[usable[0]], width + 1) if more else low[usable[0]]
+        elif more:
+            low[g] = max(low[g], k + 1)
+        else:
+            high[g] = min(high[g], k)
+    return [(low[g], high[g]) for g in usable]
+
+
+def _by_counts(
+    cost: Any, rate: Any, work: int, far: int, what: str, steps: Steps, needed: dict[int, int],
+    ranges: list[tuple[int, int]],
+) -> list[int]:  # fmt: skip
+    """Least costs of doing the work from each slot on with numbers of cells in these ranges; `far` at least for none.
+
+    f[n] at slot t is the least cost of n_g cells of each type g from slot t to the last. `needed` are slots' types.
+    """
+    width = cost.shape[1]
+    shape = tuple(high + 1 for _, high in ranges)
+    size = int(np.prod([float(each) for each in shape]))
+    require(size <= AMOUNTS_LIMIT, f"{what}: more than {AMOUNTS_LIMIT} numbers of cells, too many to check")
+    steps.take(size * len(rate) * width * (PYTHON if cost.dtype == object else 1), what)
+    numbers = np.indices(shape)
+    done = np.tensordot(rate.astype(object), numbers.astype(object), 1)
+    fine = done >= work
+    for axis, (low, _) in enumerate(ranges):
+        fine &= numbers[axis] >= low
+    f = np.full(shape, far, dtype=cost.dtype)
+    f[(0,) * len(shape)] = 0
+    found = []
+    for slot in reversed(range(width)):
+        after = np.full(shape, far, dtype=cost.dtype) if slot in needed else f.copy()
+        for axis in range(len(shape)):
+            if needed.get(slot, axis) == axis and shape[axis] > 1:
+                one, rest = (tuple(slice(*part) if a == axis else slice(None) for a in range(len(shape)))
+                             for part in ((1, None), (0, -1)))  # fmt: skip
+                after[one] = np.minimum(after[one], f[rest] + cost[axis, slot])
+        f = np.minimum(after, far)
+        found.append(int(f[fine].min(initial=far)))
+    return found[::-1]
 
 
 def _by_split(cost: Any, rate: Any, work: int, far: int, counts: list[int], what: str, steps: Steps) -> int:

@@ -6,22 +6,29 @@ from typing import NamedTuple
 
 from ratiobench.formulations.lora.bound.lagrangian import Prices
 from ratiobench.instances.lora.model import IntArray
+from ratiobench.instances.lora.solution import Solution
+
+CellRow = tuple[IntArray, IntArray, IntArray, int]
+"""Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution."""
 
 
 class Tree(NamedTuple):
-    """The tree in preorder with tasks, types and slots as in the instance, and (C, T) rents of its tables.
+    """The tree in preorder with tasks, types and slots as in the instance, and (entries, T) prices of its leaves.
 
     Parameters
     ----------
-    kind, rate, memory : (C,) of the classes.
+    task, kind : (entries,) whose cells a row of the tables prices.
     upper : the largest bound of a leaf, in doubles.
     solved : nodes whose bounds were computed.
+    solution : the best that was known at the end.
+    stated : an upper end of OPT on HiGHS's word, micro-dollars; None for none.
     """
 
     nodes: tuple[int | tuple[int, ...], ...]
     tables: tuple[Prices, ...]
+    task: IntArray
     kind: IntArray
-    rate: IntArray
-    memory: IntArray
     upper: float
     solved: int
+    solution: Solution = ()
+    stated: int | None = None

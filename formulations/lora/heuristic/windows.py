@@ -19,6 +19,7 @@ from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import solve
 from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, places
+from ratiobench.formulations.lora.bound.tree import CellRow
 from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
 from ratiobench.formulations.lora.models.tight import cover_inequalities
 from ratiobench.instances.lora.model import Instance, IntArray
@@ -78,6 +79,46 @@ def improve(
     return solution_of_state(instance, p, search.state), done
 
 
+class Within(NamedTuple):
+    """A solution that is no worse, its welfare, and what no solution in the cells exceeds on HiGHS's word."""
+
+    solution: Solution
+    welfare: int
+    bound: float | None
+
+
+def improve_within(
+    instance: Instance,
+    solution: Solution,
+    welfare: int,
+    cells: NDArray[np.bool_],
+    facets: Sequence[CellRow],
+    limits: Limits,
+) -> Within:
+    """One program of all tasks whose cells, beside those of the solution, are some alone.
+
+    Parameters
+    ----------
+    solution, welfare : feasible, and what it is worth.
+    cells : (entries, T) of the pool: the cells that may be used beside those of the solution.
+    facets : rows that tighten its relaxation.
+    limits : of the program.
+    """
+    p = find_pool(instance)
+    search = _Search(p, state_of(instance, p, solution), 0)
+    bound = search.within(cells, facets, limits)
+    if p.nodes.max(initial=0) > NODES:  # not all nodes are in the program
+        bound = None
+    if search.state.welfare <= welfare:
+        return Within(solution, welfare, bound)
+    return Within(solution_of_state(instance, p, search.state), search.state.welfare, bound)
+
+
+def worth(instance: Instance, solution: Solution) -> int:
+    """Welfare of a feasible solution."""
+    return state_of(instance, find_pool(instance), solution).welfare
+
+
 class _Search:
     """The state in work."""
 
@@ -104,6 +145,22 @@ class _Search:
         before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
         if after > before:
             self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+
+    def within(self, cells: NDArray[np.bool_], facets: Sequence[CellRow], limits: Limits) -> float | None:
+        """Schedule all tasks again in these cells; what HiGHS says that no solution in them exceeds."""
+        p = self.pool
+        chosen = list(range(p.tasks))
+        free = np.repeat(np.repeat(p.compute, p.nodes)[:, None], p.tariff.shape[1], axis=1)
+        free_mb = np.repeat(np.repeat(p.capacity_mb, p.nodes)[:, None], p.tariff.shape[1], axis=1)
+        window = self._window(chosen, free, free_mb, cells, facets)
+        start = self._vector(window)
+        found = solve(window.model, limits, start)
+        if found.values is None:
+            return None
+        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
+        if after > before:
+            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+        return found.bound
 
     def _choose(self, cells: int) -> list[int]:
         """Tasks that meet, or nearly, in a slot; half of the times in the window of one that is rejected."""
@@ -155,11 +212,24 @@ class _Search:
                 for node in sorted(fits.tolist()):
                     yield node, slot, e
 
-    def _window(self, chosen: Sequence[int], free: IntArray, free_mb: IntArray) -> Window:
-        """The program of some tasks on these capacities."""
+    def _window(
+        self,
+        chosen: Sequence[int],
+        free: IntArray,
+        free_mb: IntArray,
+        cells: NDArray[np.bool_] | None = None,
+        facets: Sequence[CellRow] = (),
+    ) -> Window:
+        """The program of some tasks on these capacities, in some cells alone beside those that they use now."""
         p = self.pool
         offers = [(j, o) for j in chosen for o in range(int(p.option_start[j]), int(p.option_start[j + 1]))]
-        parts = [(j, e, node, slot) for j in chosen for node, slot, e in self._room(j, free, free_mb)]
+        parts = [
+            (j, e, node, slot)
+            for j in chosen
+            for mine in [{(node, slot) for node, slot, _ in self._cells(j)}]
+            for node, slot, e in self._room(j, free, free_mb)
+            if cells is None or cells[e, slot] or (node, slot) in mine
+        ]
         task, option = np.array(offers, dtype=np.int64).T
         owner, entry, node, slot = np.array(parts, dtype=np.int64).reshape(-1, 4).T
         size = len(owner)
@@ -196,6 +266,18 @@ class _Search:
             rows.block(
                 names, number[cell[inside]], x[inside], amount[inside], -np.inf, capacity_left.reshape(-1)[tight]
             )
+        columns_of: dict[tuple[int, int], list[int]] = {}
+        for n, key in enumerate(zip(entry.tolist(), slot.tolist(), strict=True)):
+            columns_of.setdefault(key, []).append(n)
+        for n, (entries, slots_, weights, high) in enumerate(facets):
+            terms = [
+                (len(z) + c, float(q))
+                for e, t, q in zip(entries.tolist(), slots_.tolist(), weights.tolist(), strict=True)
+                for c in columns_of.get((e, t), ())
+            ]
+            if sum(q for _, q in terms) > high:
+                column, value = np.array([c for c, _ in terms]), np.array([q for _, q in terms])
+                rows.block([f"facet_{n}"], np.zeros(len(column), np.int64), column, value, -np.inf, high)
         cost = p.energy[owner, p.kind[entry]] * p.tariff[p.kind[entry], slot]
         given = np.flatnonzero(p.explicit[owner] >= 0)
         cost[given] = p.table_cost[p.explicit[owner[given]], p.kind[entry[given]], slot[given]]

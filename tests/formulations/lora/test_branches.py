@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -14,13 +17,15 @@ from hypothesis import strategies as st
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
-from ratiobench.formulations.lora.certificate import Certificate, Node, Prices, parse
+from ratiobench.formulations.lora.bound.task_prices import best_set
+from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
+from ratiobench.instances.seeds import Stream
 from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]
@@ -47,7 +52,11 @@ def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Pat
     room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
     said = dict(path)
     pi = {each[:3]: each.price for each in prices.classes}
+    single = {
+        (each.task, each.kind, each.first + j): price for each in prices.cells for j, price in enumerate(each.price)
+    }
     total = 0
+    paying: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     present: dict[tuple[int, int, int, int], int] = {}
     for i in range(instance.tasks):
         r = int(instance.memory_mb[i])
@@ -59,16 +68,26 @@ def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Pat
             if any(s > instance.node_types[g].compute or r > room[g] for (g, _), s in cells.items()):
                 continue
             served = True
-            wanted = [side == (what[1:] in cells) for what, side in path if what[0] == i and what[1:]]
-            if not all(wanted):
+            option = task.options[decision.vendor or 0]
+            of_what = {
+                2: lambda what, begin=option.first: begin > what[1],
+                3: lambda what, cells=cells: what[1:] in cells,
+                4: lambda what, cells=cells: sum(g == what[1] for g, _ in cells) > what[3],
+            }
+            if not all(side == of_what[len(what)](what) for what, side in path if what[0] == i and what[1:]):
                 continue
             paid = sum(
-                prices.lam[g][t - 1] * s + prices.phi[g][t - 1] * r + (pi[g, s, r][t - 1] if (g, s, r) in pi else 0)
+                prices.lam[g][t - 1] * s
+                + prices.phi[g][t - 1] * r
+                + (pi[g, s, r][t - 1] if (g, s, r) in pi else 0)
+                + single.get((i, g, t), 0)
                 for (g, t), s in cells.items()
             )
             best = max(unit * value - paid, unit * value - paid if best is None else best)
         admitted = said.get((i,), False) or any(side for what, side in path if what[0] == i and what[1:])
         if not said.get((i,), True):
+            if admitted:
+                return 0
             continue
         if admitted and best is None:
             return 0
@@ -82,7 +101,22 @@ def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Pat
                 if usable and said.get((i, g, t), True):
                     key = g, int(instance.rate[i, g]), r, t - 1
                     present[key] = present.get(key, 0) + 1
+                    s = int(instance.rate[i, g])
+                    price = single.get((i, g, t), 0) + (pi[g, s, r][t - 1] if (g, s, r) in pi else 0)
+                    paying.setdefault((g, t), []).append((price, s, r))
     for g, node in enumerate(instance.node_types):
+        if any(each.kind == g for each in prices.cells):
+            for t in range(1, instance.slots + 1):
+                here = paying.get((g, t), [])
+                sets = [chosen for n in range(len(here) + 1) for chosen in combinations(here, n)]
+                worth = max(
+                    sum(price for price, _, _ in chosen)
+                    for chosen in sets
+                    if sum(s for _, s, _ in chosen) <= node.compute and sum(r for _, _, r in chosen) <= room[g]
+                )
+                linear = node.compute * prices.lam[g][t - 1] + room[g] * prices.phi[g][t - 1]
+                total += node.count * (linear + worth)
+            continue
         here = [each for each in prices.classes if each.kind == g]
         fitting = patterns([(each.rate, each.memory_mb) for each in here], node.compute, room[g])
         for t in range(instance.slots):
@@ -102,7 +136,9 @@ def trees(draw: st.DrawFn, instance: Instance, tables: int, path: tuple[Node, ..
     cell = st.tuples(task, st.integers(0, len(instance.node_types) - 1), st.integers(1, instance.slots))
     if len(path) == 4 or draw(st.integers(0, 3)) == 0:
         return (draw(st.integers(0, tables - 1)),)
-    node = draw(st.tuples(task) | cell)
+    begin = st.tuples(task, st.integers(1, instance.slots))
+    number = st.tuples(task, st.integers(0, len(instance.node_types) - 1), st.just(0), st.integers(0, instance.slots))
+    node = draw(st.tuples(task) | cell | begin | number)
     if node in path:
         return (draw(st.integers(0, tables - 1)),)
     sides = [draw(trees(instance, tables, (*path, node))) for _ in range(2)]
@@ -118,7 +154,24 @@ def branched(draw: st.DrawFn) -> tuple[Instance, Certificate]:
         tuple(tuple(price // 2 for price in row) for row in proof.lam), proof.phi, tuple(reversed(proof.classes))
     )
     more = draw(st.sampled_from([(), (halved,)]))
-    return instance, replace(proof, more=more, tree=draw(trees(instance, 1 + len(more))))
+    tree = draw(trees(instance, 1 + len(more)))
+    return instance, replace(proof, more=more, tree=tree, cells=draw(cell_prices(instance, proof)))
+
+
+@st.composite
+def cell_prices(draw: st.DrawFn, instance: Instance, proof: Certificate) -> tuple[CellPrice, ...]:
+    """Prices of some tasks' cells on some types, of the size of the others; none at all a third of the times."""
+    if draw(st.integers(0, 2)) == 0:
+        return ()
+    top = draw(st.sampled_from([3, 12])) * proof.unit
+    found = []
+    for i in range(instance.tasks):
+        for g in range(len(instance.node_types)):
+            if draw(st.booleans()):
+                first = draw(st.integers(1, instance.slots))
+                price = draw(st.lists(st.integers(0, top), min_size=1, max_size=instance.slots - first + 1))
+                found.append(CellPrice(i, g, first, tuple(price)))
+    return tuple(found)
 
 
 @settings(max_examples=80)
@@ -138,7 +191,7 @@ def test_a_tree_of_one_leaf_never_proves_less_than_prices_alone(drawn: tuple[Ins
     """No pattern has more cells of a class than there are tasks for it: the bound of a leaf is at least as tight."""
     instance, proof = drawn
     single = tree_bound(instance, proof.unit, proof.tables, (0,))
-    assert single <= checker.dual_bound(instance, proof.unit, *proof.tables[0])
+    assert single <= checker.dual_bound(instance, proof.unit, *proof.tables[0][:3]) or proof.cells
 
 
 def branching(instance: Instance, tree: tuple[Node, ...]) -> Document:
@@ -219,7 +272,7 @@ def test_no_number_of_a_tree_can_be_changed_unseen(data: st.DataObject) -> None:
     elif action == "leaf":
         changed["tree"][at] = 0
     else:
-        changed["tree"][at] = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3) | st.integers(0, 2))
+        changed["tree"][at] = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4) | st.integers(0, 2))
     assume(changed != document)
     assert refused(instance, changed)
     try:
@@ -246,6 +299,34 @@ def test_files_without_a_tree_are_written_as_before() -> None:
     assert tree["format"] == certificates.TREE_FORMAT
     assert refused(instance, tree | {"format": certificates.FORMAT})
     assert refused(instance, alone | {"format": certificates.TREE_FORMAT})
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ([{"task": 99, "type": 0, "first": 1, "price": [1]}], "cells[0].task: there is no task 99"),
+        ([{"task": 0, "type": 9, "first": 1, "price": [1]}], "cells[0].type: there is no node type 9"),
+        ([{"task": 0, "type": 0, "first": 1, "price": [1]}] * 2, "cells[1]: the task and type stand twice"),
+        ([{"task": 0, "type": 0, "first": 1, "price": [0, -1]}], "cells[0].price[1]: -1 is negative"),
+        (
+            [{"task": 0, "type": 0, "first": 0, "price": [1]}],
+            "cells[0].price: 1 slots from slot 0 are not in 1..{slots}",
+        ),
+        (
+            [{"task": 0, "type": 0, "first": 1, "price": [0] * 99}],
+            "cells[0].price: 99 slots from slot 1 are not in 1..{slots}",
+        ),
+    ],
+)
+def test_what_are_no_prices_of_cells_is_named(cells: list[Any], problem: str) -> None:
+    """Tasks, types and slots that are not there, a pair that stands twice, a negative price."""
+    instance = named("tiny_contention")
+    proof = replace(parse(claimed(instance))[0], tree=(0,), cells=(CellPrice(0, 0, 1, (3,)),))
+    proof = replace(proof, upper=tree_bound(instance, proof.unit, proof.tables, proof.tree))
+    document = certificates.document(proof)
+    assert document["format"] == certificates.CELL_FORMAT
+    assert verify(instance, document).valid
+    assert verify(instance, resealed(document | {"cells": cells})).problem == problem.format(slots=instance.slots)
 
 
 def test_a_large_tree_is_refused_by_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,6 +359,38 @@ def test_whatever_the_tree_the_optimum_is_inside(instance: Instance) -> None:
     assert report.lower <= enumerate_optimum(instance)[0] <= report.upper
     if report.certificate is not None:
         assert verify(instance, certificates.document(report.certificate)).valid
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(), st.booleans())
+def test_small_instances_are_proved_both_ways(instance: Instance, certified: bool) -> None:
+    """By prices of cells, programs and the tree, as instances are that are too large for a solver alone."""
+    with mock.patch("ratiobench.formulations.lora.solve.TINY_COLUMNS", 0):
+        report = solve(instance, certified=certified)
+    assert report.lower == enumerate_optimum(instance)[0] == report.upper
+    if report.certificate is not None:
+        assert report.certificate.lower == report.certificate.upper
+        assert verify(instance, certificates.document(report.certificate)).valid
+
+
+def test_the_best_set_of_tasks_on_a_node() -> None:
+    """The checker's and the kernel's, against all subsets."""
+    stream = Stream("tests", "best sets")
+    for _ in range(300):
+        n, compute, memory = stream.integer(0, 8), stream.integer(1, 12), stream.integer(1, 12)
+        items = [(stream.integer(0, 30), stream.integer(1, 8), stream.integer(1, 8)) for _ in range(n)]
+        items += items[:1] * 2
+        best = max(
+            sum(value for value, _, _ in chosen)
+            for k in range(len(items) + 1)
+            for chosen in combinations(items, k)
+            if sum(rate for _, rate, _ in chosen) <= compute and sum(size for *_, size in chosen) <= memory
+        )
+        assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
+        value, rate, size = np.array([*items, (0, 1, 1)]).T
+        mine = np.empty(len(items) + 1, np.int64)
+        arguments = value.astype(np.float64), np.ascontiguousarray(rate), np.ascontiguousarray(size), len(items)
+        assert best_set(*arguments, np.int64(compute), np.int64(memory), mine) == best
 
 
 def test_plain_solves_do_not_branch() -> None:

@@ -1,0 +1,546 @@
+"""Kernels for prices of single cells, (task, type, slot): what a node earns at most, what a task answers.
+
+A node and slot holds a set of tasks that fits: sum of rates <= C_p, sum of memory <= C_m - r_b. At prices pi_igt it
+earns at most the largest sum of prices of such a set, a knapsack with two constraints, solved by branch and bound over
+its few tasks. A task answers with its best schedule. Where something is decided of a task with one or two usable types,
+a programme over the numbers of its cells finds it; of tasks with more types only cells are decided.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratiobench.formulations.kernels import compiled, inlined
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
+from ratiobench.instances.lora.model import IntArray
+
+Floats = NDArray[np.float64]
+TYPES = 2
+"""Most node types of a task whose begin and numbers of cells may be decided."""
+OPEN, NEVER, ALWAYS = 0, 1, 2
+"""What is decided of a cell."""
+MANY = 1 << 30
+STEPS = 20_000
+"""Steps of the search for the best set of one pair."""
+
+
+class Slots(NamedTuple):
+    """The (type, slot) pairs in which some task may have a cell, and the tasks that may.
+
+    Parameters
+    ----------
+    kind, slot : (pairs,).
+    start : (pairs+1,); entry : (cells,) the entries of the pool whose window holds the slot.
+    where : (entries, T) place of a cell in `entry`, -1 for none.
+    owner : (entries,) the task of each entry of the pool.
+    """
+
+    kind: IntArray
+    slot: IntArray
+    start: IntArray
+    entry: IntArray
+    where: IntArray
+    owner: IntArray
+
+
+def find_slots(p: Pool) -> Slots:
+    """The pairs by type and slot."""
+    slots = p.tariff.shape[1]
+    owner = np.repeat(np.arange(p.tasks), np.diff(p.type_start))
+    lists: dict[tuple[int, int], list[int]] = {}
+    for e in range(len(p.kind)):
+        i = owner[e]
+        for t in range(int(p.first[i]), int(p.first[i] + p.width[i])):
+            lists.setdefault((int(p.kind[e]), t), []).append(e)
+    pairs = sorted(lists)
+    where = np.full((len(p.kind), slots), -1, dtype=np.int64)
+    entry = np.array([e for pair in pairs for e in lists[pair]], dtype=np.int64)
+    start = np.concatenate([[0], np.cumsum([len(lists[pair]) for pair in pairs])]).astype(np.int64)
+    for j, (_, t) in enumerate(pairs):
+        here = np.arange(start[j], start[j + 1])
+        where[entry[here], t] = here
+    kind, slot = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return Slots(np.ascontiguousarray(kind), np.ascontiguousarray(slot), start, entry, where, owner)
+
+
+@inlined
+def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
+    """Sort the first n places of `order` by descending key; stable."""
+    for a in range(1, n):
+        j = order[a]
+        k = key[j]
+        b = a - 1
+        while b >= 0 and key[order[b]] < k:
+            order[b + 1] = order[b]
+            b -= 1
+        order[b + 1] = j
+
+
+@compiled
+def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ignore[no-untyped-def]
+    """Largest sum of values of a set that fits a node, by branch and bound.
+
+    Parameters
+    ----------
+    value, rate, memory : (n,) of the tasks; those without a positive value are left out.
+    chosen : (n,) out: 1 for members of the set.
+
+    Returns
+    -------
+    The sum; after `STEPS` steps a value that no set exceeds.
+    """
+    order = np.empty(n, np.int64)
+    key = np.empty(n, np.float64)
+    count = 0
+    for j in range(n):
+        chosen[j] = 0
+        if value[j] > 0 and rate[j] <= capacity and memory[j] <= capacity_mb:
+            order[count] = j
+            count += 1
+    if count == 0:
+        return 0.0
+    total, total_mb, all_values = 0.0, 0.0, 0.0
+    for a in range(count):
+        j = order[a]
+        total += rate[j]
+        total_mb += memory[j]
+        all_values += value[j]
+    if total <= capacity and total_mb <= capacity_mb:
+        for a in range(count):
+            chosen[order[a]] = 1
+        return all_values
+    # The weight of both constraints with which the relaxed knapsack is worth least.
+    best_share, least = 0.5, np.inf
+    for step in range(9):
+        share = step / 8.0
+        for a in range(count):
+            j = order[a]
+            key[j] = value[j] / max(1e-12, share * rate[j] / capacity + (1 - share) * memory[j] / capacity_mb)
+        _sort_down(key, order, count)
+        left, bound = 1.0, 0.0
+        for a in range(count):
+            j = order[a]
+            weight = share * rate[j] / capacity + (1 - share) * memory[j] / capacity_mb
+            if weight <= left:
+                left -= weight
+                bound += value[j]
+            else:
+                bound += value[j] * left / weight
+                break
+        if bound < least:
+            least, best_share = bound, share
+    weight_of = np.empty(count, np.float64)
+    for a in range(count):
+        j = order[a]
+        weight_of[a] = 0.0
+        key[j] = value[j] / max(1e-12, best_share * rate[j] / capacity + (1 - best_share) * memory[j] / capacity_mb)
+    _sort_down(key, order, count)
+    for a in range(count):
+        j = order[a]
+        weight_of[a] = best_share * rate[j] / capacity + (1 - best_share) * memory[j] / capacity_mb
+    # An earlier task with the same size is worth no less: whoever leaves it out leaves this one out, too.
+    twin = np.full(count, -1, np.int64)
+    for a in range(count):
+        for b in range(a - 1, -1, -1):
+            if rate[order[a]] == rate[order[b]] and memory[order[a]] == memory[order[b]]:
+                twin[a] = b
+                break
+    taken = np.zeros(count, np.int64)
+    free, free_mb, weight, worth = capacity, capacity_mb, 1.0, 0.0
+    best, missed = -1.0, -1.0
+    a = 0
+    steps = 0
+    while True:
+        steps += 1
+        # Down: take whatever fits in order.
+        bound, left = worth, weight
+        for b in range(a, count):
+            if weight_of[b] <= left:
+                left -= weight_of[b]
+                bound += value[order[b]]
+            else:
+                bound += value[order[b]] * max(0.0, left) / weight_of[b]
+                break
+        if steps > STEPS:
+            missed = max(missed, bound)
+        elif bound > best * (1 + 1e-13) + 1e-12:
+            while a < count:
+                j = order[a]
+                if rate[j] <= free and memory[j] <= free_mb and (twin[a] < 0 or taken[twin[a]] == 1):
+                    taken[a] = 1
+                    free -= rate[j]
+                    free_mb -= memory[j]
+                    weight -= weight_of[a]
+                    worth += value[j]
+                else:
+                    taken[a] = 0
+                a += 1
+            if worth > best:
+                best = worth
+                for b in range(count):
+                    chosen[order[b]] = taken[b]
+        # Back: leave out the last one that was taken.
+        a -= 1
+        while a >= 0 and taken[a] == 0:
+            a -= 1
+        if a < 0:
+            return max(best, missed)
+        j = order[a]
+        taken[a] = 0
+        free += rate[j]
+        free_mb += memory[j]
+        weight += weight_of[a]
+        worth -= value[j]
+        a += 1
+
+
+@compiled
+def node_values(p, s, price, fixed, out, worth, chosen):  # type: ignore[no-untyped-def]
+    """(pairs,) what one node earns at most in each pair, and a set that earns it.
+
+    Parameters
+    ----------
+    price : (entries, T) of a cell.
+    fixed : (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are rejected.
+    worth : (pairs,) out. chosen : (cells,) out, 1 for members.
+    """
+    size = 0
+    for j in range(len(s.kind)):
+        size = max(size, s.start[j + 1] - s.start[j])
+    value, rate, memory = np.empty(size), np.empty(size, np.int64), np.empty(size, np.int64)
+    mine = np.empty(size, np.int64)
+    for j in range(len(s.kind)):
+        n = s.start[j + 1] - s.start[j]
+        for a in range(n):
+            e = s.entry[s.start[j] + a]
+            i = s.owner[e]
+            usable = out[i] == 0 and fixed[e, s.slot[j]] != 1
+            value[a] = price[e, s.slot[j]] if usable else 0.0
+            rate[a] = p.rate[e]
+            memory[a] = p.memory[i]
+        g = s.kind[j]
+        worth[j] = best_set(value, rate, memory, n, p.compute[g], p.capacity_mb[g], mine)
+        for a in range(n):
+            chosen[s.start[j] + a] = mine[a]
+
+
+class Ranges(NamedTuple):
+    """What is decided of the tasks.
+
+    Parameters
+    ----------
+    fixed : (entries, T) OPEN, NEVER or ALWAYS.
+    low, high : (entries,) least and most cells.
+    early, late : (n,) first and last slot in which the window of a chosen option may begin.
+    out, admitted : (n,) 1 where the task is rejected, or must be admitted.
+    """
+
+    fixed: IntArray
+    low: IntArray
+    high: IntArray
+    early: IntArray
+    late: IntArray
+    out: IntArray
+    admitted: IntArray
+
+
+def no_decisions(p: Pool) -> Ranges:
+    """Nothing is decided."""
+    entries, slots, n = len(p.kind), p.tariff.shape[1], p.tasks
+    return Ranges(
+        np.zeros((entries, slots), np.int64), np.zeros(entries, np.int64), np.full(entries, MANY),
+        np.zeros(n, np.int64), np.full(n, MANY), np.zeros(n, np.int64), np.zeros(n, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def _counts(p, d, i, cost, most):  # type: ignore[no-untyped-def]
+    """(2,) most cells of each type that a schedule of task i needs: a cover, those that cost less than nothing, and
+    those that it must have."""
+    for g in range(2):
+        most[g] = 0
+    for g in range(p.type_start[i + 1] - p.type_start[i]):
+        e = p.type_start[i] + g
+        more = 0
+        for t in range(p.width[i]):
+            if cost[g, t] < 0 or d.fixed[e, p.first[i] + t] == 2:
+                more += 1
+        cover = (p.work[i] + p.rate[e] - 1) // p.rate[e]
+        most[g] = min(p.width[i], max(cover + more, min(d.low[e], p.width[i])), d.high[e])
+
+
+@inlined
+def _prepare(p, d, i, price, cost, most):  # type: ignore[no-untyped-def]
+    """(types, width) operational cost plus price of each cell; infinite where it must not be used."""
+    types = p.type_start[i + 1] - p.type_start[i]
+    for g in range(types):
+        e = p.type_start[i] + g
+        for t in range(p.width[i]):
+            slot = p.first[i] + t
+            cost[g, t] = base_cost(p, i, p.kind[e], slot) + price[e, slot]
+    _counts(p, d, i, cost, most)
+    for t in range(p.width[i]):
+        slot = p.first[i] + t
+        for g in range(types):
+            if d.fixed[p.type_start[i] + g, slot] == 1:
+                cost[g, t] = np.inf
+            elif d.fixed[p.type_start[i] + g, slot] == 2:
+                for other in range(types):
+                    if other != g:
+                        cost[other, t] = np.inf
+
+
+@inlined
+def _needed(p, d, i, t):  # type: ignore[no-untyped-def]
+    """Whether the task must have a cell in slot t of its window."""
+    found = False
+    for e in range(p.type_start[i], p.type_start[i + 1]):
+        found = found or d.fixed[e, p.first[i] + t] == 2
+    return found
+
+
+@inlined
+def _lower_row(new, old, cost):  # type: ignore[no-untyped-def]
+    """new[x] = min(new[x], old[x] + cost)."""
+    for x in range(len(new)):
+        take = old[x] + cost
+        new[x] = min(new[x], take)
+
+
+@inlined
+def _fill_counts(p, d, i, cost, most, table):  # type: ignore[no-untyped-def]
+    """table[t, a, b] is the least cost of a cells of the first and b of the second type in slots t, t+1, ..."""
+    rows, line = most[0] + 1, most[1] + 1
+    layer = rows * line
+    width = p.width[i]
+    two = p.type_start[i + 1] - p.type_start[i] > 1
+    for x in range(layer):
+        table[width * layer + x] = np.inf
+    table[width * layer] = 0.0
+    for t in range(width - 1, -1, -1):
+        old = table[(t + 1) * layer : (t + 2) * layer]
+        new = table[t * layer : (t + 1) * layer]
+        if _needed(p, d, i, t):
+            for x in range(layer):
+                new[x] = np.inf
+        else:
+            for x in range(layer):
+                new[x] = old[x]
+        if cost[0, t] < np.inf:
+            _lower_row(new[line:], old[: layer - line], cost[0, t])
+        if two and cost[1, t] < np.inf:
+            for a in range(rows):
+                _lower_row(new[a * line + 1 : (a + 1) * line], old[a * line : (a + 1) * line - 1], cost[1, t])
+
+
+@inlined
+def _covers(p, d, i, a, b):  # type: ignore[no-untyped-def]
+    e = p.type_start[i]
+    two = p.type_start[i + 1] - e > 1
+    if a < d.low[e] or (two and b < d.low[e + 1]):
+        return False
+    return a * p.rate[e] + (b * p.rate[e + 1] if two else 0) >= p.work[i]
+
+
+@inlined
+def _begin_of(p, i, option):  # type: ignore[no-untyped-def]
+    return p.first[i] + p.offset[option]
+
+
+@inlined
+def _best_option(p, d, i, most, table, profit):  # type: ignore[no-untyped-def]
+    """(option, a, b) of the best schedule, -1 for none; `profit[option]` is each one's best, -inf for none."""
+    line = most[1] + 1
+    layer = (most[0] + 1) * line
+    best, chosen, left, right = -np.inf, -1, -1, -1
+    last = -1  # the last slot before which no cell is needed
+    for t in range(p.width[i]):
+        if _needed(p, d, i, t):
+            last = t
+            break
+    for option in range(p.option_start[i], p.option_start[i + 1]):
+        profit[option] = -np.inf
+        begin = _begin_of(p, i, option)
+        if begin < d.early[i] or begin > d.late[i] or (last >= 0 and p.offset[option] > last):
+            continue
+        at = p.offset[option] * layer
+        for a in range(most[0] + 1):
+            for b in range(line):
+                if table[at + a * line + b] < np.inf and _covers(p, d, i, a, b):
+                    value = p.bid[i] - p.price[option] - table[at + a * line + b]
+                    if value > profit[option]:
+                        profit[option] = value
+                        if value > best:
+                            best, chosen, left, right = value, option, a, b
+    return chosen, left, right
+
+
+@inlined
+def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
+    """Whether nothing is decided of task i but cells that it must not use."""
+    plain = d.early[i] <= p.first[i] and d.late[i] >= p.first[i] + p.width[i]
+    for e in range(p.type_start[i], p.type_start[i + 1]):
+        plain = plain and d.low[e] == 0 and d.high[e] >= p.width[i]
+        for t in range(p.first[i], p.first[i] + p.width[i]):
+            plain = plain and d.fixed[e, t] != 2
+    return plain
+
+
+@compiled
+def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
+    """Best reduced profit of every task, losses included, and the schedule that has it.
+
+    Parameters
+    ----------
+    d : `Ranges`. price : (entries, T) micro-dollars per cell.
+    bonus : more than a schedule can cost: what a task of more than two types is paid for a cell that it must have.
+    places : (n,) where each task's slots begin in `local`.
+    table : scratch.
+    gain : (n,) out, -inf where there is no schedule.
+    option : (n,) out, -1 for none; local : (sum of widths,) out: local type in each slot, -1 for none.
+    """
+    width = 0
+    for i in range(len(p.task)):
+        width = max(width, p.width[i])
+    cost, most = np.empty((len(p.nodes) + 1, width)), np.empty(2, np.int64)
+    usable = np.ones((len(p.nodes), width), np.bool_)
+    chosen = np.empty(width, np.int64)
+    profit = np.empty(len(p.offset))
+    for i in range(len(p.task)):
+        for t in range(p.width[i]):
+            local[places[i] + t] = -1
+        option[i] = -1
+        gain[i] = -np.inf
+        if d.out[i]:
+            continue
+        types = p.type_start[i + 1] - p.type_start[i]
+        if types > 2 or _is_plain(p, d, i):
+            needed = 0
+            for t in range(p.width[i]):
+                slot = p.first[i] + t
+                always = _needed(p, d, i, t)
+                needed += always
+                for g in range(types):
+                    e = p.type_start[i] + g
+                    cost[g, t] = base_cost(p, i, p.kind[e], slot) + price[e, slot]
+                    usable[g, t] = d.fixed[e, slot] == (2 if always else 0)
+                    if always:
+                        cost[g, t] -= bonus
+            fill(p, i, cost, usable, np.inf, table)
+            total, best, x = cheapest(p, i, 1.0, np.inf, table)
+            if best < 0:
+                continue
+            trace(p, i, cost, usable, np.inf, table, best, x, chosen)
+            for t in range(p.width[i]):
+                needed -= chosen[t] >= 0 and _needed(p, d, i, t)
+            if needed > 0:
+                continue
+            gain[i] = p.bid[i] - total
+            option[i] = best
+            for t in range(p.width[i]):
+                local[places[i] + t] = chosen[t]
+                if _needed(p, d, i, t):
+                    gain[i] -= bonus
+            continue
+        _prepare(p, d, i, price, cost, most)
+        _fill_counts(p, d, i, cost, most, table)
+        best, a, b = _best_option(p, d, i, most, table, profit)
+        option[i] = best
+        if best < 0:
+            continue
+        gain[i] = profit[best]
+        line = most[1] + 1
+        layer = (most[0] + 1) * line
+        for t in range(p.offset[best], p.width[i]):
+            if a == 0 and b == 0:
+                break
+            value = table[t * layer + a * line + b]
+            below = (t + 1) * layer + a * line + b
+            if a > 0 and table[below - line] + cost[0, t] == value:
+                local[places[i] + t] = 0
+                a -= 1
+            elif b > 0 and table[below - 1] + cost[1, t] == value:
+                local[places[i] + t] = 1
+                b -= 1
+
+
+@compiled
+def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
+    """Best reduced profit of the schedules that use each cell.
+
+    Parameters
+    ----------
+    reach : (entries, T) out, -inf where there is none; inf for tasks of more than two types.
+    """
+    width = 0
+    for i in range(len(p.task)):
+        width = max(width, p.width[i])
+    cost, most = np.empty((2, width)), np.empty(2, np.int64)
+    reach[:] = -np.inf
+    for i in range(len(p.task)):
+        if d.out[i]:
+            continue
+        if p.type_start[i + 1] - p.type_start[i] > 2:
+            reach[p.type_start[i] : p.type_start[i + 1], p.first[i] : p.first[i] + p.width[i]] = np.inf
+            continue
+        _prepare(p, d, i, price, cost, most)
+        _fill_counts(p, d, i, cost, most, table)
+        rows, line = most[0] + 1, most[1] + 1
+        layer = rows * line
+        types = p.type_start[i + 1] - p.type_start[i]
+        before, after = np.full((rows, line), -np.inf), np.full((rows, line), -np.inf)
+        for t in range(p.width[i]):
+            for o in range(p.option_start[i], p.option_start[i + 1]):
+                begin = _begin_of(p, i, o)
+                if p.offset[o] == t and d.early[i] <= begin <= d.late[i]:
+                    before[0, 0] = max(before[0, 0], np.float64(p.bid[i] - p.price[o]))
+            for g in range(types):
+                if cost[g, t] == np.inf:
+                    continue
+                best = -np.inf
+                for a in range(rows):
+                    for b in range(line):
+                        if before[a, b] == -np.inf:
+                            continue
+                        c = a + (1 if g == 0 else 0)
+                        e = b + (1 if g == 1 else 0)
+                        for x in range(rows - c):
+                            for y in range(line - e):
+                                rest = table[(t + 1) * layer + x * line + y]
+                                if rest < np.inf and _covers(p, d, i, c + x, e + y):
+                                    value = before[a, b] - cost[g, t] - rest
+                                    if value > best:
+                                        best = value
+                reach[p.type_start[i] + g, p.first[i] + t] = best
+            needed = _needed(p, d, i, t)
+            for a in range(rows):
+                for b in range(line):
+                    value = -np.inf if needed else before[a, b]
+                    if a > 0:
+                        value = max(value, before[a - 1, b] - cost[0, t])
+                    if types > 1 and b > 0:
+                        value = max(value, before[a, b - 1] - cost[1, t])
+                    after[a, b] = value
+            for a in range(rows):
+                for b in range(line):
+                    before[a, b] = after[a, b]
+
+
+def warm(p: Pool) -> None:
+    """Compile and cache the kernels by using each once."""
+    s, d = find_slots(p), no_decisions(p)
+    price, table = np.zeros((len(p.kind), p.tariff.shape[1])), np.empty(table_size(p))
+    node_values(p, s, price, d.fixed, d.out, np.empty(len(s.kind)), np.empty(len(s.entry), np.int64))
+    gain, option, local = np.empty(p.tasks), np.empty(p.tasks, np.int64), np.empty(int(p.width.sum()), np.int64)
+    answers(p, d, price, 0.0, places(p), table, gain, option, local)
+    through(p, d, price, table, np.empty(price.shape))
+    best_set(np.ones(1), np.ones(1, np.int64), np.ones(1, np.int64), 1, p.compute[0], p.capacity_mb[0], local)
+
+
+def table_size(p: Pool) -> int:
+    """Entries of the largest table that `answers` needs."""
+    types = np.minimum(np.diff(p.type_start), TYPES)
+    return max(p.table, int(((p.width + 1) ** (types + 1)).max(initial=1)))

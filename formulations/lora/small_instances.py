@@ -1,0 +1,107 @@
+"""Small instances from both ends, in the worker process of HiGHS: prices of single cells, programs, branch and bound.
+
+The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Integer programs of
+all tasks over the other cells, tightened by the facets that the prices came from, find better solutions; so do programs
+of some tasks at a time. Then comes the tree.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.lora.bound.decomposition import Decomposition, Search
+from ratiobench.formulations.lora.bound.pricing import pool
+from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
+from ratiobench.formulations.lora.bound.tree import CellRow, Tree
+from ratiobench.formulations.lora.direct_solve import safe_floor
+from ratiobench.formulations.lora.heuristic.windows import improve, improve_within, worth
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
+
+WINDOWS = 12
+"""Programs of some tasks between two turns of programs of all."""
+TABLE = 10_000_000
+"""No tree where a task's table would have more entries."""
+
+
+@dataclass(slots=True)
+class Primal:
+    """The best solution that is known, and programs of HiGHS that look for better ones.
+
+    Parameters
+    ----------
+    work : units of HiGHS's work of a program.
+    until : see `Search`.
+    facets : rows that tighten the programs.
+    proved : HiGHS says that no better solution uses the cells that are open.
+    stated : an upper bound on OPT on HiGHS's word, micro-dollars; None for none.
+    """
+
+    instance: Instance
+    solution: Solution
+    lower: int
+    work: int
+    until: float | None
+    facets: list[CellRow] = field(default_factory=list)
+    proved: bool = False
+    stated: int | None = None
+    turn: int = 0
+
+    def _seconds(self) -> float | None:
+        return None if self.until is None else max(0.1, (self.until - time.perf_counter()) / 3)
+
+    def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
+        """One program of all tasks in these cells.
+
+        Parameters
+        ----------
+        whole : no better solution uses other cells, so that what the program proves is an upper end of OPT.
+        """
+        limits = Limits(work=self.work, seconds=self._seconds())
+        before = self.lower
+        found = improve_within(self.instance, self.solution, before, cells, self.facets, limits)
+        self.solution, self.lower = found.solution, found.welfare
+        if whole and found.bound is not None:
+            bound = max(safe_floor(found.bound, exact=False), self.lower)
+            self.stated = bound if self.stated is None else min(bound, self.stated)
+            self.proved = bound == self.lower
+
+    def search(self) -> None:
+        """Programs of some tasks at a time."""
+        solution, _ = improve(self.instance, self.solution, WINDOWS, self.turn, 2**62, self._seconds())
+        self.turn += 1
+        self.solution, self.lower = solution, max(self.lower, worth(self.instance, solution))
+
+
+def grow(
+    instance: Instance,
+    rent: Floats,
+    solution: Solution,
+    lower: int,
+    nodes: int,
+    work: int,
+    seconds: float | None = None,
+) -> Tree | None:
+    """The tree that some nodes of branch and bound, those of the largest bounds first, leave; None for none.
+
+    Parameters
+    ----------
+    rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
+    solution, lower : a known solution and its welfare: branches that cannot have a better one end.
+    nodes : most nodes that are solved.
+    work : units of HiGHS's work for the programme over the cells that the root's prices leave open.
+    seconds : no further node is begun after them.
+    """
+    until = None if seconds is None else time.perf_counter() + seconds
+    p = pool(instance, spare=1)
+    if p.tasks == 0 or table_size(p) > TABLE:
+        return None
+    search = Search(Decomposition(p, lambda: until is not None and time.perf_counter() > until), lower)
+    primal = Primal(instance, solution, lower, work, until)
+    search.run(rent[p.klass], nodes, primal)
+    return search.tree()._replace(solution=primal.solution, stated=primal.stated)
