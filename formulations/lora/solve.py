@@ -36,7 +36,7 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, 
 from ratiobench.formulations.lora.direct_solve import build, solve_direct
 from ratiobench.formulations.lora.heuristic import improve
 from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
-from ratiobench.formulations.lora.models import one_node
+from ratiobench.formulations.lora.models import one_node, rigid
 from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.verify import dual_bound as prove_bound
@@ -47,7 +47,7 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.restriction import exclude_killed, find_kind, require_any, restrict
+from ratiobench.instances.lora.restriction import exclude_killed, find_kind, only_runs, require_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -69,6 +69,10 @@ BRANCH_TASKS, BRANCH_NODES = 300, 4_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 WINDOWS = 40
 """Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
+RUN_TASKS = 300
+"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver at all."""
+RUN_WORK = {"cpsat": 20, "highs": 100}
+"""Units of work of a solver per unit of effort where tasks are rigid or gangs (others: 1)."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 BRANCH_UNIT = 2**12
@@ -217,8 +221,11 @@ class _Interval(SolveInterval[int]):
         self.seconds = seconds
         self.instance = instance
         self.schedules = find_kind(instance)
+        if only_runs(instance):
+            self.schedules = ScheduleKind.RIGID  # gangs among rigid tasks are of the same models
         # Tasks of other kinds are solved by `runs`, which asks for none of these.
         self.method = _METHODS.get(self.schedules, _METHODS[ScheduleKind.ANY])
+        self.alone = rigid.best_alone if self.schedules is ScheduleKind.RIGID else self.method.alone
         self.dual: DualBound | None = None
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
@@ -261,28 +268,71 @@ def _solve_runs(
     start: Solution | None,
 ) -> SolveReport:
     """The interval of an instance whose tasks are rigid, gangs or of several kinds; see `runs`."""
-    if formulation not in ("auto", ENUMERATE):
-        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
-        problem = f"{shorten(formulation)}: {text}" if formulation in registry() else None
-        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", ENUMERATE)))
-    check_backend(backend)
-    if backend not in ("auto", NO_BACKEND):
-        raise InputError("", "backend", f"no model of rigid tasks goes to a solver yet; none or auto, not {backend}")
-    warm_runs()  # what a first solve has to compile is not in its seconds
+    plan = _choose_runs(instance, formulation, backend)
+    warm_runs()  # what a first solve has to compile and to load is not in its seconds
+    if plan.backend != NO_BACKEND:
+        backends.start_worker(plan.backend)
     began = time.perf_counter()
     interval = _Interval(instance, began, seconds)
     if start is not None:
         interval.offer(start, "start")
-    clock = _clock(began, seconds, 1.0)
-    if formulation == ENUMERATE:
+    termination = Termination.NONE
+    if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     else:
-        _price_and_search_runs(instance, effort, gap, interval, clock)
-        if not interval.within(gap) and instance.tasks <= TASK_LIMIT:
+        # What comes before a solver has no more effort than one unit: without an end it would leave the solver nothing.
+        solver = plan.backend != NO_BACKEND
+        share = BEFORE_SOLVER if solver else 1.0
+        clock = _clock(began, seconds, share)
+        _price_and_search_runs(instance, 1 if solver else effort, gap, interval, clock)
+        automatic = formulation == "auto" and backend == "auto"
+        if solver and not (automatic and interval.within(gap)):
+            work = None if plan.tiny else effort * RUN_WORK.get(plan.backend, 1)
+            left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
+            limits = Limits(work=work, gap=gap, seconds=left)
+            termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
+        if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             _enumerate(instance, interval)
     interval.work.setdefault("blocks", 0)
-    interval.used = NO_BACKEND
-    return interval.report("auto" if formulation == "auto" else ENUMERATE)
+    interval.termination, interval.used = termination, plan.backend
+    return interval.report(plan.formulation)
+
+
+def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
+    """As `choose`, where tasks are rigid, gangs or of several kinds.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, a pair that does not go together, or a model of other tasks.
+    """
+    known = registry()
+    names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
+    if formulation not in ("auto", ENUMERATE, *names):
+        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
+        problem = f"{shorten(formulation)}: {text}" if formulation in known else None
+        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", *names, ENUMERATE)))
+    check_backend(backend)
+    if formulation == ENUMERATE:
+        if backend not in ("auto", NO_BACKEND):
+            raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")
+        return Plan(ENUMERATE, NO_BACKEND, False)
+    automatic = formulation == "auto" and backend in ("auto", NO_BACKEND)
+    if not only_runs(instance) and not automatic:
+        require_runs(instance, "solvers have models of")
+    if formulation == "auto":
+        small = 0 < instance.tasks <= RUN_TASKS and only_runs(instance)
+        if backend == NO_BACKEND or (backend == "auto" and not small):
+            return Plan("auto", NO_BACKEND, False)
+        formulation = rigid.CPSAT_NAME if backend in ("auto", "cpsat") else rigid.NAME
+    size = known[formulation].columns(instance)
+    if automatic and size > DIRECT_COLUMNS:
+        return Plan("auto", NO_BACKEND, False)
+    allowed = known[formulation].backends
+    if backend == "auto":
+        backend = allowed[0]
+    if backend not in allowed:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
+    return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
 def _price_and_search_runs(
@@ -621,9 +671,9 @@ def _direct(
     if asked.solution is not None:
         interval.offer(asked.solution, f"{backend}'s incumbent")
     exact = backend == "cpsat"
-    if not exact and interval.method.alone is not None:
+    if not exact and interval.alone is not None:
         # What a solver says in floating point is held against a solution that needs none.
-        interval.offer(interval.method.alone(instance), "one task alone")
+        interval.offer(interval.alone(instance), "one task alone")
     if asked.bound is not None and formulation.schedules is interval.schedules:
         interval.bound(asked.bound, Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND)
     return answer.status
@@ -667,10 +717,14 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
-    name = "tight" if formulation == "auto" else formulation
-    require_any(instance, "models are exported of")
+    runs_only = only_runs(instance)
+    if instance.run.any() and not runs_only:
+        require_runs(instance, "models are exported of instances whose tasks are `any`, and of")
+    usual = rigid.NAME if runs_only else "tight"
+    name = usual if formulation == "auto" else formulation
     instance = exclude_killed(instance)
-    linear = [each.name for each in known.values() if "highs" in each.backends]
+    kinds = (ScheduleKind.RIGID,) if runs_only else (*ScheduleKind, None)
+    linear = [each.name for each in known.values() if "highs" in each.backends and each.schedules in kinds]
     if name not in linear:
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))
     size = known[name].columns(instance)
