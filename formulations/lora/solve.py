@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -272,6 +272,7 @@ def _solve_runs(
     warm_runs()  # what a first solve has to compile and to load is not in its seconds
     if plan.backend != NO_BACKEND:
         backends.start_worker(plan.backend)
+        backends.start_worker("highs")
     began = time.perf_counter()
     interval = _Interval(instance, began, seconds)
     if start is not None:
@@ -290,12 +291,26 @@ def _solve_runs(
             work = None if plan.tiny else effort * RUN_WORK.get(plan.backend, 1)
             left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
             limits = Limits(work=work, gap=gap, seconds=left)
-            termination = _direct(instance, registry()[plan.formulation], plan.backend, limits, interval)
+            cuts = () if plan.tiny else (_slot_cuts(instance, interval, None if left is None else left / 5),)
+            chosen = registry()[plan.formulation]
+            termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
         if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             _enumerate(instance, interval)
     interval.work.setdefault("blocks", 0)
     interval.termination, interval.used = termination, plan.backend
     return interval.report(plan.formulation)
+
+
+def _slot_cuts(instance: Instance, interval: _Interval, seconds: float | None) -> list[rigid.SlotCut]:
+    """Inequalities that tighten a model of runs, found in the process of HiGHS; none, with a note, where that fails."""
+    limits = Limits(seconds=seconds)
+    reply = backends.call("highs", "ratiobench.formulations.lora.slot_cuts:find", instance, seconds, limits=limits)
+    if reply.termination is not None:
+        interval.notes.append(f"slot cuts: {reply.message or reply.termination}")
+        return []
+    cuts: list[rigid.SlotCut] = reply.value
+    interval.work["cuts"] = len(cuts)
+    return cuts
 
 
 def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
@@ -641,8 +656,12 @@ def _direct(
     limits: Limits,
     interval: _Interval,
     meanwhile: Callable[[Callable[[], bool]], None] | None = None,
+    arguments: tuple[Any, ...] = (),
 ) -> Termination:
-    """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended."""
+    """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended.
+
+    `arguments` go to the function that builds the model, behind the instance.
+    """
     size = formulation.columns(instance)
     if size > BUILD_COLUMNS:
         text = f"not built, {size} columns are more than {BUILD_COLUMNS}"
@@ -657,6 +676,7 @@ def _direct(
         interval.verify,
         interval.solution,
         reduced=True,
+        arguments=arguments,
         run=partial(_solve_beside, meanwhile),
     )
     interval.answer = answer = asked.answer

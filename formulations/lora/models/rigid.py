@@ -10,6 +10,7 @@ nodes, as many as the parts of tasks up to it, and on node k only if that or an 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,22 @@ class RunMenu(NamedTuple):
     starts: IntArray
     vendors: IntArray
     values: IntArray
+
+
+class SlotCut(NamedTuple):
+    """What one node can hold at most in one slot: sum of weights of the tasks on it <= limit.
+
+    Parameters
+    ----------
+    type, slot : node type and slot.
+    weight : {task: its weight}, positive.
+    limit : the greatest weight of tasks that fit on a node of the type together.
+    """
+
+    type: int
+    slot: int
+    weight: Mapping[int, int]
+    limit: int
 
 
 def list_menus(instance: Instance) -> list[RunMenu]:
@@ -104,9 +121,10 @@ def columns(instance: Instance) -> int:
     return sum(len(m.starts) * (1 + n * (n > m.parts)) for m, n in zip(menus, nodes, strict=True))
 
 
-def build(instance: Instance) -> LinearModel:
-    """The model."""
+def build(instance: Instance, cuts: Sequence[SlotCut] = ()) -> LinearModel:
+    """The model; `cuts` leave its optimum as it is, see `ratiobench.formulations.lora.slot_cuts`."""
     model = _Rigid(instance)
+    model.patterns_on_nodes(cuts)
     return model.rows.binary_model("rigid", model.objective, model.names)
 
 
@@ -211,6 +229,25 @@ class _Rigid:
                         sizes = [np.full(len(c), float(size)) for c, size in zip(columns, load, strict=True)]
                         row = f"{name}_{node}_{t}"
                         self._row(row, np.concatenate(columns), np.concatenate(sizes), -np.inf, float(limit))
+
+    def patterns_on_nodes(self, cuts: Sequence[SlotCut]) -> None:
+        """What fits on a node together, on every node: what follows from (4f) and (4g) for whole tasks."""
+        by_node: dict[tuple[int, int], list[_Site]] = {}
+        for site in self.sites:
+            by_node.setdefault((site.menu.type, site.node), []).append(site)
+        for number, cut in enumerate(cuts):
+            for (g, node), sites in by_node.items():
+                columns, weights = [], []
+                for site in sites if g == cut.type else ():
+                    begin = site.menu.starts
+                    covers = (begin <= cut.slot) & (cut.slot < begin + site.menu.length)
+                    if site.menu.task in cut.weight and covers.any():
+                        columns.append(site.columns[covers])
+                        weights.append(cut.weight[site.menu.task])
+                if sum(weights) > cut.limit:
+                    sizes = [np.full(len(c), float(w)) for c, w in zip(columns, weights, strict=True)]
+                    name = f"pattern_{number}_{node}"
+                    self._row(name, np.concatenate(columns), np.concatenate(sizes), -np.inf, float(cut.limit))
 
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if this or an earlier task is on node k - 1."""

@@ -6,11 +6,19 @@ slot and a literal per node type; on each node that it may use an optional inter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ratiobench.formulations.lora.models.cpsat import ConstraintModel
 from ratiobench.formulations.lora.models.formulation import Formulation
-from ratiobench.formulations.lora.models.rigid import CPSAT_NAME, RunMenu, canonical, count_nodes, list_menus
+from ratiobench.formulations.lora.models.rigid import (
+    CPSAT_NAME,
+    RunMenu,
+    SlotCut,
+    canonical,
+    count_nodes,
+    list_menus,
+)
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 
@@ -18,8 +26,8 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 
-def build(instance: Instance) -> ConstraintModel:
-    """The model; runs in the worker process of CP-SAT."""
+def build(instance: Instance, cuts: Sequence[SlotCut] = ()) -> ConstraintModel:
+    """The model; runs in the worker process of CP-SAT. `cuts` as for the linear model."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -28,6 +36,7 @@ def build(instance: Instance) -> ConstraintModel:
     runs.as_many_nodes_as_parts()
     runs.capacities()
     runs.capacities_of_types()
+    runs.patterns_on_nodes(cuts)
     runs.nodes_in_order()
     runs.social_welfare()
     return ConstraintModel(str(model.proto), tuple(runs.names), len(model.proto.constraints))
@@ -135,6 +144,18 @@ class _Runs:
                 ):
                     if sum(load) > limit:
                         self.model.add(sum(size * run for size, (run, _) in zip(load, terms, strict=True)) <= limit)
+
+    def patterns_on_nodes(self, cuts: Sequence[SlotCut]) -> None:
+        """What fits on the nodes of a type together, from what fits on each."""
+        for cut in cuts:
+            terms = [
+                cut.weight[place.menu.task] * place.menu.parts * run
+                for place in self.places
+                if place.menu.type == cut.type and place.menu.task in cut.weight
+                for start, run in zip(place.menu.starts.tolist(), place.runs, strict=True)
+                if start <= cut.slot < start + place.menu.length
+            ]
+            self.model.add(sum(terms) <= cut.limit * self.instance.node_types[cut.type].count)
 
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if this or an earlier task is on node k - 1."""

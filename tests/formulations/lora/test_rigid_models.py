@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ratiobench.formulations import worker
+from ratiobench.formulations import backends, worker
+from ratiobench.formulations.lora import slot_cuts
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, crosscheck, pairs
 from ratiobench.formulations.lora.models import rigid
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.formulations.lora.models.formulation import solution_of, vector_of
+from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof, Termination
 from ratiobench.instances.errors import InputError
@@ -100,6 +102,60 @@ def test_no_row_is_idle() -> None:
         if not undecided:
             break
     assert undecided == set()
+
+
+def cuts_of(instance: Instance) -> list[rigid.SlotCut]:
+    """The inequalities on what fits on a node together, from the process of HiGHS."""
+    reply = backends.call("highs", "ratiobench.formulations.lora.slot_cuts:find", instance)
+    assert reply.termination is None, reply.message
+    found: list[rigid.SlotCut] = reply.value
+    return found
+
+
+def agree_with_cuts(instance: Instance) -> int:
+    """With the inequalities the optimum of every model is the same, and each is one of what fits; their number."""
+    cuts = cuts_of(instance)
+    for cut in cuts:
+        node = instance.node_types[cut.type]
+        for size in range(1, len(cut.weight) + 1):
+            for tasks in map(list, combinations(cut.weight, size)):
+                rate, memory = int(instance.rate[tasks, cut.type].sum()), int(instance.memory_mb[tasks].sum())
+                if rate <= node.compute and memory <= node.memory_mb - instance.base_memory_mb:
+                    assert sum(cut.weight[i] for i in tasks) <= cut.limit
+    optimum, _ = enumerate_optimum(instance)
+    model = rigid.build(instance, cuts)
+    assert optimum_of(model) == optimum
+    reply = backends.call("cpsat", registry()["rigid-cpsat"].build, instance, cuts)
+    result = backends.solve("cpsat", reply.value.text)
+    assert result.stated_value == result.bound == optimum
+    return len(cuts)
+
+
+def test_inequalities_on_what_fits_together_cut_off_no_schedule() -> None:
+    """Under contention, where there are some."""
+    assert sum(agree_with_cuts(contended_runs(number)) for number in range(60)) > 15
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(instance=tiny_instances_of_kinds())
+def test_inequalities_cut_off_no_schedule_of_any_tiny_instance(instance: Instance) -> None:
+    """Gangs, memory, rates above compute."""
+    agree_with_cuts(runs_of(instance))
+
+
+def test_searches_among_what_fits_end_at_their_limits() -> None:
+    """The patterns and the best of them by looking at every set; None where there are too many."""
+    items = [slot_cuts.Item(*each) for each in ((3, 1, 5), (2, 2, 4), (2, 1, 3), (1, 3, 2), (4, 1, 6))]
+    sets = [set(chosen) for size in range(6) for chosen in combinations(range(5), size)]
+    fit = [c for c in sets if sum(items[i].rate for i in c) <= 5 and sum(items[i].memory for i in c) <= 4]
+    maximal = [c for c in fit if not any(c < other for other in fit)]
+    found = slot_cuts.list_patterns(items, 5, 4)
+    assert found is not None
+    assert sorted(map(sorted, found)) == sorted(map(sorted, maximal))
+    assert slot_cuts.most_valuable(items, 5, 4) == max(sum(items[i].value for i in c) for c in fit)
+    many = [slot_cuts.Item(100 + i, 1, 100 - i) for i in range(60)]
+    assert slot_cuts.list_patterns(many, 1500, 60) is None
+    assert slot_cuts.most_valuable(many, 3001, 60) is None
 
 
 def test_a_day_of_rigid_tasks_is_proved_by_a_solver() -> None:
