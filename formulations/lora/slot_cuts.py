@@ -22,14 +22,17 @@ from ratiobench.formulations.linear import FloatArray
 from ratiobench.formulations.lora.models.rigid import RunMenu, SlotCut, list_menus
 from ratiobench.instances.lora.model import Instance
 
-ROUNDS, ROUND_COLUMNS = 40, 200_000
+ROUNDS, ROUND_COLUMNS = 40, 60_000
 """At most so many rounds, and at most so many columns in all of them together."""
-PATTERNS, STEPS = 2_000, 20_000
+PATTERNS, STEPS = 500, 3_000
 """At most so many patterns of the tasks in a slot, and steps of a search among them."""
 UNIT = 60
 """Coefficients are rounded to parts of this: a multiple of 2, 3, 4 and 5, as most coefficients are such fractions."""
 BROKEN = 1e-3
 """An inequality is taken if it is broken by more than this share of its right-hand side."""
+
+LITTLE = 3e-4
+"""The rounds end where one lowers the relaxation by less than this share."""
 
 
 class Item(NamedTuple):
@@ -118,7 +121,7 @@ def find(instance: Instance, seconds: float | None = None) -> list[SlotCut]:
             break
         before = value
         value, x, dual = relaxation.program.solve()
-        if before - value < 1e-4 * before:
+        if before - value < LITTLE * before:
             break
     prices = dual[relaxation.fixed_rows :]
     return [cut for cut, price in zip(relaxation.cuts, prices, strict=True) if abs(price) > 1e-9]

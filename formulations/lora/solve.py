@@ -69,10 +69,12 @@ BRANCH_TASKS, BRANCH_NODES = 300, 4_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 WINDOWS = 40
 """Programs per unit of effort that schedule some tasks of such a small instance again (`heuristic.windows`)."""
-RUN_TASKS = 300
-"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver at all."""
-RUN_WORK = {"cpsat": 20, "highs": 100}
-"""Units of work of a solver per unit of effort where tasks are rigid or gangs (others: 1)."""
+RUN_TASKS = 100
+"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver: 300 take minutes, not seconds."""
+RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
+"""Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
+RUN_SEARCH = 1_000
+"""Units of search before a solver of runs, times tasks."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 BRANCH_UNIT = 2**12
@@ -281,18 +283,18 @@ def _solve_runs(
     if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     else:
-        # What comes before a solver has no more effort than one unit: without an end it would leave the solver nothing.
+        # A solver begins from what a fixed amount of search finds: without an end it would leave the solver nothing.
         solver = plan.backend != NO_BACKEND
-        share = BEFORE_SOLVER if solver else 1.0
-        clock = _clock(began, seconds, share)
-        _price_and_search_runs(instance, 1 if solver else effort, gap, interval, clock)
+        before = max(1, RUN_SEARCH // max(1, instance.tasks)) if solver else effort
+        clock = _clock(began, seconds, BEFORE_SOLVER if solver else 1.0)
+        _price_and_search_runs(instance, before, gap, interval, clock)
         automatic = formulation == "auto" and backend == "auto"
         if solver and not (automatic and interval.within(gap)):
-            work = None if plan.tiny else effort * RUN_WORK.get(plan.backend, 1)
-            left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
-            limits = Limits(work=work, gap=gap, seconds=left)
+            work = None if plan.tiny else effort * max(1, RUN_WORK.get(plan.backend, 0) // instance.tasks)
+            left = seconds_left(seconds, began)
             cuts = () if plan.tiny else (_slot_cuts(instance, interval, None if left is None else left / 5),)
-            chosen = registry()[plan.formulation]
+            left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
+            limits, chosen = Limits(work=work, gap=gap, seconds=left), registry()[plan.formulation]
             termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
         if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             _enumerate(instance, interval)
@@ -720,7 +722,7 @@ def formulations() -> list[tuple[str, str]]:
     """Name and summary of every formulation, with the backends that it goes with."""
     listed = [(each.name, f"{each.summary} [{', '.join(each.backends)}]") for each in registry().values()]
     listed.append((ENUMERATE, f"every schedule of every task, for tiny instances [{NO_BACKEND}]"))
-    listed.append(("auto", "by size: bounds, a heuristic, and tight with HiGHS where that can help"))
+    listed.append(("auto", "by size: bounds, a heuristic, and a solver where that can help (tight; rigid-cpsat)"))
     return listed
 
 

@@ -54,7 +54,7 @@ def agree(instance: Instance) -> int:
     return optimum
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(instance=tiny_instances_of_kinds())
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Gangs, limits below the work, vendors, delays, negative tariffs, explicit costs, memory."""
@@ -136,7 +136,7 @@ def test_inequalities_on_what_fits_together_cut_off_no_schedule() -> None:
     assert sum(agree_with_cuts(contended_runs(number)) for number in range(60)) > 15
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(instance=tiny_instances_of_kinds())
 def test_inequalities_cut_off_no_schedule_of_any_tiny_instance(instance: Instance) -> None:
     """Gangs, memory, rates above compute."""
