@@ -161,11 +161,43 @@ class Master:
         ------
         ArithmeticError : where HiGHS finds no optimum.
         """
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise ArithmeticError(f"HiGHS: {self._solver.modelStatusToString(self._solver.getModelStatus())}")
-        found = self._solver.getSolution()
-        return self._solver.getObjectiveValue(), np.array(found.col_value), np.array(found.row_dual)
+        return _optimum(self._solver)
+
+
+class RowMaster:
+    """A linear programme over columns from 0 to 1 that gains rows, to be maximised; it is solved again from there."""
+
+    def __init__(self, objective: FloatArray) -> None:
+        """Columns with these values, without rows yet."""
+        self._solver = new_solver(Limits())
+        size, none = len(objective), np.zeros(0)
+        no_index = np.zeros(0, dtype=np.int32)
+        starts = np.zeros(size, dtype=np.int32)
+        self._solver.addCols(size, objective, np.zeros(size), np.ones(size), 0, starts, no_index, none)
+        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+
+    def add(self, columns: list[int], values: list[float], high: float) -> None:
+        """A row sum <= high."""
+        place, value = np.array(columns, dtype=np.int32), np.array(values, dtype=np.float64)
+        self._solver.addRow(-highspy.kHighsInf, high, len(columns), place, value)
+
+    def solve(self) -> tuple[float, FloatArray, FloatArray]:
+        """(optimum, columns' values, rows' prices).
+
+        Raises
+        ------
+        ArithmeticError : where HiGHS finds no optimum.
+        """
+        return _optimum(self._solver)
+
+
+def _optimum(solver: highspy.Highs) -> tuple[float, FloatArray, FloatArray]:
+    """(optimum, columns' values, rows' prices) of a linear programme."""
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        raise ArithmeticError(f"HiGHS: {solver.modelStatusToString(solver.getModelStatus())}")
+    found = solver.getSolution()
+    return solver.getObjectiveValue(), np.array(found.col_value), np.array(found.row_dual)
 
 
 def optimum_of_file(path: str) -> tuple[float, bool]:

@@ -6,7 +6,7 @@ solution, to HiGHS and to CBC, and to SCIP and Gurobi where they are installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ratiobench.formulations import backends
@@ -15,19 +15,21 @@ from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compar
 from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct_solve import solve_direct
+from ratiobench.formulations.lora.models import rigid
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import BUILD_COLUMNS, TINY_COLUMNS, solve
 from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import exclude_killed, require_any
+from ratiobench.instances.lora.restriction import exclude_killed, require_runs
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"
 """Name of the row of the certified interval, in the place of a formulation."""
 FORMULATIONS = ("printed", "printed-ortools", "tight", "cpsat")
-
+RUN_FORMULATIONS = (rigid.NAME, rigid.CPSAT_NAME)
+"""Those of instances whose tasks are all rigid or gangs, of which P as printed is no model."""
 
 EFFORTS = {"highs": 20, "cpsat": 4}
 """Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)."""
@@ -57,6 +59,8 @@ def crosscheck(
 ) -> CrossCheck:
     """Solve P in every formulation with every solver that goes with it, and compare the answers.
 
+    Where all tasks are rigid or gangs, the formulations are those of runs.
+
     Parameters
     ----------
     effort : units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
@@ -69,15 +73,18 @@ def crosscheck(
 
     Raises
     ------
-    InputError : `effort` or `seconds` out of range.
+    InputError : `effort` or `seconds` out of range, or tasks of several kinds.
 
     Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
-    require_any(instance, "P as printed is built of")
+    names: Sequence[str] = FORMULATIONS
+    if instance.run.any():
+        require_runs(instance, "solvers are compared on instances whose tasks are all `any`, or on")
+        names = RUN_FORMULATIONS
     instance = exclude_killed(instance)
     check_settings(effort, 0.0, seconds)
     rows = []
-    chosen = pairs()
+    chosen = pairs(names)
     for number, pair in enumerate(chosen):
         tell(f"{number} of {len(chosen) + 1} rows done, now {pair.formulation} with {pair.backend}")
         rows.append(solve_pair(instance, pair, effort, seconds))
@@ -86,12 +93,12 @@ def crosscheck(
     return compare_answers(rows, upper=rows[-1].bound if rows[-1].certified else None)
 
 
-def pairs() -> list[Pair]:
-    """The formulations with the solvers that go with each, those of optional extras where they are installed."""
+def pairs(names: Sequence[str] = FORMULATIONS) -> list[Pair]:
+    """These formulations with the solvers that go with each, those of optional extras where they are installed."""
     known = registry()
     return [
         Pair(name, backend)
-        for name in FORMULATIONS
+        for name in names
         for backend in known[name].backends
         if backend not in backends.EXTRAS or backends.installed_version(backend)
     ]

@@ -62,6 +62,7 @@ def solve_direct(
     start: Solution | None = None,
     *,
     reduced: bool = False,
+    arguments: tuple[Any, ...] = (),
     run: Callable[[Callable[[], BackendResult]], BackendResult] = lambda solve: solve(),
 ) -> DirectSolve:
     """Build the formulation, hand it to the solver, verify what it finds.
@@ -71,10 +72,11 @@ def solve_direct(
     limits : of the solver, and of the process in which the model is built.
     start : a solution to begin from; None for none.
     reduced : hand over the equivalent model with smaller numbers (`LinearModel.reduced`), not the one that was built.
+    arguments : of the function that builds the model, behind the instance.
     run : calls the solve; whoever needs to work beside the solver wraps it.
     """
     began = time.perf_counter()
-    built = build(instance, formulation, limits)
+    built = build(instance, formulation, limits, *arguments)
     building = time.perf_counter() - began
     solver = backends.installed_version(backend)
     if isinstance(built, BackendResult):
@@ -130,12 +132,12 @@ def safe_floor(bound: float, *, exact: bool) -> int:
     return math.floor(Fraction(bound) + Fraction(abs(bound) * RELATIVE_SLACK) + Fraction(ABSOLUTE_SLACK))
 
 
-def build(instance: Instance, formulation: Formulation, limits: Limits | None = None) -> Any:
+def build(instance: Instance, formulation: Formulation, limits: Limits | None = None, *arguments: Any) -> Any:
     """The formulation's model; a `BackendResult` that says why not, when it is built in a worker that fails."""
     if formulation.home is None:
         module, _, name = formulation.build.partition(":")
-        return getattr(__import__(module, fromlist=[name]), name)(instance)
-    reply = backends.call(formulation.home, formulation.build, instance, limits=limits)
+        return getattr(__import__(module, fromlist=[name]), name)(instance, *arguments)
+    reply = backends.call(formulation.home, formulation.build, instance, *arguments, limits=limits)
     if reply.termination is not None:
         return BackendResult(reply.termination, message=reply.message)
     return reply.value

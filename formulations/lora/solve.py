@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, 
 from ratiobench.formulations.lora.direct_solve import build, solve_direct
 from ratiobench.formulations.lora.heuristic import improve
 from ratiobench.formulations.lora.heuristic.one_node import heuristic as one_node_heuristic
-from ratiobench.formulations.lora.models import one_node
+from ratiobench.formulations.lora.models import one_node, rigid
 from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.verify import dual_bound as prove_bound
@@ -49,7 +49,7 @@ from ratiobench.instances.errors import InputError, explain_unknown_name, shorte
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.restriction import exclude_killed, find_kind, require_any, restrict
+from ratiobench.instances.lora.restriction import exclude_killed, find_kind, only_runs, require_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -69,6 +69,12 @@ BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
 BRANCH_TASKS, BRANCH_NODES = 300, 2_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
+RUN_TASKS = 100
+"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver: 300 take minutes, not seconds."""
+RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
+"""Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
+RUN_SEARCH = 1_000
+"""Units of search before a solver of runs, times tasks."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 WHOLE_WORK = 100
@@ -222,8 +228,11 @@ class _Interval(SolveInterval[int]):
         self.seconds = seconds
         self.instance = instance
         self.schedules = find_kind(instance)
+        if only_runs(instance):
+            self.schedules = ScheduleKind.RIGID  # gangs among rigid tasks are of the same models
         # Tasks of other kinds are solved by `runs`, which asks for none of these.
         self.method = _METHODS.get(self.schedules, _METHODS[ScheduleKind.ANY])
+        self.alone = rigid.best_alone if self.schedules is ScheduleKind.RIGID else self.method.alone
         self.dual: DualBound | None = None
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
@@ -269,28 +278,86 @@ def _solve_runs(
     start: Solution | None,
 ) -> SolveReport:
     """The interval of an instance whose tasks are rigid, gangs or of several kinds; see `runs`."""
-    if formulation not in ("auto", ENUMERATE):
-        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
-        problem = f"{shorten(formulation)}: {text}" if formulation in registry() else None
-        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", ENUMERATE)))
-    check_backend(backend)
-    if backend not in ("auto", NO_BACKEND):
-        raise InputError("", "backend", f"no model of rigid tasks goes to a solver yet; none or auto, not {backend}")
-    warm_runs()  # what a first solve has to compile is not in its seconds
+    plan = _choose_runs(instance, formulation, backend)
+    warm_runs()  # what a first solve has to compile and to load is not in its seconds
+    if plan.backend != NO_BACKEND:
+        backends.start_worker(plan.backend)
+        backends.start_worker("highs")
     began = time.perf_counter()
     interval = _Interval(instance, began, seconds)
     if start is not None:
         interval.offer(start, "start")
-    clock = _clock(began, seconds, 1.0)
-    if formulation == ENUMERATE:
+    termination = Termination.NONE
+    if plan.formulation == ENUMERATE:
         _enumerate(instance, interval)
     else:
-        _price_and_search_runs(instance, effort, gap, interval, clock)
-        if not interval.within(gap) and instance.tasks <= TASK_LIMIT:
+        # A solver begins from what a fixed amount of search finds: without an end it would leave the solver nothing.
+        solver = plan.backend != NO_BACKEND
+        before = max(1, RUN_SEARCH // max(1, instance.tasks)) if solver else effort
+        clock = _clock(began, seconds, BEFORE_SOLVER if solver else 1.0)
+        _price_and_search_runs(instance, before, gap, interval, clock)
+        automatic = formulation == "auto" and backend == "auto"
+        if solver and not (automatic and interval.within(gap)):
+            work = None if plan.tiny else effort * max(1, RUN_WORK.get(plan.backend, 0) // instance.tasks)
+            left = seconds_left(seconds, began)
+            cuts = () if plan.tiny else (_slot_cuts(instance, interval, None if left is None else left / 5),)
+            left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
+            limits, chosen = Limits(work=work, gap=gap, seconds=left), registry()[plan.formulation]
+            termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
+        if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             _enumerate(instance, interval)
     interval.work.setdefault("blocks", 0)
-    interval.used = NO_BACKEND
-    return interval.report("auto" if formulation == "auto" else ENUMERATE)
+    interval.termination, interval.used = termination, plan.backend
+    return interval.report(plan.formulation)
+
+
+def _slot_cuts(instance: Instance, interval: _Interval, seconds: float | None) -> list[rigid.SlotCut]:
+    """Inequalities that tighten a model of runs, found in the process of HiGHS; none, with a note, where that fails."""
+    limits = Limits(seconds=seconds)
+    reply = backends.call("highs", "ratiobench.formulations.lora.slot_cuts:find", instance, seconds, limits=limits)
+    if reply.termination is not None:
+        interval.notes.append(f"slot cuts: {reply.message or reply.termination}")
+        return []
+    cuts: list[rigid.SlotCut] = reply.value
+    interval.work["cuts"] = len(cuts)
+    return cuts
+
+
+def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
+    """As `choose`, where tasks are rigid, gangs or of several kinds.
+
+    Raises
+    ------
+    InputError : for a name that does not exist, a pair that does not go together, or a model of other tasks.
+    """
+    known = registry()
+    names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
+    if formulation not in ("auto", ENUMERATE, *names):
+        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
+        problem = f"{shorten(formulation)}: {text}" if formulation in known else None
+        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", *names, ENUMERATE)))
+    check_backend(backend)
+    if formulation == ENUMERATE:
+        if backend not in ("auto", NO_BACKEND):
+            raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")
+        return Plan(ENUMERATE, NO_BACKEND, False)
+    automatic = formulation == "auto" and backend in ("auto", NO_BACKEND)
+    if not only_runs(instance) and not automatic:
+        require_runs(instance, "solvers have models of")
+    if formulation == "auto":
+        small = 0 < instance.tasks <= RUN_TASKS and only_runs(instance)
+        if backend == NO_BACKEND or (backend == "auto" and not small):
+            return Plan("auto", NO_BACKEND, False)
+        formulation = rigid.CPSAT_NAME if backend in ("auto", "cpsat") else rigid.NAME
+    size = known[formulation].columns(instance)
+    if automatic and size > DIRECT_COLUMNS:
+        return Plan("auto", NO_BACKEND, False)
+    allowed = known[formulation].backends
+    if backend == "auto":
+        backend = allowed[0]
+    if backend not in allowed:
+        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
+    return Plan(formulation, backend, size <= TINY_COLUMNS)
 
 
 def _price_and_search_runs(
@@ -598,8 +665,12 @@ def _direct(
     limits: Limits,
     interval: _Interval,
     meanwhile: Callable[[Callable[[], bool]], None] | None = None,
+    arguments: tuple[Any, ...] = (),
 ) -> Termination:
-    """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended."""
+    """Build, solve, verify; everything that goes wrong is a note. `meanwhile` runs until the solver has ended.
+
+    `arguments` go to the function that builds the model, behind the instance.
+    """
     size = formulation.columns(instance)
     if size > BUILD_COLUMNS:
         text = f"not built, {size} columns are more than {BUILD_COLUMNS}"
@@ -614,6 +685,7 @@ def _direct(
         interval.verify,
         interval.solution,
         reduced=True,
+        arguments=arguments,
         run=partial(_solve_beside, meanwhile),
     )
     interval.answer = answer = asked.answer
@@ -628,9 +700,9 @@ def _direct(
     if asked.solution is not None:
         interval.offer(asked.solution, f"{backend}'s incumbent")
     exact = backend == "cpsat"
-    if not exact and interval.method.alone is not None:
+    if not exact and interval.alone is not None:
         # What a solver says in floating point is held against a solution that needs none.
-        interval.offer(interval.method.alone(instance), "one task alone")
+        interval.offer(interval.alone(instance), "one task alone")
     if asked.bound is not None and formulation.schedules is interval.schedules:
         interval.bound(asked.bound, Proof.CP_SAT if exact else Proof.BRANCH_AND_BOUND)
     return answer.status
@@ -657,7 +729,7 @@ def formulations() -> list[tuple[str, str]]:
     """Name and summary of every formulation, with the backends that it goes with."""
     listed = [(each.name, f"{each.summary} [{', '.join(each.backends)}]") for each in registry().values()]
     listed.append((ENUMERATE, f"every schedule of every task, for tiny instances [{NO_BACKEND}]"))
-    listed.append(("auto", "by size: bounds, a heuristic, and tight with HiGHS where that can help"))
+    listed.append(("auto", "by size: bounds, a heuristic, and a solver where that can help (tight; rigid-cpsat)"))
     return listed
 
 
@@ -674,10 +746,14 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
-    name = "tight" if formulation == "auto" else formulation
-    require_any(instance, "models are exported of")
+    runs_only = only_runs(instance)
+    if instance.run.any() and not runs_only:
+        require_runs(instance, "models are exported of instances whose tasks are `any`, and of")
+    usual = rigid.NAME if runs_only else "tight"
+    name = usual if formulation == "auto" else formulation
     instance = exclude_killed(instance)
-    linear = [each.name for each in known.values() if "highs" in each.backends]
+    kinds = (ScheduleKind.RIGID,) if runs_only else (*ScheduleKind, None)
+    linear = [each.name for each in known.values() if "highs" in each.backends and each.schedules in kinds]
     if name not in linear:
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *linear)))
     size = known[name].columns(instance)

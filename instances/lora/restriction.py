@@ -11,7 +11,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.feasibility import killed
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Public, Task
-from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
+from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 
 
 class Run(NamedTuple):
@@ -79,8 +79,13 @@ def exclude_killed(instance: Instance) -> Instance:
     return replace(instance, rate=rate, cache={"hash": content_hash(instance)})
 
 
-def require_any(instance: Instance, what: str) -> None:
-    """Refuse an instance of which some task may not have every schedule of P.
+def only_runs(instance: Instance) -> bool:
+    """Are there tasks, and all of them rigid or gangs?"""
+    return instance.tasks > 0 and bool(np.isin(instance.run, [KINDS.index(kind) for kind in RUNS]).all())
+
+
+def require_runs(instance: Instance, what: str) -> None:
+    """Refuse an instance of which some task is neither rigid nor a gang.
 
     Parameters
     ----------
@@ -90,11 +95,12 @@ def require_any(instance: Instance, what: str) -> None:
     ------
     InputError : naming the first task.
     """
-    other = np.flatnonzero(instance.run)
+    other = np.flatnonzero(~np.isin(instance.run, [KINDS.index(kind) for kind in RUNS]))
     if len(other):
         i = int(other[0])
         kind = KINDS[int(instance.run[i])].value
-        raise InputError(instance.name, f"tasks[{i}].run", f"{what} only instances whose tasks are `any`; it is {kind}")
+        text = f"{what} instances whose tasks are all rigid or gangs; it is {kind}"
+        raise InputError(instance.name, f"tasks[{i}].run", text)
 
 
 def find_kind(instance: Instance) -> ScheduleKind | None:

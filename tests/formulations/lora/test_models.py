@@ -371,9 +371,8 @@ def test_numbers_out_of_range_are_input_errors(wrong: dict[str, float]) -> None:
 def test_every_formulation_is_listed_with_its_backends() -> None:
     """`formulations()` names all that `choose` takes."""
     listed = dict(formulations())
-    assert {"tight", "one-node", "printed", "printed:literal", "printed-ortools", "cpsat", "enumerate", "auto"} == set(
-        listed
-    )
+    of_p = {"tight", "printed", "printed:literal", "printed-ortools", "cpsat", "enumerate", "auto"}
+    assert set(listed) == of_p | {"one-node", "rigid", "rigid-cpsat"}
     for name, each in registry().items():
         assert all(backend in listed[name] for backend in each.backends)
         assert set(each.backends) <= set(backends.backends())

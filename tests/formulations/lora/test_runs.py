@@ -184,18 +184,34 @@ def test_a_task_with_more_work_than_its_limit_is_not_served(kind: str) -> None:
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`opt` with a certificate that `check` accepts; what knows P alone says so in one line."""
+    """Solvers by name, `crosscheck` and `export`; what knows other tasks alone says so in one line."""
     file, proof = tmp_path / "rigid.json", tmp_path / "rigid.cert"
     file.write_text(json.dumps(document(made({"run": "rigid"}, GANG))))
     assert main(["opt", str(file), "--certificate", str(proof)]) == 0
     assert capsys.readouterr().out.startswith("OPT = 20")
     assert main(["check", str(file), "--certificate", str(proof)]) == 0
     assert capsys.readouterr().out.startswith("valid")
+    for backend in ("highs", "cbc", "cpsat"):
+        assert main(["opt", str(file), "--backend", backend]) == 0
+        printed = capsys.readouterr().out
+        assert "OPT = 20" in printed
+        assert f"/ {backend} " in printed
+    assert main(["opt", str(file), "--formulation", "rigid", "--backend", "cbc"]) == 0
+    assert "the solver said: rigid / cbc" in capsys.readouterr().out
+    assert main(["crosscheck", str(file)]) == 0
+    assert "all agree: OPT = 20 micro-dollars (4 of 4 rows end as optimal)" in capsys.readouterr().out
+    assert main(["export", str(file), "--format", "lp"]) == 0
+    assert "once_0: + 1 r_0_0_1_1" in capsys.readouterr().out
+    mixed = tmp_path / "mixed.json"
+    mixed.write_text(json.dumps(document(made({"run": "rigid"}, {}))))
     for arguments in (
-        ["crosscheck", str(file)],
-        ["export", str(file), "--format", "lp"],
+        ["crosscheck", str(mixed)],
+        ["export", str(mixed), "--format", "lp"],
+        ["opt", str(mixed), "--formulation", "rigid"],
+        ["opt", str(mixed), "--backend", "cbc"],
+        ["export", str(file), "--format", "lp", "--formulation", "tight"],
         ["opt", str(file), "--formulation", "tight"],
-        ["opt", str(file), "--backend", "cbc"],
+        ["opt", str(file), "--formulation", "rigid", "--backend", "cpsat"],
         ["simulate", str(file), "--algorithm", "titan"],
     ):
         assert main(arguments) == 2, arguments
