@@ -23,7 +23,7 @@ from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.instances.seeds import Stream
 
-LISTS = 50
+LISTS = 10
 """List schedules in drawn orders per unit of effort, up to four units."""
 BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 200_000
 """Blocks of annealing per unit of effort: so many per task, and at most so many."""

@@ -313,7 +313,7 @@ def _price_and_search_runs(
     interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     if best.welfare[0] < enough:
-        best = run_search.draw_lists(found, tasks, best, run_search.LISTS * min(effort, 4), clock(0.5))
+        best = run_search.draw_lists(found, tasks, best, run_search.LISTS * min(effort, 4), clock(0.1))
         interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
     best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
     interval.offer(run_search.solution_of_runs(instance, found, best), "search")
