@@ -26,7 +26,7 @@ from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora import runs
+from ratiobench.formulations.lora import run_search, runs
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
 from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
@@ -363,7 +363,7 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
 def _price_and_search_runs(
     instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
 ) -> None:
-    """Prices and what they prove, list schedules along them, ruin and recreate."""
+    """Prices and what they prove, list schedules along them, annealings."""
     nothing = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
     _prove_runs(instance, nothing, nothing, 1, interval)
     cells = number_of_nodes(instance) * instance.slots
@@ -373,24 +373,25 @@ def _price_and_search_runs(
     found = runs.find_runs(instance)
     if not len(found.task):
         return
-    rank = runs.value_per_slot(found)
-    orders = [np.argsort(-each, kind="stable") for each in (rank, found.bid.astype(np.float64))]
-    best = runs.list_schedule(found, orders[:1], (0.0,), None)
-    over = clock(0.4)
-    prices = runs.find_prices(found, float(best.net.sum()), runs.ROUNDS * min(effort, 4), over)
+    tasks = run_search.order_tasks(found, runs.no_prices(found))
+    orders = [np.argsort(-each, kind="stable") for each in (tasks.rank[0], found.bid.astype(np.float64))]
+    best = run_search.list_schedule(found, tasks, orders[:1], (0.0,))
+    rounds = runs.ROUNDS * min(effort, 4)
+    prices = runs.find_prices(found, float(best.welfare[0]), rounds, clock(0.4))
     lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
     _prove_runs(instance, lam, phi, RUN_UNIT, interval)
-    interval.work["passes"] = runs.ROUNDS * min(effort, 4)
+    interval.work["passes"] = rounds
+    tasks = run_search.order_tasks(found, prices)
     orders.append(np.argsort(-prices.gain / np.maximum(found.bid, 1), kind="stable"))
-    better = runs.list_schedule(found, orders, (0.0, 0.5, 1.0), prices)
-    best = max(best, better, key=lambda each: int(each.net.sum()))
-    interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
+    better = run_search.list_schedule(found, tasks, orders, (0.0, 0.5, 1.0))
+    best = max(best, better, key=lambda each: int(each.welfare[0]))
+    interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
-    if best.net.sum() < enough:
-        best = runs.draw_lists(found, best, prices, runs.LISTS * min(effort, UNLIMITED), clock(0.5))
-        interval.offer(runs.solution_of_schedule(instance, found, best), "lists")
-    best, blocks = runs.improve(found, best, prices, effort, enough, clock(1.0))
-    interval.offer(runs.solution_of_schedule(instance, found, best), "search")
+    if best.welfare[0] < enough:
+        best = run_search.draw_lists(found, tasks, best, run_search.LISTS * min(effort, 4), clock(0.1))
+        interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
+    best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
+    interval.offer(run_search.solution_of_runs(instance, found, best), "search")
     interval.work["blocks"] = blocks
 
 
@@ -638,9 +639,10 @@ def warm_runs() -> None:
     instance = restrict(named("tiny_two_types"), ScheduleKind.RIGID)
     found = runs.find_runs(instance)
     prices = runs.find_prices(found, 0.0, 2, never_over)
-    best = runs.list_schedule(found, [np.arange(len(found.task))], (0.0,), prices)
-    best = runs.draw_lists(found, best, prices, 1, never_over)
-    runs.improve(found, best, prices, 1, 2**62, never_over)
+    tasks = run_search.order_tasks(found, prices)
+    best = run_search.list_schedule(found, tasks, [np.arange(len(found.task))], (0.0,))
+    best = run_search.draw_lists(found, tasks, best, 1, never_over)
+    run_search.search(found, tasks, best, 1, 2**62, never_over)
 
 
 @cache
