@@ -23,6 +23,8 @@ from ratiobench.formulations.lora.heuristic.windows import improve, improve_with
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+WORK = 60
+"""Units of HiGHS's work for a program of all tasks, per unit of effort."""
 WINDOWS = 12
 """Programs of some tasks between two turns of programs of all."""
 TABLE = 10_000_000
@@ -84,7 +86,7 @@ def grow(
     solution: Solution,
     lower: int,
     nodes: int,
-    work: int,
+    effort: int,
     seconds: float | None = None,
 ) -> Tree | None:
     """The tree that some nodes of branch and bound, those of the largest bounds first, leave; None for none.
@@ -94,7 +96,7 @@ def grow(
     rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
-    work : units of HiGHS's work for the programme over the cells that the root's prices leave open.
+    effort : of rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
     seconds : no further node is begun after them.
     """
     until = None if seconds is None else time.perf_counter() + seconds
@@ -102,6 +104,6 @@ def grow(
     if p.tasks == 0 or table_size(p) > TABLE:
         return None
     search = Search(Decomposition(p, lambda: until is not None and time.perf_counter() > until), lower)
-    primal = Primal(instance, solution, lower, work, until)
-    search.run(rent[p.klass], nodes, primal)
+    primal = Primal(instance, solution, lower, WORK * effort, until)
+    search.run(rent[p.klass], nodes, effort, primal)
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -77,8 +77,6 @@ RUN_SEARCH = 1_000
 """Units of search before a solver of runs, times tasks."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
-WHOLE_WORK = 100
-"""Units of HiGHS's work per unit of effort for the program over all cells that prices leave open."""
 BRANCH_UNIT = 2**12
 """Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 
@@ -121,8 +119,10 @@ def solve(
     plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
     automatic = formulation == "auto" and backend == "auto"
-    # Small instances are proved by prices of single cells, in place of a solver's own branch and bound.
+    # Small instances are proved by prices of single cells, in place of a solver's own branch and bound, where a proof
+    # is asked for or the time is given; a unit of effort alone is less than that takes.
     small = automatic and bounded and schedules is ScheduleKind.ANY and 0 < instance.tasks <= BRANCH_TASKS
+    small = small and (certified or seconds is not None)
     if small:
         plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
@@ -542,7 +542,7 @@ def _branch(
         interval.solution,
         interval.lower,
         nodes,
-        WHOLE_WORK * min(effort, UNLIMITED),
+        min(effort, UNLIMITED),
         seconds,
     )
     reply = backends.call(

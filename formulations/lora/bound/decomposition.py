@@ -46,14 +46,14 @@ Decision = tuple[int, ...]
 """What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
 Path = tuple[tuple[Decision, bool], ...]
 
-ROOT_ROUNDS, NODE_ROUNDS = 400, 8
-"""Most rounds of facets at the root, and at a node after it."""
+ROOT_ROUNDS, NODE_ROUNDS = 60, 8
+"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
 DESCENTS = 1_500
 """Evaluations of the subgradient method before the root's programme."""
 GUESSES = (0.1, 0.3, 1.0)
 """Guesses of OPT, as parts of the way from the upper to the lower end."""
-TURNS = 3
-"""Turns of programs of all tasks and of programs of some."""
+TURNS = 4
+"""Most turns of programs of all tasks and of programs of some, one per unit of effort."""
 CANDIDATES = 4
 """Most decisions that are tried before one of them is taken."""
 INTEGRAL = 1e-5
@@ -582,9 +582,9 @@ class Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, price: Floats, nodes: int, primal: PrimalSearch) -> None:
+    def run(self, price: Floats, nodes: int, effort: int, primal: PrimalSearch) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all."""
-        self.root = self._solve((), price, ROOT_ROUNDS, DESCENTS)
+        self.root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
         programme = self.programme
         d = no_decisions(programme.pool)
         found = programme.evaluate(self.root.price, d)
@@ -592,7 +592,7 @@ class Search:
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
-        for _ in range(TURNS):
+        for _ in range(min(effort, TURNS)):
             before = primal.lower
             for share in GUESSES:
                 # The fewer cells are left by a guess of OPT, the smaller the program; the last one guesses nothing.
