@@ -112,7 +112,7 @@ def _tell_gap(found: Backtest, family: Family) -> list[str]:
 
 
 def _by_welfare(found: Backtest, family: Family) -> list[str]:
-    """Who is best by the objective, where policies are ranked by something else."""
+    """The best policy by the objective, where policies are ranked by another measure."""
     what = found.criterion.name_in(family)
     if not found.complete:
         return []

@@ -1,7 +1,7 @@
 """Schedules of runs along prices: lists, annealing, packing on nodes; the lower end of `runs`.
 
 A schedule is kept in one of two ways. On nodes, every part of a run has a node. Pooled, a node type is one node that is
-as large as all of its nodes together: whoever has no node yet moves many times faster, and of the runs that fit a pool
+as large as all of its nodes together: a run without a node is moved many times faster, and of the runs that fit a pool
 nearly all find nodes as well (`pack`). So the annealing goes over pools first, then over nodes.
 
 A block of the annealing makes room for a task that waits, at a start that is good by the prices, or takes out some
@@ -29,7 +29,7 @@ BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 200_000
 """Blocks of annealing per unit of effort: so many per task, and at most so many."""
 CHUNK = 1_000
 """Blocks between two looks at the clock."""
-RACE, MOST_BLOCKS = 25_000, 400_000
+FIRST_BLOCKS, MOST_BLOCKS = 25_000, 400_000
 """Blocks of the first annealings, and of the longest."""
 HEATS, NODE_HEATS, COLD = (0.1, 0.03, 0.01), (0.01, 0.004), 0.001
 """Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
@@ -50,7 +50,7 @@ MOST_OUT = 8
 """Most tasks that a block takes out at a moment."""
 WAITING, MOST_WAITING = 12, 150
 """Tasks that wait which a block tries to insert: so many and more for a larger hole, at most the other number."""
-HOPE = -0.5
+LEAST_GAIN = -0.5
 """Tasks with less reduced profit than so many bids are left to the lists."""
 
 
@@ -118,7 +118,7 @@ def order_tasks(r: Runs, prices: RunPrices) -> Order:
     high = np.maximum.reduceat(r.high + r.length, r.entry_start[:-1])
     width = high - low
     size = np.maximum(r.bid, 1) / np.maximum(value, 1e-12)
-    hopeful = np.flatnonzero(prices.gain > HOPE * r.bid)
+    hopeful = np.flatnonzero(prices.gain > LEAST_GAIN * r.bid)
     open_at = np.zeros(slots + 1, np.int64)
     np.add.at(open_at, low, 1)
     np.add.at(open_at, high, -1)
@@ -163,8 +163,8 @@ def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
 
 
 @inner
-def _take(r, o, z, i):  # type: ignore[no-untyped-def]
-    """Take the room of task i's run off what is free."""
+def _change_room(r, z, i, sign):  # type: ignore[no-untyped-def]
+    """Take the room of task i's run off what is free (sign = -1), or give it back (sign = 1)."""
     e = z.entry[i]
     g, s, end = r.kind[e], z.start[i], z.start[i] + r.length[e]
     if len(z.nodes):
@@ -173,14 +173,23 @@ def _take(r, o, z, i):  # type: ignore[no-untyped-def]
             k = z.nodes[j]
             for t in range(s, end):
                 before = LEVELS * z.compute[k, t] // whole
-                z.compute[k, t] -= r.rate[e]
-                z.memory[k, t] -= r.memory[i]
-                for level in range(LEVELS * z.compute[k, t] // whole + 1, before + 1):
-                    z.roomy[g, level, t] -= 1
+                z.compute[k, t] += sign * r.rate[e]
+                z.memory[k, t] += sign * r.memory[i]
+                after = LEVELS * z.compute[k, t] // whole
+                for level in range(min(before, after) + 1, max(before, after) + 1):
+                    z.roomy[g, level, t] += sign
     else:
         for t in range(s, end):
-            z.compute[g, t] -= r.parts[i] * r.rate[e]
-            z.memory[g, t] -= r.parts[i] * r.memory[i]
+            z.compute[g, t] += sign * r.parts[i] * r.rate[e]
+            z.memory[g, t] += sign * r.parts[i] * r.memory[i]
+
+
+@inner
+def _take(r, o, z, i):  # type: ignore[no-untyped-def]
+    """Take the room of task i's run off what is free."""
+    _change_room(r, z, i, -1)
+    e = z.entry[i]
+    g, s, end = r.kind[e], z.start[i], z.start[i] + r.length[e]
     spot = o.spot[i] - o.first[i]
     for t in range(s, end):
         at = o.room[g, t] + z.busy[g, t]
@@ -192,22 +201,9 @@ def _take(r, o, z, i):  # type: ignore[no-untyped-def]
 @inner
 def _give(r, o, z, i):  # type: ignore[no-untyped-def]
     """Give the room of task i's run back; the run stays noted."""
+    _change_room(r, z, i, 1)
     e = z.entry[i]
     g, s, end = r.kind[e], z.start[i], z.start[i] + r.length[e]
-    if len(z.nodes):
-        whole = r.compute[g]
-        for j in range(r.place[i], r.place[i + 1]):
-            k = z.nodes[j]
-            for t in range(s, end):
-                before = LEVELS * z.compute[k, t] // whole
-                z.compute[k, t] += r.rate[e]
-                z.memory[k, t] += r.memory[i]
-                for level in range(before + 1, LEVELS * z.compute[k, t] // whole + 1):
-                    z.roomy[g, level, t] += 1
-    else:
-        for t in range(s, end):
-            z.compute[g, t] += r.parts[i] * r.rate[e]
-            z.memory[g, t] += r.parts[i] * r.memory[i]
     spot = o.spot[i] - o.first[i]
     for t in range(s, end):
         z.busy[g, t] -= 1
@@ -682,7 +678,7 @@ def draw_lists(r: Runs, o: Order, best: Kept, count: int, over: Callable[[], boo
 
 
 def _list(r: Runs, o: Order, z: Schedule, order: IntArray, share: float) -> Schedule:
-    """Insert who has no run in this order, at this share of the rents, then at none."""
+    """Insert the tasks that have no run in this order, at this share of the rents, then at none."""
     for each in (share, 0.0):
         _insert_all(r, o, z, order, each, _seed("list", 0))
     return z
@@ -693,7 +689,7 @@ def _better(best: Kept, z: Schedule) -> Kept:
 
 
 def pack(r: Runs, o: Order, kept: Kept) -> Kept:
-    """Nodes for pooled runs: the best of some orders; who finds none, and who waits, is inserted by value."""
+    """Nodes for pooled runs: the best of some orders. Runs without nodes and tasks that wait are inserted by value."""
     chosen = np.flatnonzero(kept.entry >= 0)
     entry = kept.entry[chosen]
     level, start = o.level[entry], kept.start[chosen]
@@ -724,10 +720,10 @@ class Search:
         r, o = self._r, self._o
         by_rank = np.argsort(-o.rank[0], kind="stable")
         start = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
-        pools = [self._anneal(start, RACE, heat, True) for heat in HEATS]
+        pools = [self._anneal(start, FIRST_BLOCKS, heat, True) for heat in HEATS]
         turn = int(np.argmax([int(each.welfare[0]) for each in pools]))
         pool = found = pools[turn]
-        blocks, cycle = RACE, 0
+        blocks, cycle = FIRST_BLOCKS, 0
         while not self._ended():
             self._offer(self._anneal(pack(r, o, found), blocks, NODE_HEATS[0], False))
             self._offer(self._anneal(self.best, blocks, NODE_HEATS[cycle % len(NODE_HEATS)], False))

@@ -19,7 +19,7 @@ from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.heuristic.windows import improve, improve_within, worth
+from ratiobench.formulations.lora.heuristic.windows import compute_welfare, improve, improve_within
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
@@ -38,10 +38,10 @@ class Primal:
     Parameters
     ----------
     work : units of HiGHS's work of a program.
-    until : see `Search`.
+    until : moment of `time.perf_counter` after which no program is begun; None for none.
     facets : rows that tighten the programs.
-    proved : HiGHS says that no better solution uses the cells that are open.
-    stated : an upper bound on OPT on HiGHS's word, micro-dollars; None for none.
+    proved : by HiGHS's report no better solution uses the cells that are open.
+    stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
     """
 
     instance: Instance
@@ -77,7 +77,7 @@ class Primal:
         """Programs of some tasks at a time."""
         solution, _ = improve(self.instance, self.solution, WINDOWS, self.turn, 2**62, self._seconds())
         self.turn += 1
-        self.solution, self.lower = solution, max(self.lower, worth(self.instance, solution))
+        self.solution, self.lower = solution, max(self.lower, compute_welfare(self.instance, solution))
 
 
 def grow(
@@ -89,14 +89,14 @@ def grow(
     effort: int,
     seconds: float | None = None,
 ) -> Tree | None:
-    """The tree that some nodes of branch and bound, those of the largest bounds first, leave; None for none.
+    """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
 
     Parameters
     ----------
     rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
-    effort : of rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
+    effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
     seconds : no further node is begun after them.
     """
     until = None if seconds is None else time.perf_counter() + seconds

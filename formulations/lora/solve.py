@@ -132,6 +132,7 @@ def solve(
     if plan.backend != NO_BACKEND and instance.tasks:
         backends.start_worker(plan.backend)
     if small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS):
+        warm_cells()
         backends.start_worker("highs")
     began += time.perf_counter() - before
     assert schedules is not None
@@ -649,14 +650,19 @@ def warm_runs() -> None:
 def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
     """Compile and cache the kernels of the search for schedules of this kind, and those of the bound."""
     _METHODS[schedules].warm(*_tiny())
-    if schedules is ScheduleKind.ANY:
-        warm_task_prices(pool(_tiny()[0], spare=1))
+
+
+@cache
+def warm_cells() -> None:
+    """Compile and cache the kernels of prices of single cells."""
+    warm_task_prices(pool(_tiny()[0], spare=1))
 
 
 def warm() -> None:
     """Compile and cache the kernels of bounds and searches by using each once."""
     for schedules in (ScheduleKind.ANY, ScheduleKind.ONE_NODE):
         warm_search(schedules)
+    warm_cells()
     warm_runs()
 
 

@@ -76,12 +76,10 @@ class Facet(NamedTuple):
 
     Parameters
     ----------
-    pair : place in `Slots`.
     place : (cells,) places in `Slots.entry`; q : (cells,) positive whole numbers.
     high : K_g times the largest q(S).
     """
 
-    pair: int
     place: IntArray
     q: IntArray
     high: int
@@ -114,7 +112,7 @@ class Separator:
             nodes = int(self.pool.nodes[g])
             for q, capacity in ((self.rate[here], self.pool.compute[g]), (self.memory[here], self.pool.capacity_mb[g])):
                 if q.sum() > nodes * capacity:
-                    found.append(Facet(j, here, q, nodes * int(capacity)))
+                    found.append(Facet(here, q, nodes * int(capacity)))
         return found
 
     def separate(self, x: Floats) -> list[Facet]:
@@ -167,7 +165,7 @@ class Separator:
         if whole @ point <= high * (1 + BROKEN / 2):
             return None
         keep = np.flatnonzero(whole)
-        return Facet(j, here[keep], whole[keep], nodes * high)
+        return Facet(here[keep], whole[keep], nodes * high)
 
 
 def _whole(q: Floats) -> IntArray:
@@ -356,7 +354,7 @@ class Decomposition:
             q = np.floor(row / row.max() * 50_000).astype(np.int64)
             high = round(self.separator.best(j, q.astype(np.float64))[0])
             keep = np.flatnonzero(q)
-            found.append(Facet(j, here[keep], q[keep], int(self._nodes[j]) * high))
+            found.append(Facet(here[keep], q[keep], int(self._nodes[j]) * high))
         return found
 
     def add_answers(self, found: Evaluated, dual: Floats) -> int:
@@ -560,7 +558,7 @@ class PrimalSearch(Protocol):
     ----------
     facets : rows that all solutions keep.
     lower : welfare of the best solution.
-    proved : no better one exists, on a solver's word.
+    proved : no better one exists, as a solver reports.
     """
 
     facets: list[CellRow]

@@ -141,7 +141,7 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
     for a in range(count):
         j = order[a]
         weight_of[a] = best_share * rate[j] / capacity + (1 - best_share) * memory[j] / capacity_mb
-    # An earlier task with the same size is worth no less: whoever leaves it out leaves this one out, too.
+    # An earlier task with the same size is worth no less: a set without it need not have this one.
     twin = np.full(count, -1, np.int64)
     for a in range(count):
         for b in range(a - 1, -1, -1):

@@ -21,7 +21,7 @@ class Tree(NamedTuple):
     upper : the largest bound of a leaf, in doubles.
     solved : nodes whose bounds were computed.
     solution : the best that was known at the end.
-    stated : an upper end of OPT on HiGHS's word, micro-dollars; None for none.
+    stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
     """
 
     nodes: tuple[int | tuple[int, ...], ...]

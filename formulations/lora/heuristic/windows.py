@@ -79,8 +79,8 @@ def improve(
     return solution_of_state(instance, p, search.state), done
 
 
-class Within(NamedTuple):
-    """A solution that is no worse, its welfare, and what no solution in the cells exceeds on HiGHS's word."""
+class ProgramResult(NamedTuple):
+    """A solution that is no worse, its welfare, and HiGHS's bound on all solutions in the cells."""
 
     solution: Solution
     welfare: int
@@ -94,7 +94,7 @@ def improve_within(
     cells: NDArray[np.bool_],
     facets: Sequence[CellRow],
     limits: Limits,
-) -> Within:
+) -> ProgramResult:
     """One program of all tasks whose cells, beside those of the solution, are some alone.
 
     Parameters
@@ -110,11 +110,11 @@ def improve_within(
     if p.nodes.max(initial=0) > NODES:  # not all nodes are in the program
         bound = None
     if search.state.welfare <= welfare:
-        return Within(solution, welfare, bound)
-    return Within(solution_of_state(instance, p, search.state), search.state.welfare, bound)
+        return ProgramResult(solution, welfare, bound)
+    return ProgramResult(solution_of_state(instance, p, search.state), search.state.welfare, bound)
 
 
-def worth(instance: Instance, solution: Solution) -> int:
+def compute_welfare(instance: Instance, solution: Solution) -> int:
     """Welfare of a feasible solution."""
     return state_of(instance, find_pool(instance), solution).welfare
 
@@ -147,7 +147,7 @@ class _Search:
             self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
 
     def within(self, cells: NDArray[np.bool_], facets: Sequence[CellRow], limits: Limits) -> float | None:
-        """Schedule all tasks again in these cells; what HiGHS says that no solution in them exceeds."""
+        """Schedule all tasks again in these cells; HiGHS's bound on all solutions in them."""
         p = self.pool
         chosen = list(range(p.tasks))
         free = np.repeat(np.repeat(p.compute, p.nodes)[:, None], p.tariff.shape[1], axis=1)

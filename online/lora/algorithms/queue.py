@@ -100,7 +100,7 @@ class Queue:
         return -float(task.bid) if self._order == "bid" else 0.0
 
     def at_slot(self, view: View) -> tuple[dict[int, Decision], int | None]:
-        """Who starts now; it wants to be asked again when the pre-processing of some task is done."""
+        """The tasks that start now; it is asked again when the pre-processing of some task is done."""
         for ended in view.ended:
             self._rows.remove(ended.task)
             if ended.how == "left":
@@ -184,9 +184,11 @@ register(
         "tasks wait, and start in order when there is room: FCFS, SJF, EDF, backfilling, as clusters run jobs",
         "1",
         {
-            "order": Option("fcfs", _ORDERS, "who is first; value: by bid per node-slot"),
+            "order": Option("fcfs", _ORDERS, "which task is first; value: by bid per node-slot"),
             "backfill": Option(
-                "none", tuple(_MODES), "who may start before one that comes earlier in the queue and cannot start"
+                "none",
+                tuple(_MODES),
+                "which tasks may start before one that comes earlier in the queue and cannot start",
             ),
             "leave": Option("deadline", ("deadline", "never"), "never: tasks wait on when their deadline has passed"),
             "window": Option("all", None, "conservative: slots ahead in which runs are promised"),

@@ -138,7 +138,7 @@ class Quota:
                 self._limits[group.cohort, g] = self._limits.get((group.cohort, g), Fraction(0)) + own
 
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[str]:
-        """All wait; who has quota is decided in the same slot."""
+        """All tasks wait; those whose group has quota are decided in the same slot."""
         for task in tasks:
             if task.labels.group in self._groups:
                 self._queues.setdefault(task.labels.group, deque()).append(task)
