@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
@@ -19,7 +16,7 @@ from ratiobench.bench.figures.data import OPT_LABEL, MeanRows, find_quantity
 from ratiobench.bench.figures.overview import format_between, sort_rows
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
-from ratiobench.bench.tables.rows import is_known
+from ratiobench.bench.results.means import Mean
 
 APART = 5
 """How many times larger one group's figures may be than another's for both to stand on the same axis."""
@@ -40,8 +37,8 @@ class Span:
 
 def find_spans(drawn: MeanRows) -> dict[str, Span]:
     """What the axis of every group shows: the same for all, unless some are very much smaller than others."""
-    groups = [group for group in drawn.plot.groups if (drawn.shown["group"] == group).any()]
-    parts = {group: _span(drawn.plot, _with_mean(drawn.shown[drawn.shown["group"] == group])) for group in groups}
+    groups = drawn.groups
+    parts = {group: _span(drawn.plot, [each for each in drawn.drawn if each.group == group]) for group in groups}
     start = 1.0 if drawn.plot.kind == "ratio" else 0.0
     sizes = [part.high - start for part in parts.values()]
     if drawn.plot.kind != "reached" and sizes and max(sizes) > APART * min(sizes):
@@ -51,17 +48,17 @@ def find_spans(drawn: MeanRows) -> dict[str, Span]:
 
 def find_span(drawn: MeanRows) -> Span:
     """From the smallest to the largest mean, and of their intervals what is not out of all proportion."""
-    return _span(drawn.plot, _with_mean(drawn.shown))
+    return _span(drawn.plot, drawn.drawn)
 
 
-def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
-    ends = [(float(row["mean_lower"]), float(row["mean_upper"])) for row in rows]
+def _span(plot: Plot, means: Sequence[Mean]) -> Span:
+    ends = [each.ends for each in means if each.ends is not None]
     if not ends:
         return Span(0.0, 1.0)
     quantity = find_quantity(plot.kind)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    tops = [float(row["high"]) for row in rows if is_known(row["high"])]
-    bottoms = [float(row["low"]) for row in rows if is_known(row["low"])]
+    tops = [each.high for each in means if each.high is not None]
+    bottoms = [each.low for each in means if each.low is not None]
     if quantity.timed or (plot.kind == "ratio" and high > 20) or (not quantity.linear and high > WIDE * low > 0):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
@@ -73,20 +70,16 @@ def _span(plot: Plot, rows: Sequence[Mapping[Any, Any]]) -> Span:
     return Span(min(0.0, bottom * 1.05), max(1.02, top) if plot.kind == "reached" else (top * 1.05 or 1.0))
 
 
-def _with_mean(frame: pd.DataFrame) -> list[Mapping[Any, Any]]:
-    return [row for row in frame.to_dict("records") if is_known(row["mean_lower"])]
-
-
-def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mapping[Any, Any]]:
-    """The rows of a group, the best mean first, OPT above all; without a mean last.
+def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mean]:
+    """The means of a group, the best mean first, OPT above all; without a mean last.
 
     Best is the least of ratios and times, and by the sense of what is aimed at; of all else the largest stands first.
     """
-    rows = drawn.shown[drawn.shown["group"] == group].to_dict("records")
+    means = [each for each in drawn.shown if each.group == group]
     kind = drawn.plot.kind
     is_least = kind == "ratio" or find_quantity(kind).timed or (kind == "welfare" and sense is Sense.LEAST)
-    best = sort_rows(rows, lambda row: row["mean_upper"], Sense.LEAST if is_least else Sense.MOST)
-    return sorted(best, key=lambda row: row["algorithm"] != OPT_LABEL)
+    best = sort_rows(means, lambda each: each.upper, Sense.LEAST if is_least else Sense.MOST)
+    return sorted(best, key=lambda each: each.algorithm != OPT_LABEL)
 
 
 def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MOST) -> str:
@@ -94,82 +87,82 @@ def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MO
 
     The number stands at the right. An arrow at the right edge: some cases are unbounded and in no mean.
     """
-    rows = sort_group(drawn, group, sense)
-    names = [f"{row['algorithm']}{' *' * bool(row['oracle'])}" for row in rows]
+    means = sort_group(drawn, group, sense)
+    names = [f"{each.algorithm}{' *' * each.is_oracle}" for each in means]
     axis = Axis(shown.low, shown.high, drawn.axis, shown.log)
-    panel = Panel(f"{drawn.plot.title}: {group}", names, axis, right=_texts(drawn.shown))
-    for row in rows:
-        if row["algorithm"] == OPT_LABEL and is_known(row["mean_lower"]):
-            low, high = float(row["mean_lower"]), float(row["mean_upper"])
+    panel = Panel(f"{drawn.plot.title}: {group}", names, axis, right=_texts(drawn.drawn))
+    for mean in means:
+        if mean.algorithm == OPT_LABEL and mean.ends is not None:
+            low, high = mean.ends
             panel.box("band", panel.x.clip(low), panel.top, panel.x.clip(high), panel.bottom)
             panel.draw_vertical("opt", high)
     if drawn.plot.kind in ("reached", "ratio"):
         panel.draw_vertical("opt", 1)
     if shown.low < 0 < shown.high:
         panel.draw_vertical("zero", 0)
-    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
-        algorithm = "" if row["algorithm"] == OPT_LABEL else str(row["algorithm"])
-        with panel.line_of(place, f"{name}: {_tell(row)}", algorithm) as y:
-            _mean(panel, drawn.plot.kind, place, row, y)
+    for place, (name, mean) in enumerate(zip(names, means, strict=True)):
+        algorithm = "" if mean.algorithm == OPT_LABEL else mean.algorithm
+        with panel.line_of(place, f"{name}: {_describe(mean)}", algorithm) as y:
+            _draw_mean(panel, drawn.plot.kind, place, mean, y)
     return panel.render()
 
 
-def _texts(means: pd.DataFrame) -> list[str]:
-    return [_text(row) for row in _with_mean(means)]
+def _texts(means: Sequence[Mean]) -> list[str]:
+    return [_text(*each.ends) for each in means if each.ends is not None]
 
 
-def _text(row: Mapping[Any, Any]) -> str:
-    low, high = format_compactly(float(row["mean_lower"])), format_compactly(float(row["mean_upper"]))
+def _text(lower: float, upper: float) -> str:
+    low, high = format_compactly(lower), format_compactly(upper)
     if low == high:
         return low
     same = low[-2:] == high[-2:] and low[-2] == " "
     return f"{low[:-2] if same else low}..{high}"
 
 
-def _tell(row: Mapping[Any, Any]) -> str:
+def _describe(mean: Mean) -> str:
     """The figures of a mean in words."""
-    if not is_known(row["mean_lower"]):
-        return _why(row)
-    cases = f"{row['cases']} case{'s' * (row['cases'] != 1)}"
-    parts = [f"mean {format_between(row['mean_lower'], row['mean_upper'])} over {cases}"]
-    if is_known(row["low"]):
-        called = row.get("spread") or "95 % interval"
-        parts.append(f"{called} {float(row['low']):.6g} to {float(row['high']):.6g}")
-    if row["unbounded"]:
-        parts.append(f"{row['unbounded']} unbounded")
+    if mean.ends is None:
+        return _reason(mean)
+    cases = f"{mean.cases} case{'s' * (mean.cases != 1)}"
+    parts = [f"mean {format_between(mean.lower, mean.upper)} over {cases}"]
+    if mean.interval is not None:
+        low, high = mean.interval
+        parts.append(f"{mean.spread} {low:.6g} to {high:.6g}")
+    if mean.unbounded:
+        parts.append(f"{mean.unbounded} unbounded")
     return ", ".join(parts)
 
 
-def _why(row: Mapping[Any, Any]) -> str:
-    return f"{row['unbounded']} unbounded" if row["unbounded"] else "no figure"
+def _reason(mean: Mean) -> str:
+    return f"{mean.unbounded} unbounded" if mean.unbounded else "no figure"
 
 
-def _mean(panel: Panel, kind: str, place: int, row: Mapping[Any, Any], y: float) -> None:
-    if not is_known(row["mean_lower"]):
-        panel.words(place, _why(row))
+def _draw_mean(panel: Panel, kind: str, place: int, mean: Mean, y: float) -> None:
+    if mean.ends is None:
+        panel.words(place, _reason(mean))
         return
-    low, high = float(row["mean_lower"]), float(row["mean_upper"])
-    part = " of-opt" * (row["algorithm"] == OPT_LABEL)
+    low, high = mean.ends
+    part = " of-opt" * (mean.algorithm == OPT_LABEL)
     # A bar begins at nothing; where the axis has no such place, a dot says more.
     has_bar = kind != "ratio" and not panel.x.log
     if has_bar:
         panel.bar(place, low, css=part)
-    if is_known(row["low"]):
-        panel.span(place, float(row["low"]), float(row["high"]), part)
+    if mean.interval is not None:
+        panel.span(place, *mean.interval, part)
     ends = panel.x.clip(low), panel.x.clip(high)
     if ends[0] != ends[1]:
         panel.line(f"thick{part}", (ends[0], y), (ends[1], y))
     if not has_bar:
         panel.dot(f"dot{part}", sum(ends) / 2, y)
-    panel.write_figure(place, _text(row))
-    if row["unbounded"]:
+    panel.write_figure(place, _text(low, high))
+    if mean.unbounded:
         panel.area("arrow", [(panel.x.end - 4, y - 4), (panel.x.end + 3, y), (panel.x.end - 4, y + 4)])
 
 
 def draw_lines(drawn: MeanRows, shown: Span) -> str:
     """Means over the groups, one line per algorithm, with its mark, stroke and name at its end."""
-    groups = [group for group in drawn.plot.groups if (drawn.shown["group"] == group).any()]
-    names = list(dict.fromkeys(drawn.shown["algorithm"]))
+    groups = drawn.groups
+    names = list(dict.fromkeys(each.algorithm for each in drawn.shown))
     labels = list(enumerate(shorten_groups(groups)))
     x = Axis(-0.5, len(groups) - 0.5, drawn.plot.axis, labels=[(float(place), text) for place, text in labels])
     y = Axis(shown.low, shown.high, drawn.axis, shown.log)
@@ -179,22 +172,24 @@ def draw_lines(drawn: MeanRows, shown: Span) -> str:
 
 
 def draw_series_of(
-    frame: Frame, means: pd.DataFrame, groups: Sequence[str], names: Sequence[str], log: bool = False
+    frame: Frame, means: Sequence[Mean], groups: Sequence[str], names: Sequence[str], log: bool = False
 ) -> None:
     """A line per algorithm through its means over the groups, with intervals, mark, stroke and name at its end."""
     # OPT, which only some figures have, takes no number: an algorithm looks the same in all of them.
     first = -(OPT_LABEL in names)
-    lines: dict[str, tuple[list[tuple[float, float]], list[tuple[float, Mapping[Any, Any]]]]] = {}
+    lines: dict[str, tuple[list[tuple[float, float]], list[Mean]]] = {}
     for number, name in enumerate(names, first):
-        points, rows = [], []
-        for row in _with_mean(means[means["algorithm"] == name]):
+        points, chosen = [], []
+        for mean in means:
+            if mean.algorithm != name or mean.ends is None:
+                continue
             # Side by side, so that intervals do not cover each other.
-            place = frame.x(groups.index(row["group"]) + 0.08 * (number - (len(names) - 1) / 2))
-            low, high = float(row["mean_lower"]), float(row["mean_upper"])
+            place = frame.x(groups.index(mean.group) + 0.08 * (number - (len(names) - 1) / 2))
+            low, high = mean.ends
             points.append((place, frame.y.clip(math.sqrt(low * high) if log else (low + high) / 2)))
-            rows.append((place, row))
+            chosen.append(mean)
         if points:
-            lines[name] = points, rows
+            lines[name] = points, chosen
     heights = dict(zip(lines, frame.place_labels([points[-1][1] for points, _ in lines.values()]), strict=True))
     for number, name in enumerate(names, first):
         if name in lines:
@@ -206,7 +201,7 @@ def _draw_line(
     number: int,
     name: str,
     points: Sequence[tuple[float, float]],
-    rows: Sequence[tuple[float, Mapping[Any, Any]]],
+    means: Sequence[Mean],
     height: float,
 ) -> None:
     """One algorithm: its intervals, its line, its name; every point says its figures."""
@@ -216,12 +211,11 @@ def _draw_line(
     if len(points) > 1:
         with frame.mark_algorithm(algorithm):
             frame.line(f"series {colour}" if is_opt else style_series(number), *points)
-    for (x, y), (_, row) in zip(points, rows, strict=True):
-        with frame.mark(f"{row['group']}, {name}: {_tell(row)}", algorithm):
-            if is_known(row["low"]):
-                ends = [(x, frame.y.clip(float(row[end]))) for end in ("low", "high")]
-                frame.line(f"span {colour}", *ends)
-            low, high = (frame.y.clip(float(row[f"mean_{end}"])) for end in ("lower", "upper"))
+    for (x, y), mean in zip(points, means, strict=True):
+        with frame.mark(f"{mean.group}, {name}: {_describe(mean)}", algorithm):
+            if mean.interval is not None:
+                frame.line(f"span {colour}", *((x, frame.y.clip(end)) for end in mean.interval))
+            low, high = (frame.y.clip(end) for end in mean.ends or ())
             if low != high:
                 frame.line(f"thick {colour}", (x, low), (x, high))
             if is_opt:
@@ -243,9 +237,9 @@ def shorten_groups(groups: Sequence[str]) -> list[str]:
     return [" ".join(each[: len(each) - behind]) for each in rest]
 
 
-def is_lines(plot: Plot, frame: pd.DataFrame) -> bool:
+def is_lines(plot: Plot, means: Sequence[Mean]) -> bool:
     """Whether lines over the groups mean something (the groups differ in a number) and can be told apart."""
     words = {re.sub(r"[\d.,]+", "", group) for group in plot.groups}
     numbers = {re.sub(r"[^\d.,]+", "", group) for group in plot.groups}
     ordered = len(words) == 1 and len(numbers) == len(plot.groups) >= 3 and "" not in numbers
-    return ordered and frame["algorithm"].nunique() <= LINES
+    return ordered and len({each.algorithm for each in means}) <= LINES

@@ -7,16 +7,14 @@ the upper ends plus its t-interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
-
-import pandas as pd
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot
+from ratiobench.bench.results.means import GainBesidePaper, Mean, MeanBesidePaper
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables import intervals
 from ratiobench.bench.tables.ratios import Kind, is_better
@@ -27,45 +25,6 @@ from ratiobench.bench.tables.text import check_title
 OPT_LABEL = "OPT"
 """The algorithm of the rows of OPT among those of a figure of welfare."""
 _ENDLESS = (Kind.UNBOUNDED, Kind.OPEN)
-COLUMNS = {
-    "plot": "name of the figure",
-    "kind": "what is averaged",
-    "group": "whose cases",
-    "algorithm": "name with options, or OPT",
-    "cases": "cases in the mean",
-    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
-    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
-    "low": "float: lower end of the 95 % interval of the mean; empty for one case",
-    "high": "float: its upper end",
-    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
-    "left_out": "other cases without a figure: failed, invalid, undefined",
-    "oracle": "whether constants come from the instance under test",
-    "said": "what was said beside the name of the runs in the mean, in short",
-}
-"""Columns of NAME.csv for a figure of means."""
-PRINTED = {
-    "plot": "name of the figure",
-    "group": "whose cases",
-    "algorithm": "who is better",
-    "than": "than whom",
-    "paper_percent": "by how much, as the paper prints it",
-    "cases": "cases with both",
-    "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
-    "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
-    "high": "float: its upper end",
-}
-"""Columns of NAME_printed.csv."""
-PRINTED_MEANS = {
-    "plot": "name of the figure",
-    "group": "whose cases",
-    "algorithm": "name with options",
-    "paper": "the mean, as the paper prints it",
-    "cases": "cases in ours",
-    "mean": "our mean: the same as mean_lower of the figure",
-    "low": "float: lower end of its 95 % interval",
-    "high": "float: its upper end",
-}
-"""Columns of NAME_paper.csv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,31 +82,52 @@ class MeanRows:
     ----------
     plot : what was asked for.
     axis : what is shown, in words.
-    means : `COLUMNS`, in the order of groups and algorithms.
-    printed : `PRINTED`, one row per comparison that the paper prints.
-    beside : `PRINTED_MEANS`, one row per mean that the paper prints.
+    means : in the order of groups and algorithms.
+    printed : one per comparison that the paper prints.
+    beside : one per mean that the paper prints.
     scale : how many of what the axis counts one unit of the means is: money is drawn in dollars.
-    labels : what an algorithm is called in tables, with all that is said of its runs, by group and algorithm.
     """
 
     plot: Plot
     axis: str
-    means: pd.DataFrame
-    printed: pd.DataFrame
-    beside: pd.DataFrame
+    means: Sequence[Mean]
+    printed: Sequence[GainBesidePaper]
+    beside: Sequence[MeanBesidePaper]
     scale: Fraction = Fraction(1)
-    labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
-    def shown(self) -> pd.DataFrame:
+    def shown(self) -> Sequence[Mean]:
         """The means as they are drawn."""
         if self.scale == 1:
             return self.means
-        scaled = self.means.copy()
-        for name in ("mean_lower", "mean_upper", "low", "high"):
-            values = [self.scale * Fraction(each) if is_known(each) else None for each in self.means[name]]
-            scaled[name] = pd.Series(values, dtype=object, index=scaled.index)
-        return scaled
+
+        def scaled(value: Fraction | float | None) -> Fraction | None:
+            return None if value is None else self.scale * Fraction(value)
+
+        def rounded(value: float | None) -> float | None:
+            return None if value is None else float(self.scale * Fraction(value))
+
+        return [
+            replace(
+                each,
+                lower=scaled(each.lower),
+                upper=scaled(each.upper),
+                low=rounded(each.low),
+                high=rounded(each.high),
+            )
+            for each in self.means
+        ]
+
+    @property
+    def drawn(self) -> list[Mean]:
+        """Those of `shown` with a figure."""
+        return [each for each in self.shown if each.ends is not None]
+
+    @property
+    def groups(self) -> list[str]:
+        """The figure's groups that have a row, in its order."""
+        present = {each.group for each in self.means}
+        return [group for group in self.plot.groups if group in present]
 
 
 def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
@@ -157,15 +137,12 @@ def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
         sense = found.sense
         axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
     values = CaseValues(found, plot)
-    every = list(_means(values))
-    labels = {(each["group"], each["algorithm"]): each["label"] for each in every if "label" in each}
-    means = pd.DataFrame(every, columns=list(COLUMNS), dtype=object)
-    printed = pd.DataFrame(list(_printed(values)), columns=list(PRINTED), dtype=object)
-    beside = pd.DataFrame(list(_beside(plot, means)), columns=list(PRINTED_MEANS), dtype=object)
+    means, printed = list(_means(values)), list(_printed(values))
+    beside = list(_beside(plot, means))
     if not quantity.money:
-        return MeanRows(plot, axis, means, printed, beside, labels=labels)
+        return MeanRows(plot, axis, means, printed, beside)
     unit = family.unit if family.dollars is None else "dollars"
-    return MeanRows(plot, f"{axis}, {unit}", means, printed, beside, family.dollars or Fraction(1), labels)
+    return MeanRows(plot, f"{axis}, {unit}", means, printed, beside, family.dollars or Fraction(1))
 
 
 class CaseValues:
@@ -226,7 +203,7 @@ def choose_in_hindsight(rows: Sequence[Row], groups: Sequence[tuple[str, Sequenc
     return found
 
 
-def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
+def _means(values: CaseValues) -> Iterator[Mean]:
     plot = values.plot
     for group in plot.groups:
         if plot.kind == "welfare":
@@ -239,44 +216,34 @@ def _means(values: CaseValues) -> Iterator[dict[str, Any]]:
             valued = [(row, values.value(row, plot.kind)) for row in rows]
             figures = [pair for _, pair in valued if pair is not None]
             behind = [row for row, pair in valued if pair is not None] + unbounded
-            yield {
-                **_mean(plot, group, algorithm, figures),
-                "unbounded": len(unbounded),
-                "left_out": len(rows) - len(unbounded) - len(figures),
-                "oracle": any(row.is_oracle for row in rows),
-                "said": remarks_of_runs(algorithm, [row.remarks for row in behind]),
-                "label": label_of_runs(algorithm, [row.remarks for row in behind]),
-            }
+            yield replace(
+                _mean(plot, group, algorithm, figures),
+                unbounded=len(unbounded),
+                left_out=len(rows) - len(unbounded) - len(figures),
+                is_oracle=any(row.is_oracle for row in rows),
+                remarks=remarks_of_runs(algorithm, [row.remarks for row in behind]),
+                label=label_of_runs(algorithm, [row.remarks for row in behind]),
+            )
 
 
-def _optimum(values: CaseValues, group: str) -> Iterator[dict[str, Any]]:
+def _optimum(values: CaseValues, group: str) -> Iterator[Mean]:
     """OPT of every case once, as an interval."""
     cases = {row.case: row for row in values.rows if row.group == group}
     figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in cases.values() if is_known(row.opt_lower)]
     if cases:
-        nothing = {"unbounded": 0, "left_out": len(cases) - len(figures), "oracle": False, "said": ""}
-        yield {**_mean(values.plot, group, OPT_LABEL, figures), **nothing}
+        yield replace(_mean(values.plot, group, OPT_LABEL, figures), left_out=len(cases) - len(figures))
 
 
-def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> dict[str, Any]:
+def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> Mean:
     lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
-    means: list[Fraction | float | None] = [lower.mean, upper.mean]
+    low: Fraction | float | None = lower.mean
+    high: Fraction | float | None = upper.mean
     if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
-        means = [None if each is None else float(each) for each in means]
-    return {
-        "plot": plot.name,
-        "kind": plot.kind,
-        "group": group,
-        "algorithm": algorithm,
-        "cases": lower.cases,
-        "mean_lower": means[0],
-        "mean_upper": means[1],
-        "low": lower.low,
-        "high": upper.high,
-    }
+        low, high = (None if each is None else float(each) for each in (low, high))
+    return Mean(plot.name, plot.kind, group, algorithm, lower.cases, low, high, lower.low, upper.high)
 
 
-def _printed(values: CaseValues) -> Iterator[dict[str, Any]]:
+def _printed(values: CaseValues) -> Iterator[GainBesidePaper]:
     """What the paper prints beside what was found, over the cases in which both algorithms have a figure."""
     kind = values.plot.kind
     if kind == "ratio" or find_quantity(kind).timed:
@@ -289,32 +256,32 @@ def _printed(values: CaseValues) -> Iterator[dict[str, Any]]:
         pairs = [(ours[case], others.get(case)) for case in ours]
         both = [(a[0], b[0]) for a, b in pairs if a is not None and b is not None]
         found = intervals.improvement([a for a, _ in both], [b for _, b in both])
-        yield {
-            "plot": values.plot.name,
-            "group": figure.group,
-            "algorithm": figure.algorithm,
-            "than": figure.than,
-            "paper_percent": figure.percent,
-            "cases": found.cases,
-            "percent": found.mean,
-            "low": found.low,
-            "high": found.high,
-        }
+        yield GainBesidePaper(
+            plot=values.plot.name,
+            group=figure.group,
+            algorithm=figure.algorithm,
+            than=figure.than,
+            paper_percent=figure.percent,
+            cases=found.cases,
+            percent=found.mean,
+            low=found.low,
+            high=found.high,
+        )
 
 
-def _beside(plot: Plot, means: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _beside(plot: Plot, means: Sequence[Mean]) -> Iterator[MeanBesidePaper]:
     """The means that the paper prints beside ours."""
-    ours = {(row["group"], row["algorithm"]): row for row in means.to_dict("records")}
+    ours = {(each.group, each.algorithm): each for each in means}
     for figure in plot.printed_means:
-        row = ours.get((figure.group, figure.algorithm))
-        if row is not None:
-            yield {
-                "plot": plot.name,
-                "group": figure.group,
-                "algorithm": figure.algorithm,
-                "paper": figure.value,
-                "cases": row["cases"],
-                "mean": row["mean_lower"],
-                "low": row["low"],
-                "high": row["high"],
-            }
+        mean = ours.get((figure.group, figure.algorithm))
+        if mean is not None:
+            yield MeanBesidePaper(
+                plot=plot.name,
+                group=figure.group,
+                algorithm=figure.algorithm,
+                paper=figure.value,
+                cases=mean.cases,
+                mean=mean.lower,
+                low=mean.low,
+                high=mean.high,
+            )

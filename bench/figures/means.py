@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import pandas as pd
 
@@ -15,9 +15,11 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.charts import draw_group, draw_lines, find_span, find_spans, is_lines
 from ratiobench.bench.figures.data import MeanRows, take_means
 from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
+from ratiobench.bench.results import means
+from ratiobench.bench.results.means import GainBesidePaper, Mean, MeanBesidePaper, make_frame
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell, mean_cell
 from ratiobench.bench.tables.remarks import remarks_below
-from ratiobench.bench.tables.rows import Results, is_known
+from ratiobench.bench.tables.rows import Results
 from ratiobench.bench.tables.text import CELL, align_columns
 from ratiobench.instances.errors import make_printable
 
@@ -48,23 +50,35 @@ class Means(SuiteFigure):
     @property
     def is_empty(self) -> bool:
         """Whether no case belongs to it."""
-        return self.rows.means.empty
+        return not self.rows.means
 
     def files(self) -> dict[str, pd.DataFrame]:
         """NAME.csv; NAME_printed.csv and NAME_paper.csv where the paper prints something."""
-        name, rows = self.plot.name, self.rows
-        found = {f"{name}.csv": rows.means, f"{name}_printed.csv": rows.printed, f"{name}_paper.csv": rows.beside}
-        return {file: frame for file, frame in found.items() if len(frame) or frame is rows.means}
+        own = {f"{self.plot.name}.csv": "figures.csv"}
+        if self.rows.printed:
+            own[f"{self.plot.name}_printed.csv"] = "printed.csv"
+        if self.rows.beside:
+            own[f"{self.plot.name}_paper.csv"] = "printed_means.csv"
+        frames = self._frames()
+        return {file: frames[shared] for file, shared in own.items()}
 
     def shared_rows(self) -> Mapping[str, pd.DataFrame]:
         """All means of the suite in one file, small enough to keep; what is printed for them in two more."""
+        return self._frames()
+
+    def _frames(self) -> dict[str, pd.DataFrame]:
+        """The rows as tables, by the names of the files that figures share."""
         rows = self.rows
-        return {"figures.csv": rows.means, "printed.csv": rows.printed, "printed_means.csv": rows.beside}
+        return {
+            "figures.csv": make_frame(rows.means, means.COLUMNS),
+            "printed.csv": make_frame(rows.printed, means.PRINTED),
+            "printed_means.csv": make_frame(rows.beside, means.PRINTED_MEANS),
+        }
 
     def draw_charts(self) -> list[Chart]:
         """One chart of lines where that means something, else a panel per group; none before anything has run."""
         rows = self.rows
-        if not rows.means["mean_lower"].notna().any():
+        if not rows.drawn:
             return []
         if is_lines(self.plot, rows.means):
             return [Chart("", draw_lines(rows, find_span(rows)), wide=True)]
@@ -80,35 +94,35 @@ class Means(SuiteFigure):
         """What the paper prints beside ours, what is in no mean, and the means as a table."""
         rows = self.rows
         found: list[Text | Table] = []
-        if len(rows.printed):
+        if rows.printed:
             found += [Text(_COMPARED), _table_of_printed(rows.printed)]
-        if len(rows.beside):
+        if rows.beside:
             found += [Text("The paper's means beside ours."), _table_of_printed_means(rows.beside)]
         if left_out := _left_out(rows.means).strip():
             found.append(Text(left_out, css="method"))
-        return [*found, _table_of_means(rows)] if len(rows.means) else found
+        return [*found, _table_of_means(rows.means)] if rows.means else found
 
     def text(self) -> str:
         """What papers print beside what was found; empty where they print nothing."""
         lines = [
             {
-                "group": str(row["group"]),
-                "algorithm": str(row["algorithm"]),
-                "paper": row["paper"],
-                "ours": _rounded(row["mean"]),
-                "95 % interval": _interval(row, ".2f"),
+                "group": each.group,
+                "algorithm": each.algorithm,
+                "paper": each.paper,
+                "ours": _rounded(each.mean),
+                "95 % interval": _interval(each, ".6g"),
             }
-            for row in self.rows.beside.to_dict("records")
+            for each in self.rows.beside
         ]
         lines += [
             {
-                "group": str(row["group"]),
-                "algorithm": f"{row['algorithm']} over {row['than']}",
-                "paper": f"{row['paper_percent']} %",
-                "ours": f"{_rounded(row['percent'])} %" if is_known(row["percent"]) else "-",
-                "95 % interval": _interval(row, ".2f"),
+                "group": each.group,
+                "algorithm": f"{each.algorithm} over {each.than}",
+                "paper": f"{each.paper_percent} %",
+                "ours": f"{_rounded(each.percent)} %" if each.percent is not None else "-",
+                "95 % interval": _interval(each, ".2f"),
             }
-            for row in self.rows.printed.to_dict("records")
+            for each in self.rows.printed
         ]
         if not lines:
             return ""
@@ -116,78 +130,82 @@ class Means(SuiteFigure):
         return f"{title}: what the paper prints, and ours:\n{align_columns(lines, indent='  ')}"
 
 
-def _cases(means: pd.DataFrame, group: str) -> str:
-    counts = [int(count) for count in means.loc[means["group"] == group, "cases"]]
+def _cases(means: Sequence[Mean], group: str) -> str:
+    counts = [each.cases for each in means if each.group == group]
     low, high = min(counts), max(counts)
     if high == 1:
         return "One case: no interval."
     return f"{high} cases." if low == high else f"{low} to {high} cases."
 
 
-def _left_out(means: pd.DataFrame) -> str:
-    """What no mean contains, and what is said of the runs behind them, in words."""
+def _left_out(means: Sequence[Mean]) -> str:
+    """The cases that no mean contains, and the remarks on the runs behind the means, in words."""
     parts = []
-    for row in means.to_dict("records"):
-        for kind, words in (("unbounded", "unbounded"), ("left_out", "without a figure")):
-            if row[kind]:
-                total = row["cases"] + row["unbounded"] + row["left_out"]
-                parts.append(f"{row['group']}, {row['algorithm']}: {row[kind]} of {total} cases {words}")
+    for each in means:
+        for count, words in ((each.unbounded, "unbounded"), (each.left_out, "without a figure")):
+            if count:
+                total = each.cases + each.unbounded + each.left_out
+                parts.append(f"{each.group}, {each.algorithm}: {count} of {total} cases {words}")
     left_out = (
         f" Not in the means (an arrow at the edge where cases are unbounded): {'; '.join(parts)}." if parts else ""
     )
-    return left_out + remarks_below(means.to_dict("records"))
+    return left_out + remarks_below(means)
 
 
-def _table_of_means(rows: MeanRows) -> Table:
+def _table_of_means(means: Sequence[Mean]) -> Table:
     head = ["group", "algorithm", "cases", "mean, at least", "mean, at most", "95 %, from", "to", "unbounded"]
     body = [
         [
-            make_cell(row["group"]),
-            make_cell(rows.labels.get((row["group"], row["algorithm"]), row["algorithm"]) + " *" * bool(row["oracle"])),
-            count_cell(row["cases"]),
-            *(mean_cell(row[name], up=name == "mean_upper") for name in ("mean_lower", "mean_upper", "low", "high")),
-            *(count_cell(row[name]) for name in ("unbounded", "left_out")),
+            make_cell(each.group),
+            make_cell((each.label or each.algorithm) + " *" * each.is_oracle),
+            count_cell(each.cases),
+            mean_cell(each.lower),
+            mean_cell(each.upper, up=True),
+            mean_cell(each.low),
+            mean_cell(each.high),
+            count_cell(each.unbounded),
+            count_cell(each.left_out),
         ]
-        for row in rows.means.to_dict("records")
+        for each in means
     ]
     return Table("Means", [*head, "left out"], body, folded="The figure as a table")
 
 
-def _table_of_printed(printed: pd.DataFrame) -> Table:
+def _table_of_printed(printed: Sequence[GainBesidePaper]) -> Table:
     head = ["group", "algorithm", "better than", "paper, %", "ours, %", "95 % interval", "cases"]
     body = []
-    for row in printed.to_dict("records"):
-        if is_known(row["percent"]):
-            percent = Fraction(row["percent"])
-            ours = make_cell(f"{float(percent):.2f}", sort=float(percent), title=str(percent), numeric=True)
-            interval = _interval(row, ".2f", "unbounded" if row["cases"] > 1 else "one case: none")
+    for each in printed:
+        if each.percent is not None:
+            percent = float(each.percent)
+            ours = make_cell(f"{percent:.2f}", sort=percent, title=str(each.percent), numeric=True)
+            interval = _interval(each, ".2f", "unbounded" if each.cases > 1 else "one case: none")
         else:
-            ours = make_cell("not positive below" if row["cases"] else "-", numeric=True)
+            ours = make_cell("not positive below" if each.cases else "-", numeric=True)
             interval = "-"
-        names = (make_cell(row[name]) for name in ("group", "algorithm", "than"))
-        body.append([*names, count_cell(row["paper_percent"]), ours, make_cell(interval), count_cell(row["cases"])])
+        names = (make_cell(name) for name in (each.group, each.algorithm, each.than))
+        body.append([*names, count_cell(each.paper_percent), ours, make_cell(interval), count_cell(each.cases)])
     return Table("Printed", head, body)
 
 
-def _table_of_printed_means(beside: pd.DataFrame) -> Table:
+def _table_of_printed_means(beside: Sequence[MeanBesidePaper]) -> Table:
     head = ["group", "algorithm", "paper", "ours", "95 % interval", "cases"]
     body = [
         [
-            make_cell(row["group"]),
-            make_cell(row["algorithm"]),
-            make_cell(row["paper"], sort=float(row["paper"]), numeric=True),
-            mean_cell(row["mean"]),
-            make_cell(_interval(row, ".6g")),
-            count_cell(row["cases"]),
+            make_cell(each.group),
+            make_cell(each.algorithm),
+            make_cell(each.paper, sort=float(each.paper), numeric=True),
+            mean_cell(each.mean),
+            make_cell(_interval(each, ".6g")),
+            count_cell(each.cases),
         ]
-        for row in beside.to_dict("records")
+        for each in beside
     ]
     return Table("Means that the paper prints", head, body)
 
 
 def _rounded(value: Fraction | float | None) -> str:
-    return f"{float(value):.2f}" if is_known(value) and value is not None else "-"
+    return "-" if value is None else f"{float(value):.2f}"
 
 
-def _interval(row: Mapping[Any, Any], form: str, unknown: str = "-") -> str:
-    return f"{row['low']:{form}} to {row['high']:{form}}" if is_known(row["low"]) else unknown
+def _interval(row: GainBesidePaper | MeanBesidePaper, form: str, unknown: str = "-") -> str:
+    return unknown if row.low is None or row.high is None else f"{row.low:{form}} to {row.high:{form}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.figures.data import REACHED, ratio_words
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import Frame, Panel, draw_sign, style_series
+from ratiobench.bench.results.means import GroupMean, Spread
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.ratios import Kind, interval_text, open_text, share_percent
 from ratiobench.bench.tables.rows import by_group, is_known
@@ -41,6 +42,7 @@ def format_between(lower: Any, upper: Any) -> str:
 
 Ranked = TypeVar("Ranked")
 """A row of results, or of means."""
+Number = TypeVar("Number", float, Fraction)
 
 
 def sort_rows(rows: Sequence[Ranked], key: Callable[[Ranked], Any], sense: Sense = Sense.MOST) -> list[Ranked]:
@@ -117,44 +119,49 @@ def _draw_optimum(panel: Panel, opt: Sequence[float]) -> None:
             panel.draw_vertical("opt", end)
 
 
-def draw_reached(rows: Sequence[Mapping[Any, Any]], label: str, sense: Sense = Sense.MOST) -> str:
-    """Mean of what is certainly reached over the cases of a group, per algorithm, with its interval.
+def draw_reached(
+    means: Sequence[GroupMean], label: str, sense: Sense = Sense.MOST, spreads: Sequence[Spread] = ()
+) -> str:
+    """Mean of what is certainly reached over the cases of a group, per algorithm.
 
-    `rows` have ``algorithm mean_reached``; ``low high`` is an interval, ``parts`` are the cases behind the mean, each a
-    circle; ``about`` says what they are.
+    Parameters
+    ----------
+    means : one per algorithm.
+    label : the group.
+    spreads : what lies behind each mean, in the same order: its interval, or a circle per case; empty for nothing.
     """
-    rows = sort_rows(rows, lambda row: row["mean_reached"])
-    names = [f"{row['algorithm']}{' *' * bool(row.get('oracle'))}" for row in rows]
-    means = [row["mean_reached"] for row in rows]
-    shares = ["" if mean is None else share_percent(mean) for mean in means]
-    least = min([0.0, *(float(mean) for mean in means if mean is not None)])
+    rows = sort_rows(list(zip(means, spreads or [Spread()] * len(means), strict=True)), lambda row: row[0].reached)
+    names = [f"{mean.algorithm}{' *' * mean.is_oracle}" for mean, _ in rows]
+    reached = [mean.reached for mean, _ in rows]
+    shares = ["" if mean is None else share_percent(mean) for mean in reached]
+    least = min([0.0, *(float(mean) for mean in reached if mean is not None)])
     axis = Axis(least, 1 + (1 - least) / 20, f"mean of {REACHED[sense]}", most=5)
     # A percent sign is as wide as two letters, and some air.
     panel = Panel(f"mean {sense.reached}, {label}", names, axis, right=[f"{text} " for text in shares])
     panel.draw_vertical("opt", 1)
-    for place, (name, row, mean, share) in enumerate(zip(names, rows, means, shares, strict=True)):
-        if mean is None:
-            with panel.line_of(place, f"{name}: no figure", row["algorithm"]):
+    for place, (name, (mean, spread), share) in enumerate(zip(names, rows, shares, strict=True)):
+        if mean.reached is None:
+            with panel.line_of(place, f"{name}: no figure", mean.algorithm):
                 panel.words(place, "no figure")
             continue
-        about = f"; {row['about']}" if row.get("about") else ""
-        with panel.line_of(place, f"{name}: mean {sense.reached} {format_exactly(mean)}{about}", row["algorithm"]):
-            panel.bar(place, float(mean))
-            if is_known(row.get("low")):
-                panel.span(place, float(row["low"]), float(row["high"]))
-            for part in pick_quantiles(row.get("parts", ()), DOTS):
+        about = f"; {spread.about}" if spread.about else ""
+        text = f"{name}: mean {sense.reached} {format_exactly(mean.reached)}{about}"
+        with panel.line_of(place, text, mean.algorithm):
+            panel.bar(place, float(mean.reached))
+            if spread.low is not None and spread.high is not None:
+                panel.span(place, spread.low, spread.high)
+            for part in pick_quantiles(spread.parts, DOTS):
                 panel.dot("hollow", panel.x.clip(float(part)), panel.y(place), 2)
             panel.write_figure(place, share)
     return panel.render()
 
 
-def find_limits(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def find_spreads(rows: Iterable[Row]) -> list[Spread]:
     """Per group and algorithm, in the order of `group_means`, what lies behind the mean of what is reached.
 
-    ``low high``: of a single case the interval that OPT leaves, else None. ``parts``: of several cases what each
-    reaches; they are fixed, not drawn at random, so the mean has no interval. ``about``: the same in words.
+    The cases are fixed, not drawn at random: a mean of several has no interval.
     """
-    found: list[dict[str, Any]] = []
+    found = []
     for part in by_group(rows).values():
         known = [row for row in part if is_known(row.ratio_kind) and is_known(row.reached)]
         low, high, about = None, None, f"{len(known)} cases"
@@ -163,7 +170,7 @@ def find_limits(rows: Iterable[Row]) -> list[dict[str, Any]]:
         if len(known) == 1 and is_known(known[0].ratio_upper) and known[0].ratio_lower:
             low, high, about = float(1 / known[0].ratio_upper), float(1 / known[0].ratio_lower), "1 case"
             text = f"; the part of OPT is {format_between(1 / known[0].ratio_upper, 1 / known[0].ratio_lower)}"
-        found.append({"low": low, "high": high, "parts": parts, "about": about + text})
+        found.append(Spread(low, high, parts, about + text))
     return found
 
 
@@ -184,7 +191,7 @@ def draw_times(seconds: Sequence[tuple[str, Sequence[float]]], label: str) -> st
     return panel.render()
 
 
-def pick_quantiles(values: Sequence[float], count: int) -> Sequence[float]:
+def pick_quantiles(values: Sequence[Number], count: int) -> Sequence[Number]:
     """At most so many of the values, from the least to the largest, at equal steps of their rank."""
     if len(values) <= count:
         return values

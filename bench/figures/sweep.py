@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from ratiobench.bench.figures.means import Means
 from ratiobench.bench.figures.scales import Axis, format_compactly
 from ratiobench.bench.figures.suite_figure import Chart, Text
 from ratiobench.bench.figures.svg import ALONE, LINE, Frame
+from ratiobench.bench.results.means import BOUND, COLUMNS, Mean, SweepBound, make_frame
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.tables.cells import Table, count_cell, make_cell
 from ratiobench.bench.tables.ratios import format_decimal, format_number, interval_text
@@ -34,15 +35,6 @@ STRIP = 62.0
 """Height of the strip of the bound."""
 LOG = 4
 """Largest ratio up to which its axis is linear."""
-BOUND = {
-    "verdicts": "of the family's main check, with the number of runs",
-    "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
-    "bound_most": "exact: the largest",
-    "least_lower": "exact: the least ratio of a run, at least",
-    "worst_lower": "exact: the largest ratio of a run, at least",
-    "worst_upper": "exact: at most",
-}
-"""Columns of NAME.csv behind those of figures of means."""
 METHOD = (
     "A sign is the mean of OPT/ALG over the runs of a value: its thick bar is certified by the intervals on OPT, its "
     "thin line reaches from the least to the largest ratio of a run. A hollow diamond is the least bound of the "
@@ -54,7 +46,7 @@ METHOD = (
 class SweepFigure(Means):
     """Ratios over the values of a parameter, with the bound of the main theorem."""
 
-    bounds: pd.DataFrame
+    bounds: Sequence[SweepBound]
     check: str
     facts: str
     legend = METHOD
@@ -65,17 +57,15 @@ class SweepFigure(Means):
         chosen = replace(plot, kind="ratio")
         rows, values = take_means(found, chosen, family), CaseValues(found, chosen)
         check = family.headline if family.headline in found.checks else ""
-        bounds = [_bound(values.of(row["group"], row["algorithm"]), check) for row in rows.means.to_dict("records")]
-        frame = pd.DataFrame(bounds, columns=list(BOUND), dtype=object)
-        least, largest = frame["least_lower"], frame["worst_upper"]
-        means = rows.means.assign(low=least, high=largest, spread="least to largest of a run")
+        bounds = [_bound(values.of(each.group, each.algorithm), check) for each in rows.means]
+        means = [_spread(mean, bound) for mean, bound in zip(rows.means, bounds, strict=True)]
         rows = replace(rows, means=means)
-        return cls(plot, family.unit, rows, found.sense, frame, check, _facts(found, values))
+        return cls(plot, family.unit, rows, found.sense, bounds, check, _facts(found, values))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """NAME.csv."""
-        means = self.rows.means.drop(columns=["low", "high", "spread"])
-        return {f"{self.plot.name}.csv": pd.concat([means, self.bounds], axis=1)}
+        means = make_frame(self.rows.means, [name for name in COLUMNS if name not in ("low", "high")])
+        return {f"{self.plot.name}.csv": pd.concat([means, make_frame(self.bounds, BOUND)], axis=1)}
 
     def shared_rows(self) -> dict[str, pd.DataFrame]:
         """Nothing: its intervals are not those of other figures."""
@@ -83,7 +73,7 @@ class SweepFigure(Means):
 
     def draw_charts(self) -> list[Chart]:
         """One chart; none before anything has run."""
-        if not self.rows.means["mean_lower"].notna().any():
+        if not self.rows.drawn:
             return []
         return [Chart("", draw_sweep(self), wide=True)]
 
@@ -91,17 +81,16 @@ class SweepFigure(Means):
         """A line per value and algorithm."""
         places = dict(zip(self.plot.groups, shorten_groups(self.plot.groups), strict=True))
         found = []
-        joined = zip(self.rows.means.to_dict("records"), self.bounds.to_dict("records"), strict=True)
-        for row, bound in joined:
+        for mean, bound in zip(self.rows.means, self.bounds, strict=True):
             line = {
-                self.plot.axis.lower(): places[row["group"]],
-                "algorithm": f"{row['algorithm']}{' *' * bool(row['oracle'])}",
-                f"mean {self.sense.ratio}": _between(row["mean_lower"], row["mean_upper"]),
-                "least to largest": f"{_rough(bound['least_lower'])} to {_rough(bound['worst_upper'], up=True)}",
-                "runs": str(row["cases"]) + f" + {row['unbounded']} unbounded" * bool(row["unbounded"]),
+                self.plot.axis.lower(): places[mean.group],
+                "algorithm": f"{mean.algorithm}{' *' * mean.is_oracle}",
+                f"mean {self.sense.ratio}": _between(mean.lower, mean.upper),
+                "least to largest": f"{_rough(bound.least_lower)} to {_rough(bound.worst_upper, up=True)}",
+                "runs": str(mean.cases) + f" + {mean.unbounded} unbounded" * bool(mean.unbounded),
             }
             if self.check:
-                line |= {check_title(self.check): bound["verdicts"] or "-", "bound": _bound_text(bound)}
+                line |= {check_title(self.check): bound.verdicts or "-", "bound": _bound_text(bound)}
             found.append(line)
         return found
 
@@ -148,45 +137,51 @@ def bound_of(row: Row, check: str) -> Fraction | None:
     return None if found.right is None or text is None else Fraction(found.right)
 
 
-def _bound(rows: Sequence[Row], check: str) -> dict[str, Any]:
+def _spread(mean: Mean, bound: SweepBound) -> Mean:
+    """The mean with the least and the largest ratio of a run in place of its interval."""
+    low, high = (None if end is None else float(end) for end in (bound.least_lower, bound.worst_upper))
+    return replace(mean, low=low, high=high, spread="least to largest of a run")
+
+
+def _bound(rows: Sequence[Row], check: str) -> SweepBound:
     bounds = [each for row in rows if check and (each := bound_of(row, check)) is not None]
     counted = Counter(str(row.verdict(check)) for row in rows if check and is_known(row.verdict(check)))
     ends = [(row.ratio_upper, row.ratio_lower) for row in rows if is_known(row.ratio_upper)]
     upper, lower = max((each for each, _ in ends), default=None), max((each for _, each in ends), default=None)
-    return {
-        "verdicts": ", ".join(f"{count} {name}" for name, count in counted.items()),
-        "bound_least": min(bounds, default=None),
-        "bound_most": max(bounds, default=None),
-        "least_lower": min((each for _, each in ends), default=None),
-        "worst_lower": lower,
-        "worst_upper": upper,
-    }
+    return SweepBound(
+        verdicts=", ".join(f"{count} {name}" for name, count in counted.items()),
+        bound_least=min(bounds, default=None),
+        bound_most=max(bounds, default=None),
+        least_lower=min((each for _, each in ends), default=None),
+        worst_lower=lower,
+        worst_upper=upper,
+    )
 
 
-def _between(lower: Any, upper: Any) -> str:
-    return interval_text(lower, upper) if is_known(lower) else "-"
+def _between(lower: Fraction | float | None, upper: Fraction | float | None) -> str:
+    return "-" if lower is None or upper is None else interval_text(Fraction(lower), Fraction(upper))
 
 
-def _rough(value: Any, up: bool = False) -> str:
-    return format_decimal(Fraction(value), 2, up=up) if is_known(value) else "-"
+def _rough(value: Fraction | None, up: bool = False) -> str:
+    return "-" if value is None else format_decimal(value, 2, up=up)
 
 
-def _bound_text(row: Mapping[Any, Any]) -> str:
+def _bound_text(bound: SweepBound) -> str:
     """The least and the largest bound, rounded down and up to whole numbers."""
-    if not is_known(row["bound_least"]):
+    if bound.bound_least is None or bound.bound_most is None:
         return "-"
-    least, most = row["bound_least"] // 1, -(-row["bound_most"] // 1)
+    least, most = bound.bound_least // 1, -(-bound.bound_most // 1)
     return f"{format_number(least)} to {format_number(most)}" if most > least + 1 else format_number(least)
 
 
 def draw_sweep(figure: SweepFigure) -> str:
     """The strip of the bound, and below it a line per algorithm with its intervals."""
     means = figure.rows.shown
-    groups = [group for group in figure.plot.groups if (means["group"] == group).any()]
-    names = list(dict.fromkeys(means["algorithm"]))
-    known = [row for row in means.to_dict("records") if is_known(row["mean_lower"])]
-    tops = [min(float(row["high"]), 1.5 * float(row["mean_upper"])) for row in known if is_known(row["high"])]
-    high = max([1.1, *(float(row["mean_upper"]) for row in known), *tops])
+    groups = figure.rows.groups
+    names = list(dict.fromkeys(each.algorithm for each in means))
+    known = [(each, each.ends[1]) for each in means if each.ends is not None]
+    tops = [min(each.high, 1.5 * upper) for each, upper in known if each.high is not None]
+    high = max([1.1, *(upper for _, upper in known), *tops])
     log = high > LOG
     labels = [(float(place), text) for place, text in enumerate(shorten_groups(groups))]
     x = Axis(-0.5, len(groups) - 0.5, figure.plot.axis, labels=labels)
@@ -207,11 +202,10 @@ def draw_sweep(figure: SweepFigure) -> str:
 def _bounds_by_algorithm(figure: SweepFigure, groups: Sequence[str]) -> dict[str, list[tuple[int, float, float]]]:
     """(place, least, most) of every value, by algorithm."""
     found: dict[str, list[tuple[int, float, float]]] = {}
-    joined = zip(figure.rows.means.to_dict("records"), figure.bounds.to_dict("records"), strict=True)
-    for row, bound in joined:
-        if is_known(bound["bound_least"]):
-            ends = float(bound["bound_least"]), float(bound["bound_most"])
-            found.setdefault(str(row["algorithm"]), []).append((groups.index(row["group"]), *ends))
+    for mean, bound in zip(figure.rows.means, figure.bounds, strict=True):
+        if bound.bound_least is not None and bound.bound_most is not None:
+            place = groups.index(mean.group), float(bound.bound_least), float(bound.bound_most)
+            found.setdefault(mean.algorithm, []).append(place)
     return found
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_suite_if_any
@@ -20,6 +19,7 @@ from ratiobench.bench.page.compare import compare_algorithms
 from ratiobench.bench.page.glossary import make_glossary
 from ratiobench.bench.page.render import load_scripts, render
 from ratiobench.bench.page.rows import list_checks, list_rows
+from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.bench.tables.cells import Table, make_download
@@ -148,26 +148,18 @@ def _overview(found: Results, family: Family, every: Sequence[Row]) -> Overview:
 
 def _reached(found: Results, every: Sequence[Row]) -> list[tuple[str, Callable[[], str], str]]:
     """Per group, the means of what its algorithms reach."""
-    means = [
-        row | limits for row, limits in zip(group_means(every, found.sense), overview.find_limits(every), strict=True)
-    ]
-    grouped = {
-        group: [row for row in means if row["group"] == group] for group in dict.fromkeys(row.group for row in every)
-    }
-    return [
-        (str(group), partial(overview.draw_reached, chosen, str(group), found.sense), _mean_note(chosen))
-        for group, chosen in grouped.items()
-    ]
+    pairs = list(zip(group_means(every, found.sense), overview.find_spreads(every), strict=True))
+    charts: list[tuple[str, Callable[[], str], str]] = []
+    for group in dict.fromkeys(row.group for row in every):
+        means = [mean for mean, _ in pairs if mean.group == group]
+        spreads = [spread for mean, spread in pairs if mean.group == group]
+        charts.append((group, partial(overview.draw_reached, means, group, found.sense, spreads), _mean_note(means)))
+    return charts
 
 
-def _mean_note(chosen: Sequence[Mapping[Any, Any]]) -> str:
-    odd = [
-        f"{row['algorithm']}: {row[kind]} {kind}"
-        for row in chosen
-        for kind in ("unbounded", "undefined", "invalid", "failed")
-        if row[kind]
-    ]
-    cases = max(row["cases"] for row in chosen)
+def _mean_note(means: Sequence[GroupMean]) -> str:
+    odd = [f"{mean.algorithm}: {count} {kind}" for mean in means for kind, count in mean.irregular.items() if count]
+    cases = max(mean.cases for mean in means)
     left_out = f" Of these: {'; '.join(odd)}." if odd else ""
     return f"{cases} case{'s' * (cases != 1)}.{left_out}"
 
@@ -179,9 +171,10 @@ def _describe(case: StoredCase) -> str:
 def _times(found: Results) -> str:
     """A dot per run; empty where nothing ran."""
     chosen: dict[str, list[float]] = {}
-    for row in found.seconds.to_dict("records"):
-        if row["stage"] in ("opt", "online"):
-            chosen.setdefault("OPT" if row["stage"] == "opt" else row["algorithm"], []).append(float(row["seconds"]))
+    pieces = zip(found.seconds["stage"], found.seconds["algorithm"], found.seconds["seconds"], strict=True)
+    for stage, algorithm, seconds in pieces:
+        if stage in ("opt", "online"):
+            chosen.setdefault("OPT" if stage == "opt" else algorithm, []).append(float(seconds))
     return overview.draw_times(list(chosen.items()), "of a run") if chosen else ""
 
 

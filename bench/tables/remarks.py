@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
+from ratiobench.bench.results.means import Remarked
 from ratiobench.instances.errors import make_printable
 from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
@@ -79,17 +79,17 @@ def with_remarks(name: str, text: str) -> str:
     return f"{name} ({text})" if text else name
 
 
-def remarks_below(means: Iterable[Mapping[Any, Any]]) -> str:
+def remarks_below(means: Iterable[Remarked]) -> str:
     """The remarks on the means of a figure, for the note below it; groups are named where they differ.
 
-    `means` have the keys ``group``, ``algorithm`` and ``said``. Empty without any remark.
+    Empty without any remark.
     """
     groups: dict[str, list[str]] = {}
     found: dict[tuple[str, str], list[str]] = {}
-    for row in means:
-        groups.setdefault(str(row["algorithm"]), []).append(str(row["group"]))
-        if row["said"]:
-            found.setdefault((str(row["algorithm"]), str(row["said"])), []).append(str(row["group"]))
+    for mean in means:
+        groups.setdefault(mean.algorithm, []).append(mean.group)
+        if mean.remarks:
+            found.setdefault((mean.algorithm, mean.remarks), []).append(mean.group)
     parts = []
     for (algorithm, remark), mine in found.items():
         where = "" if mine == groups[algorithm] else f" in {', '.join(mine)}"

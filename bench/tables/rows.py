@@ -14,6 +14,7 @@ import pandas as pd
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, PrintedGain, PrintedMean, Study
+from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage import validation
 from ratiobench.bench.storage.payload import stored_remarks
@@ -402,31 +403,27 @@ def by_group(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     return found
 
 
-def group_means(rows: Iterable[Row], sense: Sense = Sense.MOST) -> list[dict[str, Any]]:
-    """Per group and algorithm: mean of what is certainly reached; cases unbounded, undefined, invalid, failed.
-
-    And `said`, the remarks on the runs in the mean, `label`, the name with these, and `oracle`, whether some run knew
-    constants of the instance under test.
-    """
+def group_means(rows: Iterable[Row], sense: Sense = Sense.MOST) -> list[GroupMean]:
+    """The mean of what is certainly reached, per group and algorithm, with the remarks on the runs in it."""
     found = []
     for (group, algorithm), part in by_group(rows).items():
         usable = [row for row in part if row.ratio_kind is not None]
         mean = ratios.mean([(row.opt_lower, row.opt_upper, row.welfare) for row in usable], sense)
         remarks = [row.remarks for row in usable]
         found.append(
-            {
-                "group": group,
-                "algorithm": algorithm,
-                "mean_reached": mean.value,
-                "cases": mean.cases,
-                "unbounded": mean.unbounded,
-                "undefined": mean.undefined,
-                "invalid": sum(row.state == "invalid" for row in part),
-                "failed": sum(row.state == "failed" for row in part),
-                "said": remarks_of_runs(algorithm, remarks),
-                "label": label_of_runs(algorithm, remarks),
-                "oracle": any(row.is_oracle for row in part),
-            }
+            GroupMean(
+                group=group,
+                algorithm=algorithm,
+                reached=mean.value,
+                cases=mean.cases,
+                unbounded=mean.unbounded,
+                undefined=mean.undefined,
+                invalid=sum(row.state == "invalid" for row in part),
+                failed=sum(row.state == "failed" for row in part),
+                remarks=remarks_of_runs(algorithm, remarks),
+                label=label_of_runs(algorithm, remarks),
+                is_oracle=any(row.is_oracle for row in part),
+            )
         )
     return found
 

@@ -174,15 +174,15 @@ def results_text(found: Results, family: Family) -> str:
     rows_of = by_group(found.records)
     table = group_means([row for row in found.records if row.group not in swept], found.sense)
     if table:
-        odd = (name for name in ("undefined", "invalid", "failed") if any(row[name] for row in table))
-        shown = ["cases", "unbounded", *odd]
+        odd = [name for name in table[0].irregular if name == "unbounded" or any(row.irregular[name] for row in table)]
         lines = [
             {
-                "group": row["group"],
-                "algorithm": row["label"],
-                f"mean {found.sense.reached}": format_number(row["mean_reached"]),
-                **{name: str(row[name]) for name in shown},
-                **({check_title(head): _verdicts(rows_of[row["group"], row["algorithm"]], head)} if head else {}),
+                "group": row.group,
+                "algorithm": row.label,
+                f"mean {found.sense.reached}": format_number(row.reached),
+                "cases": str(row.cases),
+                **{name: str(row.irregular[name]) for name in odd},
+                **({check_title(head): _verdicts(rows_of[row.group, row.algorithm], head)} if head else {}),
             }
             for row in table
         ]

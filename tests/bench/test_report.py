@@ -27,6 +27,7 @@ from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_ti
 from ratiobench.bench.page import layout, rows
 from ratiobench.bench.page.claims import make_claims
 from ratiobench.bench.page.render import load_templates, make_breakable, mark_code
+from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.bench.tables.cells import csv_of, make_cell
 from ratiobench.bench.tables.ratios import interval_text
@@ -173,7 +174,7 @@ def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
     [
         lambda: draw_ratios(ROWS, "x<y"),
         lambda: draw_values(ROWS, "x", "points"),
-        lambda: draw_reached([{"algorithm": row.algorithm, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: draw_reached([GroupMean("", row.algorithm, Fraction(1, 3)) for row in ROWS], "x"),
         lambda: draw_times([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
     ],
 )
@@ -192,7 +193,7 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
 @pytest.mark.parametrize("least", [Fraction(1, 3), Fraction(-1_234_567, 1000)])
 def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None:
     """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
-    drawn = draw_reached([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
+    drawn = draw_reached([GroupMean("", f"a{mean}", mean) for mean in (Fraction(1), least)], "x")
     [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
     told = re.findall(r'x="([\d.]+)"[^>]*text-anchor="start">([^<]*%)</text>', drawn)
     assert len(told) == 2
