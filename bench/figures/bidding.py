@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
-from ratiobench.bench.figures.bids import find_best, has_bid, take_sample, utility_of
+from ratiobench.bench.figures.bids import Charge, CurvePiece, find_best, has_bid, take_sample, utility_of
 from ratiobench.bench.figures.overview import format_exactly
 from ratiobench.bench.figures.scales import Axis
 from ratiobench.bench.figures.svg import Frame, Panel
 
 
-def draw_curve(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
+def draw_curve(curve: Sequence[CurvePiece], label: str, unit: str) -> str:
     """Utility over the bid: exact pieces, open ends hollow; the valuation as a line, the best bid as a ring."""
-    valuation = Fraction(rows[0]["valuation"])
-    truthful, top = find_best(rows)
-    breaks = [Fraction(row["bid_from"]) for row in rows[1:]]
+    valuation = curve[0].valuation
+    truthful, top = find_best(curve)
+    breaks = [piece.bid_from for piece in curve[1:]]
     right = max([valuation * Fraction(3, 2), top.bid * Fraction(23, 20), *_near(breaks, valuation), Fraction(1)])
-    pieces = [row for row in rows if Fraction(row["bid_from"]) <= right]
-    heights = [float(utility_of(row, end)) for row in pieces for end in _limits(row, right)]
+    pieces = [piece for piece in curve if piece.bid_from <= right]
+    heights = [float(utility_of(piece, end)) for piece in pieces for end in _limits(piece, right)]
     low, high = min(0.0, *heights, float(top.utility)), max(0.0, *heights, float(top.utility))
     margin = 0.07 * ((high - low) or 1)
     frame = Frame(
@@ -30,24 +30,24 @@ def draw_curve(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
     with frame.mark(f"valuation {format_exactly(valuation)}: the truthful bid gains {format_exactly(truthful)}"):
         frame.line("opt dashed", (place, frame.top), (place, frame.bottom))
         frame.text(place, 10, "valuation", "middle", "of-opt")
-    for row in pieces:
-        ends = _limits(row, right)
-        gains = [utility_of(row, end) for end in ends]
+    for piece in pieces:
+        ends = _limits(piece, right)
+        gains = [utility_of(piece, end) for end in ends]
         text = " to ".join(dict.fromkeys(map(format_exactly, gains)))
-        upper = format_exactly(ends[1]) if ends[1] == Fraction(row["bid_to"]) else "the edge and beyond"
+        upper = format_exactly(ends[1]) if ends[1] == piece.bid_to else "the edge and beyond"
         with frame.mark(f"bid {format_exactly(ends[0])} to {upper}: utility {text}"):
             frame.line("thick", *((frame.x(float(b)), frame.y(float(u))) for b, u in zip(ends, gains, strict=True)))
     for bid in breaks:
         if bid <= right:
-            _ends(frame, rows, bid)
+            _ends(frame, curve, bid)
     at = top.mark_place(right)
     with frame.mark(f"{top.describe(format_exactly)}: utility {format_exactly(top.utility)}"):
         frame.dot("ring", frame.x(float(at)), frame.y(float(top.utility)), 6)
     return frame.render()
 
 
-def _limits(row: Mapping[str, str], right: Fraction) -> tuple[Fraction, Fraction]:
-    return Fraction(row["bid_from"]), min(Fraction(row["bid_to"]), right)
+def _limits(piece: CurvePiece, right: Fraction) -> tuple[Fraction, Fraction]:
+    return piece.bid_from, min(piece.bid_to, right)
 
 
 def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
@@ -55,13 +55,9 @@ def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
     return [bid * Fraction(23, 20) for bid in breaks if bid <= 3 * valuation]
 
 
-def _ends(frame: Frame, rows: Sequence[Mapping[str, str]], bid: Fraction) -> None:
+def _ends(frame: Frame, pieces: Sequence[CurvePiece], bid: Fraction) -> None:
     """At a jump: a full dot where the end belongs to its piece, a hollow one where it does not."""
-    at = [
-        (utility_of(row, bid), has_bid(row, bid))
-        for row in rows
-        if Fraction(row["bid_from"]) <= bid <= Fraction(row["bid_to"])
-    ]
+    at = [(utility_of(each, bid), has_bid(each, bid)) for each in pieces if each.bid_from <= bid <= each.bid_to]
     heights = dict.fromkeys(height for height, _ in at)
     if len(heights) < 2:
         return
@@ -70,25 +66,25 @@ def _ends(frame: Frame, rows: Sequence[Mapping[str, str]], bid: Fraction) -> Non
         frame.dot("dot" if height in full else "hollow", frame.x(float(bid)), frame.y(float(height)))
 
 
-def draw_charges(rows: Sequence[Mapping[str, str]], label: str, unit: str) -> str:
+def draw_charges(charges: Sequence[Charge], label: str, unit: str) -> str:
     """Bid (ring), payment (square) and the provider's outlay (bar) of some admitted tasks, a row each."""
-    shown = take_sample(rows)
-    figures = [[Fraction(row[name]) for name in ("bid", "payment", "outlay")] for row in shown]
+    shown = take_sample(charges)
+    figures = [(each.bid, each.payment, each.outlay) for each in shown]
     every = [float(value) for each in figures for value in each]
     low, high = min(0.0, *every), max(0.0, *every)
     margin = 0.04 * ((high - low) or 1)
     axis = Axis(low - margin * (low < 0), high + margin, unit, most=5)
-    panel = Panel(label, [f"task {row['task']}" for row in shown], axis, top=22)
+    panel = Panel(label, [f"task {each.task}" for each in shown], axis, top=22)
     for place, (name, draw) in enumerate((("bid", _draw_bid), ("payment", _draw_payment), ("outlay", _draw_outlay))):
         x = panel.x.start + 10 + 75 * place
         draw(panel, x, 9)
         panel.text(x + 9, 9, name)
-    for place, (row, each) in enumerate(zip(shown, figures, strict=True)):
+    for place, (charge, each) in enumerate(zip(shown, figures, strict=True)):
         bid, payment, outlay = (panel.x(float(value)) for value in each)
         text = ", ".join(
             f"{name} {format_exactly(value)}" for name, value in zip(("bid", "payment", "outlay"), each, strict=True)
         )
-        with panel.line_of(place, f"task {row['task']}: {text}") as y:
+        with panel.line_of(place, f"task {charge.task}: {text}") as y:
             panel.line("grid", (min(bid, payment, outlay), y), (max(bid, payment, outlay), y))
             _draw_bid(panel, bid, y)
             _draw_payment(panel, payment, y)

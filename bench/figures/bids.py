@@ -6,9 +6,75 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple, TypeVar
 
 SAMPLE = 10
 """Tasks shown of those that were charged, as in the paper."""
+Shown = TypeVar("Shown")
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePiece:
+    """A piece of a bidder's curve, on which utility is linear in the bid; exact.
+
+    Parameters
+    ----------
+    valuation : of the task, the same in all pieces.
+    bid_from, bid_to : its ends.
+    from_included, to_included : whether they belong to it.
+    utility_from, utility_to : utility at the ends.
+    """
+
+    valuation: Fraction
+    bid_from: Fraction
+    bid_to: Fraction
+    from_included: bool
+    to_included: bool
+    utility_from: Fraction
+    utility_to: Fraction
+
+    @property
+    def ends(self) -> tuple[PieceEnd, PieceEnd]:
+        """The lower end, then the upper one."""
+        return (
+            PieceEnd(self.bid_from, self.utility_from, self.from_included),
+            PieceEnd(self.bid_to, self.utility_to, self.to_included),
+        )
+
+
+class PieceEnd(NamedTuple):
+    """An end of a piece: its bid, the utility there, and whether it belongs to the piece."""
+
+    bid: Fraction
+    utility: Fraction
+    is_included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """An admitted task: what it bids and pays, and what it costs the provider; exact."""
+
+    task: str
+    bid: Fraction
+    payment: Fraction
+    outlay: Fraction
+
+
+def read_curve(rows: Sequence[Mapping[str, str]]) -> list[CurvePiece]:
+    """The pieces of a stored study of kind `curve`."""
+    return [
+        CurvePiece(
+            **{name: Fraction(row[name]) for name in ("valuation", "bid_from", "bid_to", "utility_from", "utility_to")},
+            from_included=row["from_included"] == "true",
+            to_included=row["to_included"] == "true",
+        )
+        for row in rows
+    ]
+
+
+def read_charges(rows: Sequence[Mapping[str, str]]) -> list[Charge]:
+    """The tasks of a stored study of kind `charges`."""
+    return [Charge(row["task"], *(Fraction(row[name]) for name in ("bid", "payment", "outlay"))) for row in rows]
 
 
 class BidRange(StrEnum):
@@ -59,47 +125,44 @@ class BestBids:
         return (low + high) / 2
 
 
-def find_best(rows: Sequence[Mapping[str, str]]) -> tuple[Fraction, BestBids]:
+def find_best(pieces: Sequence[CurvePiece]) -> tuple[Fraction, BestBids]:
     """The utility of the truthful bid, and the best bids: the truthful one unless another gains more."""
-    valuation = Fraction(rows[0]["valuation"])
-    truthful = utility_of(next(row for row in rows if has_bid(row, valuation)), valuation)
+    valuation = pieces[0].valuation
+    truthful = utility_of(next(piece for piece in pieces if has_bid(piece, valuation)), valuation)
     found = BestBids(valuation, truthful, BidRange.AT, valuation)
-    highest = max(Fraction(row["bid_to"]) for row in rows)
-    for row in rows:
-        for end, other in (("from", "to"), ("to", "from")):
-            gain = Fraction(row[f"utility_{end}"])
-            if gain > found.utility:
-                bid, far = Fraction(row[f"bid_{end}"]), Fraction(row[f"bid_{other}"])
-                where, closed = _where(row, end, other), row[f"{other}_included"] == "true"
-                found = BestBids(bid, gain, where, far, closed, where is BidRange.ABOVE and far == highest)
+    highest = max(piece.bid_to for piece in pieces)
+    for piece in pieces:
+        low, high = piece.ends
+        for end, other, beyond in ((low, high, BidRange.ABOVE), (high, low, BidRange.BELOW)):
+            if end.utility > found.utility:
+                where = _where(end, other, beyond)
+                endless = where is BidRange.ABOVE and other.bid == highest
+                found = BestBids(end.bid, end.utility, where, other.bid, other.is_included, endless)
     return truthful, found
 
 
-def _where(row: Mapping[str, str], end: str, other: str) -> BidRange:
-    """The bids of a piece that gain what its end would, as seen from the end."""
-    if row[f"{end}_included"] == "true":
+def _where(end: PieceEnd, other: PieceEnd, beyond: BidRange) -> BidRange:
+    """The bids of a piece that gain what its end would, as seen from the end; `beyond` is the piece's side of it."""
+    if end.is_included:
         return BidRange.AT
-    if row[f"utility_{end}"] != row[f"utility_{other}"]:
-        return BidRange.NEAR
-    return BidRange.ABOVE if end == "from" else BidRange.BELOW
+    return beyond if end.utility == other.utility else BidRange.NEAR
 
 
-def has_bid(row: Mapping[str, str], bid: Fraction) -> bool:
+def has_bid(piece: CurvePiece, bid: Fraction) -> bool:
     """Whether the bid belongs to the piece."""
-    low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
-    return (low < bid or (low == bid and row["from_included"] == "true")) and (
-        bid < high or (bid == high and row["to_included"] == "true")
+    low, high = piece.ends
+    return (low.bid < bid or (low.bid == bid and low.is_included)) and (
+        bid < high.bid or (bid == high.bid and high.is_included)
     )
 
 
-def utility_of(row: Mapping[str, str], bid: Fraction) -> Fraction:
+def utility_of(piece: CurvePiece, bid: Fraction) -> Fraction:
     """The utility of a bid on the line between the ends of a piece."""
-    low, high = Fraction(row["bid_from"]), Fraction(row["bid_to"])
-    start, end = Fraction(row["utility_from"]), Fraction(row["utility_to"])
+    (low, start, _), (high, end, _) = piece.ends
     return start if low == high else start + (end - start) * (bid - low) / (high - low)
 
 
-def take_sample(rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+def take_sample(rows: Sequence[Shown]) -> list[Shown]:
     """At most `SAMPLE` rows, evenly spaced, in order, the first and the last among them."""
     if len(rows) <= SAMPLE:
         return list(rows)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Self
 
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.figures.bidding import draw_charges, draw_curve
-from ratiobench.bench.figures.bids import SAMPLE, BidRange, find_best
+from ratiobench.bench.figures.bids import SAMPLE, BidRange, Charge, CurvePiece, find_best, read_charges, read_curve
 from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
 from ratiobench.bench.tables.rows import Results, StudyTable
 from ratiobench.bench.tables.text import format_number
@@ -69,8 +68,9 @@ class Curves(Studies):
     def draw_study(self, study: StudyTable) -> Chart:
         """The curve, and what the best bid gains."""
         heading = f"{study.case}: task {study.study.task}, {study.study.algorithm}"
-        svg = draw_curve(study.rows, f"{self.plot.name} {heading}", self.unit)
-        return Chart(f"{study.case} {study.study.name}", svg, heading, _best_bid(study.rows))
+        curve = read_curve(study.rows)
+        svg = draw_curve(curve, f"{self.plot.name} {heading}", self.unit)
+        return Chart(f"{study.case} {study.study.name}", svg, heading, _best_bid(curve))
 
 
 class Charges(Studies):
@@ -79,13 +79,14 @@ class Charges(Studies):
     def draw_study(self, study: StudyTable) -> Chart:
         """Some of the admitted tasks, and counts over all of them."""
         heading = f"{study.case}: {study.study.algorithm}"
-        svg = draw_charges(study.rows, f"{self.plot.name} {heading}", self.unit)
-        return Chart(f"{study.case} {study.study.name}", svg, heading, _counts(study.rows))
+        charges = read_charges(study.rows)
+        svg = draw_charges(charges, f"{self.plot.name} {heading}", self.unit)
+        return Chart(f"{study.case} {study.study.name}", svg, heading, _counts(charges))
 
 
-def _best_bid(rows: Sequence[Mapping[str, str]]) -> str:
-    truthful, top = find_best(rows)
-    valuation = format_number(Fraction(rows[0]["valuation"]))
+def _best_bid(curve: Sequence[CurvePiece]) -> str:
+    truthful, top = find_best(curve)
+    valuation = format_number(curve[0].valuation)
     if top.utility == truthful:
         return f"No bid gains more than the valuation {valuation}, which gains {format_number(truthful)}."
     verb = {BidRange.AT: "gains", BidRange.NEAR: "gain nearly"}.get(top.where, "gain")
@@ -93,14 +94,11 @@ def _best_bid(rows: Sequence[Mapping[str, str]]) -> str:
     return f"The valuation {valuation} gains {format_number(truthful)}; {best}."
 
 
-def _counts(rows: Sequence[Mapping[str, str]]) -> str:
-    def count(small: str, large: str) -> int:
-        return sum(Fraction(row[small]) < Fraction(row[large]) for row in rows)
-
+def _counts(charges: Sequence[Charge]) -> str:
     return (
-        f"{min(len(rows), SAMPLE)} of {len(rows)} admitted tasks, evenly spaced. Of all of them "
-        f"{count('payment', 'outlay')} pay less than they cost the provider, "
-        f"{count('bid', 'payment')} more than they bid."
+        f"{min(len(charges), SAMPLE)} of {len(charges)} admitted tasks, evenly spaced. Of all of them "
+        f"{sum(each.payment < each.outlay for each in charges)} pay less than they cost the provider, "
+        f"{sum(each.bid < each.payment for each in charges)} more than they bid."
     )
 
 

@@ -146,8 +146,7 @@ def _read(folder: Path) -> Results:
 
 
 def _rows(found: Results) -> dict[tuple[str, str], dict[str, Any]]:
-    online = found.seconds[found.seconds["stage"] == "online"]
-    spent = {(row["case"], row["algorithm"]): row["seconds"] for row in online.to_dict("records")}
+    spent = {(case, name): seconds for (stage, name, case), seconds in _seconds(found).items() if stage == "online"}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row, cells in zip(found.records, found.exact.to_dict("records"), strict=True):
         address = (row.case, row.algorithm)
@@ -206,11 +205,14 @@ def _versions(found: Results) -> dict[str, list[str]]:
     return {name: list(found) for name, found in keys.items()}
 
 
+def _seconds(found: Results) -> dict[tuple[str, str, str], float]:
+    """Seconds by stage, algorithm and case; of several runs the last."""
+    columns = (found.seconds[name] for name in ("stage", "algorithm", "case", "seconds"))
+    return {address: seconds for *address_, seconds in zip(*columns, strict=True) if (address := tuple(address_))}
+
+
 def _paces(a: Results, b: Results) -> Iterator[Pace]:
-    timed = [
-        {(row["stage"], row["algorithm"], row["case"]): row["seconds"] for row in found.seconds.to_dict("records")}
-        for found in (a, b)
-    ]
+    timed = [_seconds(found) for found in (a, b)]
     instances = [{case.name: case.instance for case in found.cases} for found in (a, b)]
     pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for (stage, algorithm, case), seconds in timed[0].items():

@@ -21,7 +21,15 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
 from ratiobench.bench.figures import bidding, charts, data, leaderboard
-from ratiobench.bench.figures.bids import BestBids, BidRange, find_best, take_sample
+from ratiobench.bench.figures.bids import (
+    BestBids,
+    BidRange,
+    CurvePiece,
+    find_best,
+    read_charges,
+    read_curve,
+    take_sample,
+)
 from ratiobench.bench.figures.data import MeanRows, take_means
 from ratiobench.bench.figures.kinds import KINDS, draw_figure
 from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_values, find_spreads
@@ -360,9 +368,9 @@ def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
     ]
 
 
-def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> dict[str, str]:
-    """A piece of a curve; `ends` as in mathematics: `[)`."""
-    return {
+def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> CurvePiece:
+    """A piece of a curve, as a study stores it; `ends` as in mathematics: `[)`."""
+    row = {
         "valuation": str(valuation),
         "bid_from": str(low),
         "bid_to": str(high),
@@ -371,6 +379,7 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
         "utility_from": str(gains[0]),
         "utility_to": str(gains[1]),
     }
+    return read_curve([row])[0]
 
 
 def gain(bid: int, utility: int, where: BidRange, other: int, closed: bool = True, endless: bool = False) -> BestBids:
@@ -479,7 +488,9 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
             figure = means_of(found, "seconds")
             return charts.draw_lines(figure, charts.find_span(figure))
         study = next(each for each in found.studies if each.study.kind == what)
-        return {"curve": bidding.draw_curve, "charges": bidding.draw_charges}[what](study.rows, "label", "points")
+        if what == "curve":
+            return bidding.draw_curve(read_curve(study.rows), "label", "points")
+        return bidding.draw_charges(read_charges(study.rows), "label", "points")
 
     svg = draw()
     assert svg == draw()
