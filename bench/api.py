@@ -1,6 +1,6 @@
 """The commands as functions, for notebooks and scripts: `import bench; ratiobench.run("quick")`.
 
-Tables are pandas DataFrames with the columns of `tables.rows.COLUMNS`: `rows` has figures as floats, one type
+Tables are pandas DataFrames with the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type
 per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
 takes from both what a notebook shows. Workers are processes of their own that run nothing of the caller's script, so it
 needs no main guard.
@@ -28,15 +28,15 @@ from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
+from ratiobench.bench.report.shared.text import check_title, format_number
+from ratiobench.bench.results import read as _tables
+from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
 from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.read import StudyTable, group_means
+from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.running.backtest import find_days, keep_days, make_backtest, order_of
 from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
-from ratiobench.bench.tables import rows as _tables
-from ratiobench.bench.tables.frames import SECONDS, apply_types, make_frame
-from ratiobench.bench.tables.remarks import with_remarks
-from ratiobench.bench.tables.rows import StudyTable, group_means
-from ratiobench.bench.tables.text import check_title, format_number
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.display import make_html
 from ratiobench.instances.errors import InputError, make_printable, shorten
@@ -46,7 +46,7 @@ from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
-    from ratiobench.bench.figures.picture import Picture
+    from ratiobench.bench.draw.picture import Picture
 
 __all__ = [
     "InputError",
@@ -68,7 +68,7 @@ SHOWN = 60
 
 
 class Results(_tables.Results):
-    """The tables of one folder (`ratiobench.bench.tables.rows.Results`), as notebooks show them."""
+    """The tables of one folder (`ratiobench.bench.results.read.Results`), as notebooks show them."""
 
     __slots__ = ()
 
@@ -96,8 +96,8 @@ class Results(_tables.Results):
     @property
     def advice(self) -> list[str]:
         """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
-        from ratiobench.bench.tables.advice import advise
-        from ratiobench.bench.tables.backtest import evaluate
+        from ratiobench.bench.report.backtest.advice import advise
+        from ratiobench.bench.report.backtest.data import evaluate
 
         if not self.about.get("history") or self.family is None:
             return []
@@ -110,8 +110,8 @@ class Results(_tables.Results):
         ------
         InputError : no such group, or nothing to draw.
         """
-        from ratiobench.bench.figures.overview import draw_reached
-        from ratiobench.bench.figures.picture import stack_charts
+        from ratiobench.bench.draw.picture import stack_charts
+        from ratiobench.bench.report.means.reached import draw_reached
 
         groups: dict[str, list[GroupMean]] = {}
         for mean in self._means():
@@ -205,7 +205,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 
     Returns
     -------
-    The tables: ``rows`` (`tables.rows.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
+    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
     are rows with a reason.
 
     Raises

@@ -28,7 +28,7 @@ class Explain(SolveOptions, InstanceOptions):
 
 def run(options: Explain) -> Any:
     """Explain the run."""
-    from ratiobench.bench.tables.explanations import explain
+    from ratiobench.bench.report.explain.text import explain
 
     require_writable(options.html)
     family, instance = read_given(options.file)
@@ -39,7 +39,7 @@ def run(options: Explain) -> Any:
 
 def text(options: Explain, found: Any) -> Iterator[str]:
     """The explanation."""
-    from ratiobench.bench.tables import explanations
+    from ratiobench.bench.report.explain import text as explanations
 
     yield explanations.text(found)
 
@@ -47,7 +47,7 @@ def text(options: Explain, found: Any) -> Iterator[str]:
 def write(options: Explain, found: Any) -> Iterator[str]:
     """The page."""
     if options.html is not None:
-        from ratiobench.bench.page.explanations import render_explanation
+        from ratiobench.bench.report.explain.page import render_explanation
 
         write_atomically(options.html, render_explanation(found).encode())
         yield f"page: {options.html}"

@@ -34,11 +34,11 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, option, switch
+from ratiobench.bench.results import ratios
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.files import load_json, read_bytes, write_atomically
@@ -279,7 +279,7 @@ def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
 
 def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
-    from ratiobench.bench.tables.text import align_columns, format_number, ratio_text
+    from ratiobench.bench.report.shared.text import align_columns, format_number, ratio_text
 
     family, opt = found.family, found.opt
     lines = []
@@ -355,7 +355,7 @@ def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     if options.solution is not None and not isinstance(first, str):
         write_decisions(options.solution, found.family.solution_document(first.decisions))
     if options.timeline:
-        from ratiobench.bench.page.timeline import render_timelines
+        from ratiobench.bench.report.timeline.page import render_timelines
 
         name = str(getattr(found.instance, "name", "") or Path(str(options.file)).name)
         write_atomically(options.timeline, render_timelines(found.family, found.instance, name, found.ended).encode())

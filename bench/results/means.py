@@ -71,6 +71,8 @@ LEADERBOARD = {
 _FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}
 """Fields of records that are called otherwise than their columns."""
 STUDENT = "95 % interval"
+OPT_LABEL = "OPT"
+"""The algorithm of the rows of OPT among those of a figure of welfare."""
 
 
 class Remarked(Protocol):
@@ -261,7 +263,7 @@ class LeaderboardRow:
     is_oracle: bool = False
 
 
-def make_frame(records: Iterable[Any], columns: Iterable[str]) -> pd.DataFrame:
+def make_record_frame(records: Iterable[Any], columns: Iterable[str]) -> pd.DataFrame:
     """The records as a table with these columns, as the CSV files have them."""
     names = list(columns)
     cells = [[getattr(each, _FIELDS.get(name, name)) for name in names] for each in records]

@@ -15,13 +15,13 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.draw.picture import stack_charts
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.figures.overview import draw_reached
-from ratiobench.bench.figures.picture import stack_charts
+from ratiobench.bench.report.means.reached import draw_reached
+from ratiobench.bench.results.frames import apply_types, make_frame
 from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.read import COLUMNS, is_known, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.frames import apply_types, make_frame
-from ratiobench.bench.tables.rows import COLUMNS, is_known, read_results
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.errors import InputError

@@ -17,11 +17,12 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.figures import bidding, charts, data, leaderboard
-from ratiobench.bench.figures.bids import (
+from ratiobench.bench.report.bids import charts as bidding
+from ratiobench.bench.report.bids.data import (
     BestBids,
     BidRange,
     CurvePiece,
@@ -30,18 +31,20 @@ from ratiobench.bench.figures.bids import (
     read_curve,
     take_sample,
 )
-from ratiobench.bench.figures.data import MeanRows, take_means
-from ratiobench.bench.figures.kinds import KINDS, draw_figure
-from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_values, find_spreads
-from ratiobench.bench.figures.scales import Axis
-from ratiobench.bench.figures.studies import Curves, list_studies
-from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
-from ratiobench.bench.page.layout import render_page
-from ratiobench.bench.results.means import COLUMNS, LEADERBOARD, PRINTED, GroupMean, Mean, Spread, make_frame
+from ratiobench.bench.report.bids.figure import Curves, list_studies
+from ratiobench.bench.report.kinds import KINDS, draw_figure
+from ratiobench.bench.report.leaderboard import figure as leaderboard
+from ratiobench.bench.report.means import charts, data
+from ratiobench.bench.report.means.data import MeanRows, take_means
+from ratiobench.bench.report.means.reached import draw_reached, find_spreads
+from ratiobench.bench.report.page.layout import render_page
+from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
+from ratiobench.bench.report.shared.cells import Table, make_cell
+from ratiobench.bench.report.shared.suite_figure import Chart, SuiteFigure, Text
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.means import COLUMNS, LEADERBOARD, PRINTED, GroupMean, Mean, Spread, make_record_frame
+from ratiobench.bench.results.read import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables import ratios
-from ratiobench.bench.tables.cells import Table, make_cell
-from ratiobench.bench.tables.rows import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.instances.errors import InputError
 from tests.support.rows import made_row
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
@@ -77,7 +80,7 @@ def means_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more
 
 def frame_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> pd.DataFrame:
     """The same as figures.csv has them."""
-    return make_frame(means_of(found, kind, groups, **more).means, COLUMNS)
+    return make_record_frame(means_of(found, kind, groups, **more).means, COLUMNS)
 
 
 def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
@@ -509,7 +512,7 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
 def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
     """The page's style sheet gives each of them a value three times."""
     page, sheet = (
-        files("ratiobench.bench.page").joinpath(f"{name}.css").read_text(encoding="utf-8")
+        files("ratiobench.bench.draw").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("page", "charts")
     )
     names = set(re.findall(r"var\((--\w+)\)", sheet))

@@ -14,8 +14,8 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.bench.storage.old_labels import read_old_label
-from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 

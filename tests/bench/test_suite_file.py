@@ -18,7 +18,8 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from ratiobench.bench.family.suite_file import CASE, suite_of
 from ratiobench.bench.family.suite_schema import make_schema
-from ratiobench.bench.figures import data, kinds
+from ratiobench.bench.report import kinds
+from ratiobench.bench.report.means import data
 from ratiobench.bench.running.runner import generate_suite, require_shown
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe

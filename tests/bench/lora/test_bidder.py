@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.figures.bids import has_bid, read_curve
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 from ratiobench.bench.lora.theory.paper import theorem3
 from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
+from ratiobench.bench.report.bids.data import has_bid, read_curve
 from ratiobench.instances.errors import InputError
 from ratiobench.instances.fields import LIMIT
 from ratiobench.instances.lora import Decision, Instance, document, parse

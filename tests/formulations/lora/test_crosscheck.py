@@ -12,7 +12,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.tables.crosscheck import agreement_text
+from ratiobench.bench.report.rows.crosscheck import agreement_text
 from ratiobench.formulations import worker
 from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module
