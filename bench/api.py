@@ -38,8 +38,8 @@ from ratiobench.bench.running.backtest import find_days, keep_days, make_backtes
 from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.display import make_html
-from ratiobench.instances.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.display import make_html
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, run_context

@@ -34,8 +34,8 @@ from ratiobench.bench.report.compare.folders import SHOWN
 from ratiobench.bench.report.compare.folders import compare as _compare
 from ratiobench.bench.running.runner import filter_cases, scale_suite
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms

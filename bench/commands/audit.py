@@ -33,8 +33,8 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 READABLE = 24

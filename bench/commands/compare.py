@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.texts import require_writable
 from ratiobench.bench.options import File, Options, argument, option, switch
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.files import write_atomically
 
 if TYPE_CHECKING:
     from ratiobench.bench.report.compare.folders import Comparison

@@ -14,7 +14,7 @@ from ratiobench.bench.options import EFFORT, SECONDS, option
 from ratiobench.bench.report.rows.crosscheck import crosscheck_lines, interval_of
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.formulations.crosscheck import CrossCheck
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 WIDEST = 600
 """Characters of a reason."""

@@ -12,7 +12,7 @@ from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.options import Choice, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 HISTORY = 365
 

@@ -19,8 +19,8 @@ from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argu
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
-from ratiobench.instances.errors import InputError, make_printable
-from ratiobench.instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
+from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""

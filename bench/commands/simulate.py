@@ -40,8 +40,8 @@ from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes, write_atomically
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import Remarks

@@ -19,8 +19,8 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
 from ratiobench.bench.report.standard import table as tables
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
+from ratiobench.instances.io.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

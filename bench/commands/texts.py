@@ -16,8 +16,8 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 VIOLATIONS = 5

@@ -15,8 +15,8 @@ from html import escape
 from pathlib import Path
 
 from ratiobench.bench.draw.document import make_document
-from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.files import write_atomically
 
 _HEAD = 24
 """Points above a chart for its heading."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 GROUP = "days"
 """The group of the days of a backtest; those under a what-if have the change as their group."""

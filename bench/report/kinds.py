@@ -17,7 +17,7 @@ from ratiobench.bench.report.means.figure import Means
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.sweep.figure import SweepFigure
 from ratiobench.bench.results.read import Results
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 
 KINDS: dict[str, type[SuiteFigure]] = dict(
     zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, SweepFigure), strict=True)

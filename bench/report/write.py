@@ -25,8 +25,8 @@ from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.shared.text import CELL, escape_lines
 from ratiobench.bench.results.read import Results, read_results, stages
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
-from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.files import write_atomically
 
 
 def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:

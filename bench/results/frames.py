@@ -10,7 +10,7 @@ import pandas as pd
 
 from ratiobench.bench.results import repetitions
 from ratiobench.bench.results.read import COLUMNS, Results, is_known, online_seconds
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
 """Types of the columns of `Results.seconds`."""

@@ -10,8 +10,8 @@ import pandas as pd
 
 from ratiobench.bench.results import repetitions
 from ratiobench.bench.results.read import COLUMNS, is_known
-from ratiobench.instances.errors import InputError, install_command
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, install_command
+from ratiobench.instances.io.files import write_atomically
 
 FILE = "results.parquet"
 _TYPES = {"admitted": "Int64", "repetitions": "Int64", "opt_time_limited": "boolean"}

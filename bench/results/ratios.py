@@ -13,8 +13,8 @@ from typing import Any
 
 from ratiobench.bench.family.sense import Sense
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.display import format_decimal as format_decimal
-from ratiobench.instances.display import format_number as format_number
+from ratiobench.instances.io.display import format_decimal as format_decimal
+from ratiobench.instances.io.display import format_number as format_number
 
 
 class Kind(StrEnum):

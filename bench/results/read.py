@@ -22,7 +22,7 @@ from ratiobench.bench.storage import validation
 from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Remarks
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ratiobench.bench.results.means import Remarked
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
 KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}

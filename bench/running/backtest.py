@@ -16,8 +16,8 @@ from ratiobench.bench.family.grids import name_file
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
 from ratiobench.bench.report.backtest.criteria import WELFARE, require_criterion
-from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import (
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.files import (
     PRICE_LIST,
     bare_name,
     list_instances,

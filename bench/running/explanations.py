@@ -15,8 +15,8 @@ from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.work import make_failed
 from ratiobench.bench.storage.explanations import explanation_document
 from ratiobench.bench.storage.store import Store, StoredResult
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 
 
 def store_explanations(family: Family, store: Store, folder: Path) -> None:

@@ -24,9 +24,9 @@ from ratiobench.bench.storage.payload import format_error, report_payload, resto
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import SolveReport
 from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
-from ratiobench.instances.disk_cache import code_mark, recall, store
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 

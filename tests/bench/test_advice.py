@@ -24,7 +24,7 @@ from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.backtest import find_days, make_backtest
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.changes import apply_change, list_changes
 from ratiobench.instances.lora.format import content_hash, dumps, read
 from tests.bench.test_backtest import judged, policy

@@ -24,7 +24,7 @@ from ratiobench.bench.results.read import COLUMNS, is_known, read_results
 from ratiobench.bench.storage.store import Store
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation
 from ratiobench.online.remarks import Remarks

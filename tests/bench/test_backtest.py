@@ -22,7 +22,7 @@ from ratiobench.bench.report.shared.text import align_columns
 from ratiobench.bench.results.intervals import sign_test
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.format import read
 from ratiobench.online.lora.run import run

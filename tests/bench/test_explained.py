@@ -25,7 +25,7 @@ from ratiobench.bench.running import explanations
 from ratiobench.bench.storage.explanations import explanation_document, read_explanation
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.instances.eapm.named import named as named_eapm
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
 from tests.support.rows import made_row
 from tests.support.toy_family import FAMILY, toy  # noqa: F401

@@ -45,7 +45,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.bench.results.means import COLUMNS, LEADERBOARD, PRINTED, GroupMean, Mean, Spread, make_record_frame
 from ratiobench.bench.results.read import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from tests.support.rows import made_row
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 

@@ -20,7 +20,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import intervals, repetitions
 from ratiobench.bench.results.ratios import columns
 from ratiobench.bench.results.read import COLUMNS
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.run_context import RunContext, run_context

@@ -19,7 +19,7 @@ from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import find_folders, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.quantities import describe
 from ratiobench.online.lora.public_constants import largest_share

@@ -28,7 +28,7 @@ from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 LONGEST_NAMES = 6
 """Groups up to which each has a row of its own."""

@@ -12,7 +12,7 @@ from ratiobench.bench.report.answer.headline import Sentence, make_headline
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.report.shared.text import align_columns, check_title
 from ratiobench.bench.results.read import Results
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 CLAIMS = 6
 """So many fallen claims have a line of their own; of more, their names."""

@@ -13,7 +13,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.report.shared.money import value_text
 from ratiobench.bench.results.read import is_known
 from ratiobench.bench.results.row import Row
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from ratiobench.bench.results.read import DECIDING, Results, is_known, online_se
 from ratiobench.bench.results.remarks import remarks_of_runs
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 
 ERROR = 0.05

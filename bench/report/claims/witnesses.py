@@ -11,7 +11,7 @@ from ratiobench.bench.family.explanation import Explanation
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.storage.explanations import read_explanation
 from ratiobench.bench.storage.store import Store
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.modules import OWN
 
 STAGE = "explanation"

@@ -20,7 +20,7 @@ from ratiobench.bench.report.shared.cells import csv_cell
 from ratiobench.bench.report.shared.text import CELL, align_columns, format_number, ratio_text
 from ratiobench.bench.results.read import Results, is_known, read_results
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
-from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable
 
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
 """Columns of which any difference is one; verdicts of checks and the instance are compared as well."""

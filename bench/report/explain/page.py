@@ -8,7 +8,7 @@ from pathlib import Path
 from ratiobench.bench.family.explanation import Explanation
 from ratiobench.bench.report.explain.text import verdict_text
 from ratiobench.bench.report.shared.render import render
-from ratiobench.instances.files import make_folder, write_atomically
+from ratiobench.instances.io.files import make_folder, write_atomically
 
 FOLDER = "explain"
 """The folder beside the page of a run with a page for each witness that is explained."""

@@ -22,7 +22,7 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.shared.sentences import WORDS, figure_text, sentence_text
 from ratiobench.bench.report.shared.text import assumptions_text, check_title
 from ratiobench.bench.results import ratios
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
 WIDTH = 110
 """Characters of a line up to which two grids stand side by side."""

@@ -21,7 +21,7 @@ from ratiobench.bench.results import means
 from ratiobench.bench.results.means import GainBesidePaper, Mean, MeanBesidePaper, make_record_frame
 from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import remarks_below
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 METHOD = (
     "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ratiobench.bench.results import ratios
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.formulations.report import solver_number
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}
 """Solvers as their authors write them."""

@@ -26,7 +26,7 @@ from ratiobench.bench.report.shared.text import (
 )
 from ratiobench.bench.results.read import DECIDING, Results, by_group, group_means, online_seconds
 from ratiobench.bench.results.row import Row
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 LISTED = 40
 """Cases up to which the text for a terminal has a table for each."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiobench.bench.draw.document import make_document
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
-from ratiobench.instances.files import make_folder, write_atomically
+from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def write_pictures(drawn: Sequence[SuiteFigure], folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ratiobench.bench.family.explanation import Figure, Sentence
 from ratiobench.bench.results.ratios import format_decimal
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 WORDS = 300
 """Characters of words in a sentence; more are cut off."""

@@ -13,7 +13,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.read import is_known
 from ratiobench.bench.results.row import Row
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 NAMED = 2
 """Failing assumptions that a cell names; of more it gives the number."""

@@ -10,8 +10,8 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.standard import Entry, StandardSet, interval_of
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import read_exact
-from ratiobench.instances.errors import InputError, make_printable
-from ratiobench.instances.files import read_bytes, write_text
+from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.files import read_bytes, write_text
 
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
 HEAD = ("instance", "tier", "size", "OPT", "gap", "first solve", "since")

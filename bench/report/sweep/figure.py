@@ -29,7 +29,7 @@ from ratiobench.bench.results.means import BOUND, COLUMNS, Mean, SweepBound, mak
 from ratiobench.bench.results.ratios import format_decimal, format_number, interval_text
 from ratiobench.bench.results.read import Results, is_known
 from ratiobench.bench.results.row import Row
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 STRIP = 62.0
 """Height of the strip of the bound."""

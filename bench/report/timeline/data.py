@@ -10,7 +10,7 @@ from itertools import accumulate, takewhile
 from typing import Any
 
 from ratiobench.bench.family.capabilities import ClassArrivals, Timeline, TimeSeries
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 MOST = 240
 """Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one."""

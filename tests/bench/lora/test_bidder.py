@@ -21,13 +21,13 @@ from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.bench.report.bids.data import has_bid, read_curve
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run

@@ -17,8 +17,8 @@ from ratiobench.bench.report.timeline.charts import draw_timeline
 from ratiobench.bench.report.timeline.data import MOST, coarsen, join_timelines, list_timelines, read_timelines
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import line_of, write_text
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.keys import Choice, Form, Key, Text, Values
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.keys import Choice, Form, Key, Text, Values
 
 SOURCE = "recipe"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, make_size_error, open_bytes, read_limit
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, make_size_error, open_bytes, read_limit
 
 LONGEST_LINE = 2**20
 """Characters of a line, and of a row of CSV that goes on over several lines."""

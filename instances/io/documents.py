@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, text_of, write_atomically, write_text
 
 Written = TypeVar("Written")
 Read = TypeVar("Read")

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import sha256_of, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import sha256_of, write_atomically
 
 FOLDER = "RATIOBENCH_CACHE"
 """The folder, where this variable of the environment names one; nothing is kept where it is empty."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import HugeInteger, iterate_values
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import HugeInteger, iterate_values
 
 LIMIT = 2**40
 """The largest number in an instance."""

@@ -6,7 +6,7 @@ import math
 import re
 from fractions import Fraction
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 
 # Short enough that no numeral makes a number too long to compute with.
 NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 MAGIC = b"RBPACK1\n"
 SUFFIX = ".cert"

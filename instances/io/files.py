@@ -22,8 +22,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from ratiobench.instances import packing
-from ratiobench.instances.errors import SHOWN, InputError, make_printable, shorten, suggest_name
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
 _LOOKED_AT = 10_000
 """Files of a folder among which one of a similar name is looked for."""

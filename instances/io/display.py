@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from html import escape
 
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 CELL = 200
 """Characters of a cell of a table in a notebook."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.text_files import TextFile
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile
 
 LONGEST_ENTRY = 2**22
 """Characters of an entry of the list, and of the value of any other key."""

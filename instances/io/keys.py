@@ -14,9 +14,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from ratiobench.instances.errors import InputError, explain_unknown_value, shorten, suggest_name
-from ratiobench.instances.fields import LIMIT, integer
-from ratiobench.instances.numerals import NUMERAL, fraction_of, text_of_fraction
+from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten, suggest_name
+from ratiobench.instances.io.fields import LIMIT, integer
+from ratiobench.instances.io.numerals import NUMERAL, fraction_of, text_of_fraction
 
 Schema = dict[str, Any]
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -401,9 +401,9 @@ class Form:
         for key in self.keys:
             if key.name in given:
                 value = key.kind.checked(source, join_path(field, key.name), given[key.name])
-                put(found, key.place or key.name, _plain(value), source, join_path(field, key.name))
+                put(found, key.place or key.name, make_json_value(value), source, join_path(field, key.name))
             elif key.place and key.default is not None:
-                put(found, key.place, _plain(key.default), source, join_path(field, key.name))
+                put(found, key.place, make_json_value(key.default), source, join_path(field, key.name))
         if self.label and label and self.label not in found:
             found[self.label] = label
         try:
@@ -436,8 +436,8 @@ def put(into: dict[str, Any], place: str, value: Any, source: str, field: str) -
     into[last] = value
 
 
-def _plain(value: Any) -> Any:
-    """The value as JSON has it."""
+def make_json_value(value: Any) -> Any:
+    """A checked value as JSON has it: a fraction as text, a tuple as a list."""
     if isinstance(value, Fraction):
         return text_of_fraction(value)
     return list(value) if isinstance(value, tuple) else value
