@@ -17,9 +17,9 @@ from ratiobench.bench.commands.shared import (
 from ratiobench.bench.commands.texts import exact_document, format_missing, interval_text
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import InstanceOrFile, argument, option, switch
-from ratiobench.bench.tables import ratios
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes, text_of
+from ratiobench.bench.results import ratios
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes, text_of
 
 BREACHES = 20
 """Violated constraints that the text shows; the document has all."""

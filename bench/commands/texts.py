@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 VIOLATIONS = 5
@@ -109,14 +109,14 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
 
 def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
     """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
-    from ratiobench.bench.tables.money import value_text
+    from ratiobench.bench.report.shared.money import value_text
 
     return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
 
 
 def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     """Revenue, cost and profit in the family's money; empty where the family does not say."""
-    from ratiobench.bench.tables.money import value_text
+    from ratiobench.bench.report.shared.money import value_text
 
     account = account_of(family, instance, run)
     if account is None:

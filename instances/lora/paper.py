@@ -1,6 +1,6 @@
 """The generator `paper`: section 5.1 of the main paper on measured data, real arrivals and real prices.
 
-All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
 alone: two recipes with the same seed that differ in one respect share everything else that they can share.
 
 What was measured in slots of ten minutes is exact in slots of any other length, or exact in the mean: rates are whole
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.keys import (
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.keys import (
     Choice,
     Day,
     Either,
@@ -34,14 +34,14 @@ from ratiobench.instances.keys import (
     Values,
     rename_key,
 )
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, list_earlier_days, scale_counts, span_counts, traces
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.prices import regions, tariff_from
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 

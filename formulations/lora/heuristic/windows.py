@@ -29,9 +29,9 @@ from ratiobench.formulations.lora.heuristic.state import (
     type_of_node,
 )
 from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
-from ratiobench.instances.seeds import Stream
 
 CELLS = (150, 300)
 """Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -21,7 +22,6 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.logs.entries import Entry
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
-from ratiobench.instances.text_files import TextFile
 
 GPU = "nvidia.com/gpu"
 MOST_PODS = 10**6

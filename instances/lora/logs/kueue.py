@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -28,7 +29,6 @@ from ratiobench.instances.lora.logs.k8s import (
     submission_time,
 )
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
-from ratiobench.instances.text_files import TextFile
 
 MIXED = "of several pod sets with GPUs"
 _LIMIT = "MaximumExecutionTimeExceeded"

@@ -30,11 +30,11 @@ from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Nod
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.seeds import Stream
 from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]
