@@ -414,7 +414,14 @@ def test_what_nodes_earn_at_prices_of_cells_is_what_their_best_sets_earn(listed:
     for n in range(10):
         nodes = stream.integer(1, 2)
         sizes = ("profiles", "wide")[n % 2]
-        recipe = {"kind": "paper", "seed": n, "nodes": {"a100": nodes, "a40": 1}, "tasks": 9, "slots": 6, "sizes": sizes}
+        recipe = {
+            "kind": "paper",
+            "seed": n,
+            "nodes": {"a100": nodes, "a40": 1},
+            "tasks": 9,
+            "slots": 6,
+            "sizes": sizes,
+        }
         instance = generate(recipe | {"data": [500, 3000]})
         p = pool(instance, spare=1)
         if p.tasks == 0:
