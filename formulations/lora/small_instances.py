@@ -25,7 +25,7 @@ from ratiobench.instances.lora.solution import Solution
 
 WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
-WINDOWS = 12
+WINDOWS = 24
 """Programs of some tasks between two turns of programs of all."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""

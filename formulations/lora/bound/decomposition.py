@@ -46,15 +46,19 @@ Decision = tuple[int, ...]
 """What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
 Path = tuple[tuple[Decision, bool], ...]
 
-ROOT_ROUNDS, NODE_ROUNDS = 60, 8
-"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
+ROOT_ROUNDS, NODE_ROUNDS, NODE_CLOSE = 60, 2, 0.01
+"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it, where a programme is solved
+as closely as this part of the way to the lower end."""
 DESCENTS, POLISH, GENTLE = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
 GUESSES = (0.5, 0.25, 1.0)
 """Guesses of OPT, as parts of the way from the upper to the lower end."""
-TURNS, BETWEEN = 6, 8
-"""Most turns of programs of some tasks before the tree per unit of effort, and nodes of the tree between two turns."""
+TURNS, BETWEEN = 4, 8
+"""Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
+one, twice as many after each that finds nothing."""
+WHOLE = 0.6
+"""A program of all tasks is tried where no more than this part of the cells is open."""
 DIVE_LEFT, DIVE_SURE, DIVE_CLOSE = 12, 0.95, 0.02
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as this part of the way to the lower end."""
@@ -566,17 +570,22 @@ class Search:
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
+        turn = 0
+        for dive in (False, True):
+            if dive and self._is_open(root) and not programme.over():
+                primal.complete(self._dive(root))
+                self.enough = primal.lower + 0.999
+            for _ in range(TURNS * min(effort, 100)):
+                turn += 1
+                if not self._is_open(root) or programme.over() or not self._look(primal, turn):
+                    break
         if self._is_open(root) and not programme.over():
-            primal.complete(self._dive(root))
-            self.enough = primal.lower + 0.999
-        for turn in range(TURNS * min(effort, 100)):
-            if not self._is_open(root) or programme.over() or not self._look(primal, turn):
-                break
-        if self._is_open(root) and not programme.over():
-            primal.improve(self._open_cells(1.0), True)
-            self.enough = primal.lower + 0.999
+            cells = self._open_cells(1.0)
+            if cells.sum() <= WHOLE * (programme.slots.where >= 0).sum():
+                primal.improve(cells, True)
+                self.enough = primal.lower + 0.999
         waiting = [(-root.value, 0, root)]
-        turn = done = 0
+        done, pause = 0, BETWEEN
         while waiting and self.solved < nodes and not programme.over():
             _, _, node = heapq.heappop(waiting)
             if not self._is_open(node) or not node.candidates:
@@ -585,9 +594,10 @@ class Search:
             for child in node.children:
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child))
             done += 1
-            if done % BETWEEN == 0 and not primal.proved and not programme.over():
-                self._look(primal, turn)
+            if done >= pause and not primal.proved and not programme.over():
                 turn += 1
+                pause = BETWEEN if self._look(primal, turn) else 2 * pause
+                done = 0
 
     def _is_open(self, node: Node) -> bool:
         return node.value >= self.enough
@@ -642,7 +652,8 @@ class Search:
         programme = self.programme
         d = ranges_of(programme.pool, path)
         try:
-            found, values = programme.bound(d, price, self.enough, descents=descents, rounds=rounds)
+            close = CLOSE if descents else max(CLOSE, NODE_CLOSE * (self.root.value - self.enough))
+            found, values = programme.bound(d, price, self.enough, descents=descents, rounds=rounds, close=close)
         except ArithmeticError:  # what the prices so far prove stands
             found, values = programme.evaluate(price, d), np.zeros(0)
         self.solved += 1

@@ -33,7 +33,7 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
-CELLS = (150, 300)
+CELLS = (80, 150, 250)
 """Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
 WORK = 6
 """Units of HiGHS's work for a program."""
@@ -169,7 +169,7 @@ class _Search:
                 free_mb[node, slot] += p.memory[j]
         window = self._window(chosen, free, free_mb, cells)
         start = self._vector(window)
-        found = solve(window.model, Limits(work=WORK), start)
+        found = solve(window.model, Limits(work=WORK), start, restart=False)
         if found.values is None:
             return
         before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
