@@ -27,6 +27,7 @@ from ratiobench.bench.family.capabilities import (
     CompilationSteps,
     CounterexampleSearch,
     Explainer,
+    GanttFunction,
     LogImport,
     MeasureFunction,
     Statement,
@@ -363,6 +364,11 @@ class Family(ABC):
     @property
     def timeline(self) -> TimelineFunction | None:
         """What happened over time in a run."""
+        return None
+
+    @property
+    def gantt(self) -> GanttFunction | None:
+        """Which machines run what in a solution."""
         return None
 
     @property

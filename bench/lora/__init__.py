@@ -18,6 +18,7 @@ from ratiobench.bench.family.capabilities import (
     CompilationSteps,
     CounterexampleSearch,
     Explainer,
+    GanttFunction,
     LogImport,
     MeasureFunction,
     Studies,
@@ -282,6 +283,12 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.timeline import timeline
 
         return timeline
+
+    @property
+    def gantt(self) -> GanttFunction:
+        from ratiobench.bench.lora.gantt import gantt
+
+        return gantt
 
     @property
     def bidding(self) -> Bidding:
