@@ -333,6 +333,11 @@ class LoraFamily(Family):
 
         return Studies(study, STUDIES)
 
+    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
+        from ratiobench.bench.lora.proof_status import proved_of_all_kinds
+
+        return proved_of_all_kinds(algorithm)
+
     @property
     def proof_status(self) -> Callable[[str], Mapping[str, str]]:
         from ratiobench.bench.lora.proof_status import proof_status

@@ -33,7 +33,6 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.queue import Queue
 from ratiobench.online.lora.dual_prices import Demand, DualPrices, free_nodes, read_demand
-from ratiobench.online.lora.mechanism import TRUTHFUL
 from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
@@ -148,7 +147,7 @@ register(
         "1",
         _OPTIONS,
         DualPosted,
-        standing=state_always(guarantee="none", truthful=TRUTHFUL),
+        standing=state_always(guarantee="none", truthful="in the bid"),
         learns=True,
         forms=frozenset({RUNS}),
     )
