@@ -62,7 +62,7 @@ def write_timeline(
     instance: Any,
     source: Any,
     runs: Sequence[OnlineRun],
-    best: tuple[Exact, Exact, Any] | None = None,
+    best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> None:
     """Write the page of time lines, or the Gantt chart alone as a picture.
 
@@ -70,7 +70,8 @@ def write_timeline(
     ----------
     path : of the page; with the ending .svg of the picture.
     source : the instance's file, by which an instance without a name is called.
-    best : the ends of the interval on OPT, and the solution that is worth the lower one.
+    best : the ends of the interval on OPT, and the solution that is worth the lower one; without an upper end any
+        solution.
 
     Raises
     ------

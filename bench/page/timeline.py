@@ -21,10 +21,15 @@ from ratiobench.online.outcome import OnlineRun
 
 @dataclass(frozen=True, slots=True)
 class BestSolution:
-    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`."""
+    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`.
+
+    Parameters
+    ----------
+    upper : None for a solution of which nobody says that it is the best one.
+    """
 
     lower: Exact
-    upper: Exact
+    upper: Exact | None
     solution: Any
 
 
@@ -70,7 +75,7 @@ def render_timelines(
     if best is not None:
         opt = OptSection(
             value_text(best.lower, family, up=False),
-            value_text(best.upper, family, up=True),
+            None if best.upper is None else value_text(best.upper, family, up=True),
             _draw_gantt(family, instance, best.solution),
         )
     return render(
@@ -88,7 +93,7 @@ class OptSection:
     """OPT's interval for reading, and the schedule of the best solution known."""
 
     lower: str
-    upper: str
+    upper: str | None
     gantt: GanttSection | None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import xml.etree.ElementTree as ET
 from datetime import date
@@ -156,6 +157,30 @@ def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[
     tiny = str(eapm_file(names()[0]))
     assert main(["opt", tiny, "--timeline", str(page)]) == 2
     assert "the family eapm has no Gantt charts" in capsys.readouterr().err
+
+
+def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `check`; an invalid one is not, and a certificate has none."""
+    instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"work": 2}, nodes=(2,), slots=6)
+    file, solution, picture = tmp_path / "day.json", tmp_path / "solution.json", tmp_path / "it.svg"
+    write_text(file, line_of(document(instance)))
+    cells = [[node, slot] for slot in (3, 4) for node in (0, 1)]
+    decisions = [{"vendor": None, "cells": cells}, {"vendor": None, "cells": [[1, 1], [1, 2]]}]
+    solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
+    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
+    assert sorted(_marks(picture.read_text(encoding="utf-8")).values()) == [1, 2]
+    assert main(["check", str(file), str(solution), "--timeline", str(tmp_path / "it.html")]) == 0
+    text = (tmp_path / "it.html").read_text(encoding="utf-8")
+    assert "<h2>Solution</h2>" in text
+    assert "OPT is at most" not in text
+    decisions[1]["cells"] = [[1, 3], [1, 4]]
+    solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
+    picture.unlink()
+    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
+    assert "was not written: the solution is not valid" in capsys.readouterr().out
+    assert not picture.exists()
+    assert main(["check", str(file), "--certificate", str(solution), "--timeline", str(picture)]) == 2
+    assert "--timeline: it draws a solution" in capsys.readouterr().err
 
 
 def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
