@@ -7,8 +7,8 @@ with one price per node in place of two): what is asked for at them, by the best
     D(nu) = sum_gt K_gt nu_gt + sum_i w_i max(0, max over (g, s) of b_i - sum_{t=s}^{s+n_ig-1} (e_igt + size_ig nu_gt))
 
 Before the day the tasks are those of D earlier days, each with the weight 1/D, on K_g nodes of each type. In slot t of
-the day they are those that arrive later, with weights that follow how much work has arrived today, and the tasks that
-wait; K_gt is what is still free. A few subgradient steps follow whatever has changed.
+the day they are those that arrive later, times the cube root of today's work so far over that of earlier days by then,
+and the tasks that wait; K_gt is what is still free. A few subgradient steps follow whatever has changed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ratiobench.online.lora.runs import first_slot, run_lengths
 Floats = NDArray[np.float64]
 FIRST_ROUNDS = 400
 """Steps before the day."""
-FIRST_STEP, LAST_STEP = 0.5, 0.01
-"""Size of the first and last of these steps, in median bids per node-slot."""
+FIRST_STEP, HALVED = 0.5, 8
+"""Size of the first of these steps, in median bids per node-slot, and after how many it is half of that."""
 STEP = 0.05
 """Size of a step within the day."""
 TRUST = 0.05
 """Part of a day's work that speaks for the amount of earlier days until as much of today's has come."""
-FOLLOW = 1 / 3
-"""Power of today's work so far over that of earlier days by which the demand expected later is multiplied."""
+MOST = 10_000
+"""Past tasks that are looked at; of more, every so many-th stands for all."""
 
 
 class Demand(NamedTuple):
@@ -159,17 +159,18 @@ class DualPrices:
         self._nodes = np.array([kind.count for kind in public.node_types], np.float64)[:, None]
         days = [] if history is None else split(history, public)
         parts = [read_demand([day.task(i) for i in range(day.tasks)], public) for day in days]
-        self._past = join_demands(parts) if parts else read_demand([], public)
-        self._weight = np.full(self._past.tasks, 1.0 / max(1, len(days)))
-        work = np.bincount(self._past.arrival, _work(self._past), public.slots) / max(1, len(days))
-        self._expected = np.cumsum(work)
+        past = join_demands(parts) if parts else read_demand([], public)
+        stride = max(1, -(-past.tasks // MOST))
+        self._past = past.choose(slice(None, None, stride))
+        self._weight = np.full(self._past.tasks, stride / max(1, len(days)))
+        self._expected = np.cumsum(np.bincount(self._past.arrival, self._weight * _work(self._past), public.slots))
         self._came = 0.0
         self.nu = np.zeros((len(self._nodes), public.slots))
         self._unit = _median(_density(self._past))
         if self._unit:
             self.nu[:] = 0.5 * self._unit
             free = np.repeat(self._nodes, public.slots, axis=1)
-            steps = np.geomspace(FIRST_STEP, LAST_STEP, FIRST_ROUNDS)
+            steps = FIRST_STEP / (1.0 + np.arange(FIRST_ROUNDS) / HALVED)
             self.nu = self._solve(self._past, self._weight, 0, free, steps)
 
     def count(self, tasks: Demand) -> None:
@@ -187,7 +188,7 @@ class DualPrices:
             return
         later = np.flatnonzero(self._past.arrival > slot)
         trust = TRUST * float(self._expected[-1])
-        level = ((self._came + trust) / (float(self._expected[slot]) + trust)) ** FOLLOW if trust else 1.0
+        level = _cube_root((self._came + trust) / (float(self._expected[slot]) + trust)) if trust else 1.0
         demand = join_demands([self._past.choose(later), waiting])
         weight = np.concatenate([level * self._weight[later], np.ones(waiting.tasks)])
         if not self._unit:
@@ -220,6 +221,14 @@ def _work(demand: Demand) -> Floats:
     size = np.where(fits, demand.size * demand.length, np.inf).min(axis=1, initial=np.inf)
     found: Floats = np.where(np.isfinite(size), size, 0.0)
     return found
+
+
+def _cube_root(value: float) -> float:
+    """By Newton's method: the same double on any machine."""
+    root = max(1.0, value)
+    for _ in range(100):
+        root = (2 * root + value / (root * root)) / 3
+    return root
 
 
 def _median(values: Floats) -> float:

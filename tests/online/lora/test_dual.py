@@ -17,6 +17,7 @@ from ratiobench.instances.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+from ratiobench.online.lora import dual_prices
 from ratiobench.online.lora.dual_prices import DualPrices, _ask, free_nodes, prefix, read_demand
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
@@ -69,6 +70,14 @@ def test_prices_are_where_there_is_too_little() -> None:
     prices = DualPrices(past.public(""), past, 20)
     assert 30 <= prices.nu[0, 0] <= 80
     assert prices.nu[0, 1:].max() < 5
+
+
+def test_of_many_past_tasks_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty alike: a third of them, each three times as heavy, have the same prices."""
+    past = cluster(*({"arrival": t, "deadline": t, "bid": 30} for t in (1, 2, 3) for _ in range(10)), slots=4)
+    whole = DualPrices(past.public(""), past, 5).nu
+    monkeypatch.setattr(dual_prices, "MOST", 10)
+    assert DualPrices(past.public(""), past, 5).nu == pytest.approx(whole)
 
 
 def test_capacity_that_is_free_is_counted_by_what_is_scarcer() -> None:
