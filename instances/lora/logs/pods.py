@@ -95,7 +95,7 @@ def read_pod(data: Entry) -> Pod | SkippedLine:
         killed,
         next(filter(None, reasons), "without a reason") if failed else "",
         make_labels(namespace, "", queue, spec.integer("priority", -(2**31)) or 0),
-        (namespace, job) if job and not group else None,
+        (namespace, job) if job else None,
     )
 
 
@@ -130,9 +130,11 @@ def pods_as_jobs(pods: Iterable[Pod], jobs: set[tuple[str, str]]) -> Iterator[Jo
     """
     gangs: dict[str, list[Pod]] = {}
     for pod in pods:
+        if pod.job in jobs:
+            continue
         if pod.gang:
             gangs.setdefault(pod.name, []).append(pod)
-        elif pod.job not in jobs:
+        else:
             yield _job([pod])
     for each in gangs.values():
         yield _job(each)

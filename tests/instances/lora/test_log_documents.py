@@ -343,6 +343,7 @@ def test_pods_of_kubernetes(tmp_path: Path) -> None:
         pod("alone", at(9), at(10), "2", code=1, phase="Failed"),
         pod("batch-1", at(9), at(10), of="batch"),
         pod("gone-1", at(9), at(10), "4", of="gone"),
+        pod("of-both", at(9), at(10), of="batch", group="set"),  # as a JobSet's, whose Jobs are in the list
         batch("batch"),
     ]
     jobs, report = read(tmp_path, "k8s", {"items": items})
