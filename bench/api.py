@@ -1,6 +1,6 @@
 """The commands as functions, for notebooks and scripts: `import bench; ratiobench.run("quick")`.
 
-Tables are pandas DataFrames with the columns of `tables.rows.COLUMNS`: `rows` has figures as floats, one type
+Tables are pandas DataFrames with the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type
 per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
 takes from both what a notebook shows. Workers are processes of their own that run nothing of the caller's script, so it
 needs no main guard.
@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,24 +28,25 @@ from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
+from ratiobench.bench.report.shared.text import check_title, format_number
+from ratiobench.bench.results import read as _tables
+from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
+from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.read import StudyTable, group_means
+from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.running.backtest import find_days, keep_days, make_backtest, order_of
 from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
-from ratiobench.bench.tables import rows as _tables
-from ratiobench.bench.tables.frames import SECONDS, apply_types, make_frame
-from ratiobench.bench.tables.remarks import with_remarks
-from ratiobench.bench.tables.rows import StudyTable, group_means, is_known
-from ratiobench.bench.tables.text import check_title, format_number
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.display import make_html
-from ratiobench.instances.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.display import make_html
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 if TYPE_CHECKING:
-    from ratiobench.bench.figures.picture import Picture
+    from ratiobench.bench.draw.picture import Picture
 
 __all__ = [
     "InputError",
@@ -61,13 +63,12 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
-_ODD = ("unbounded", "undefined", "invalid", "failed")
 SHOWN = 60
 """Rows of the table that a notebook shows of results."""
 
 
 class Results(_tables.Results):
-    """The tables of one folder (`ratiobench.bench.tables.rows.Results`), as notebooks show them."""
+    """The tables of one folder (`ratiobench.bench.results.read.Results`), as notebooks show them."""
 
     __slots__ = ()
 
@@ -95,8 +96,8 @@ class Results(_tables.Results):
     @property
     def advice(self) -> list[str]:
         """Of a backtest, which policy to take and why, in a few sentences; of other results nothing."""
-        from ratiobench.bench.tables.advice import advise
-        from ratiobench.bench.tables.backtest import evaluate
+        from ratiobench.bench.report.backtest.advice import advise
+        from ratiobench.bench.report.backtest.data import evaluate
 
         if not self.about.get("history") or self.family is None:
             return []
@@ -109,12 +110,12 @@ class Results(_tables.Results):
         ------
         InputError : no such group, or nothing to draw.
         """
-        from ratiobench.bench.figures.overview import draw_reached
-        from ratiobench.bench.figures.picture import stack_charts
+        from ratiobench.bench.draw.picture import stack_charts
+        from ratiobench.bench.report.means.reached import draw_reached
 
-        groups: dict[str, list[dict[Any, Any]]] = {}
-        for row in self._means():
-            groups.setdefault(str(row["group"]), []).append(row)
+        groups: dict[str, list[GroupMean]] = {}
+        for mean in self._means():
+            groups.setdefault(mean.group, []).append(mean)
         wanted = list(groups) if group is None else [group]
         for each in wanted or [""]:
             if each not in groups:
@@ -126,11 +127,11 @@ class Results(_tables.Results):
     def _name(self) -> str:
         return make_printable(str(self.about.get("suite", "")), 80)
 
-    def _means(self) -> list[dict[Any, Any]]:
+    def _means(self) -> list[GroupMean]:
         """The means of every group, the best first."""
         means = group_means(self.records, self.sense)
-        groups = list(dict.fromkeys(row["group"] for row in means))
-        means.sort(key=lambda row: (groups.index(row["group"]), *_best_first(row["mean_reached"])))
+        groups = list(dict.fromkeys(mean.group for mean in means))
+        means.sort(key=lambda mean: (groups.index(mean.group), *_best_first(mean.reached)))
         return means
 
     @property
@@ -147,18 +148,18 @@ class Results(_tables.Results):
         means = self._means()
         rows = [
             (
-                row["group"],
-                with_remarks(row["algorithm"], row["said"]) + " *" * row["oracle"],
-                format_number(row["mean_reached"]),
-                row["cases"],
-                ", ".join(f"{row[kind]} {kind}" for kind in _ODD if row[kind]),
+                mean.group,
+                with_remarks(mean.algorithm, mean.remarks) + " *" * mean.is_oracle,
+                format_number(mean.reached),
+                mean.cases,
+                ", ".join(f"{count} {kind}" for kind, count in mean.irregular.items() if count),
             )
-            for row in means[:SHOWN]
+            for mean in means[:SHOWN]
         ]
         facts = self._claims()
         if len(means) > SHOWN:
             facts["rows below"] = f"{SHOWN} of {len(means)}"
-        if any(row["oracle"] for row in means):
+        if any(mean.is_oracle for mean in means):
             facts["*"] = "constants computed from the instance under test, future included (oracle)"
         head = ("group", "algorithm", f"mean {self.sense.reached}", "cases", "not in order")
         return make_html(f"{self._name}: {self._size}", facts, head, rows)
@@ -177,9 +178,9 @@ class Results(_tables.Results):
         return facts
 
 
-def _best_first(mean: Any) -> tuple[bool, Any]:
+def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
     """Sorts means, those that are not known at the end."""
-    return (False, -mean) if is_known(mean) else (True, 0)
+    return (True, Fraction(0)) if mean is None else (False, -mean)
 
 
 @as_function(
@@ -204,7 +205,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 
     Returns
     -------
-    The tables: ``rows`` (`tables.rows.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
+    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
     are rows with a reason.
 
     Raises

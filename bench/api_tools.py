@@ -30,12 +30,12 @@ from ratiobench.bench.family.capabilities import SearchResult
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_worst_case_search
 from ratiobench.bench.family.suite_file import suite_of
+from ratiobench.bench.report.compare.folders import SHOWN
+from ratiobench.bench.report.compare.folders import compare as _compare
 from ratiobench.bench.running.runner import filter_cases, scale_suite
-from ratiobench.bench.tables.compare import SHOWN
-from ratiobench.bench.tables.compare import compare as _compare
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms

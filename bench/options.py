@@ -14,13 +14,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import integer
-from ratiobench.instances.keys import Choice as Choice
-from ratiobench.instances.keys import Integer as Integer
-from ratiobench.instances.keys import Switch as Switch
-from ratiobench.instances.keys import Text as Text
-from ratiobench.instances.numerals import seconds_of
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import integer
+from ratiobench.instances.io.keys import Choice as Choice
+from ratiobench.instances.io.keys import Integer as Integer
+from ratiobench.instances.io.keys import Switch as Switch
+from ratiobench.instances.io.keys import Text as Text
+from ratiobench.instances.io.numerals import seconds_of
 
 __all__ = [
     "Choice",
@@ -39,7 +39,7 @@ HIGH_EFFORT = 8
 
 
 class Values(Protocol):
-    """The values that an option may have; the kinds of keys of recipes (`instances.keys`) are such values, too."""
+    """The values that an option may have; kinds of keys of recipes (`instances/io/keys.py`) are such values, too."""
 
     @property
     def range(self) -> str:

@@ -26,7 +26,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms

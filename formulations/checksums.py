@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import sha256_of
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import sha256_of
 
 Held = TypeVar("Held")
 

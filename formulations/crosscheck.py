@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.formulations.report import SolverAnswer, Termination, solver_number
-from ratiobench.instances.display import format_number
+from ratiobench.instances.io.display import format_number
 
 VALUE_SLACK = 1e-9
 """Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""

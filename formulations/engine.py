@@ -17,7 +17,7 @@ from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.interval import Interval, Value, seconds_left
 from ratiobench.formulations.report import Certificate, Proof, SolverAnswer, SolveReport, Status, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 
 def choose(

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.disk_cache import user_cache
+from ratiobench.instances.io.disk_cache import user_cache
 
 
 def _use_writable_kernel_cache() -> None:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Protocol
 
-from ratiobench.instances.display import format_number, make_html
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.display import format_number, make_html
+from ratiobench.instances.io.errors import make_printable
 
 Exact = int | Fraction
 """A figure of a solution: an integer, or a fraction where the family's objective is one."""

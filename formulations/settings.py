@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
 NO_BACKEND = "none"
 """The name that asks for no solver."""

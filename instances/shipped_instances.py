@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ratiobench.instances.errors import InputError, explain_unknown_value
+from ratiobench.instances.io.errors import InputError, explain_unknown_value
 
 EXPECTED = "expected.json"
 _TABLES = (EXPECTED, "bounds.json")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import DEBUG, make_printable
+from ratiobench.instances.io.errors import DEBUG, make_printable
 
 
 class InvalidAnswer(ValueError):

@@ -10,7 +10,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ratiobench.instances.errors import InputError, suggest_name
+from ratiobench.instances.io.errors import InputError, suggest_name
 
 OWN = "own"
 """In the place of a module: the class or object was handed over by whoever runs it

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.display import format_number, make_html
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.display import format_number, make_html
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import Remarks
 
 

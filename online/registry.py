@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, list_names, shorten, suggest_name
-from ratiobench.instances.files import list_instances
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, list_names, shorten, suggest_name
+from ratiobench.instances.io.files import list_instances
 from ratiobench.online.modules import class_names, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks

@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from ratiobench.formulations.report import Exact
 from ratiobench.formulations.timing import excluded_from_timing
-from ratiobench.instances.errors import name_source
+from ratiobench.instances.io.errors import name_source
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee import isolation, simulator

@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import read_bytes
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import read_bytes
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 

@@ -24,7 +24,7 @@ from typing import Any
 import cloudpickle
 
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import SHOWN, InputError, make_printable
+from ratiobench.instances.io.errors import SHOWN, InputError, make_printable
 from ratiobench.online.answers import PROJECT, format_line
 from ratiobench.online.modules import OWN, module_file
 from ratiobench.online.outcome import OnlineRun

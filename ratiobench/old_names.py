@@ -19,15 +19,23 @@ from types import ModuleType
 PACKAGES = ("bench", "formulations", "instances", "online")
 _NEW = "ratiobench"
 _CURRENT = ("", *PACKAGES, "__main__", "old_names", "testing")
+_IN_IO = (
+    "disk_cache", "display", "documents", "errors", "fields", "files", "json_items", "keys", "numerals", "packing",
+    "recipe", "seeds", "text_files",
+)  # fmt: skip
+_MOVED = {f"{_NEW}.instances.{name}": f"{_NEW}.instances.io.{name}" for name in _IN_IO}
+"""Modules that a family or an algorithm of somebody else may import, by their names before."""
 
 
 class _Finder:
-    """Finds ``bench.X`` where ``ratiobench.bench.X`` is, and ``ratiobench.bench.X`` for ``ratiobench.X``."""
+    """Finds ``ratiobench.bench.X`` for ``bench.X`` and ``ratiobench.X``, and modules that were moved."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         top, _, rest = name.partition(".")
-        if top == _NEW:
+        if name in _MOVED:
+            new = _MOVED[name]
+        elif top == _NEW:
             new = f"{_NEW}.bench.{rest}"
             if rest.partition(".")[0] in _CURRENT:
                 return None

@@ -20,8 +20,8 @@ from ratiobench.bench.running.heartbeat import Heartbeat
 from ratiobench.bench.running.pool import ExecutorLost
 from ratiobench.bench.storage.payload import format_error
 from ratiobench.bench.storage.store import StoreError
-from ratiobench.instances.errors import DEBUG, InputError, make_printable
-from ratiobench.instances.files import READ_LIMIT, limit_file_size
+from ratiobench.instances.io.errors import DEBUG, InputError, make_printable
+from ratiobench.instances.io.files import READ_LIMIT, limit_file_size
 
 KEPT = "; what was finished is kept"
 RENAMED = {"online": "simulate"}

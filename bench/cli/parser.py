@@ -17,7 +17,7 @@ from ratiobench.bench.family.registry import claim_searches, families
 from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""

@@ -29,12 +29,12 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.explanation import find_used_signs
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.options import File, Integer, Text, option
+from ratiobench.bench.results import ratios
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 READABLE = 24

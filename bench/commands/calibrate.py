@@ -17,8 +17,8 @@ from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationS
 from ratiobench.bench.family.registry import find_calibrator
 from ratiobench.bench.options import SECONDS, Decimal, File, Integers, Options, Text, option, required, switch
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.instances.errors import InputError, explain_unknown_name
-from ratiobench.instances.files import write_text
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import write_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,9 +24,9 @@ from ratiobench.bench.commands.texts import (
 )
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import File, InstanceOrFile, argument, option, switch
-from ratiobench.bench.tables import ratios
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes, text_of
+from ratiobench.bench.results import ratios
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes, text_of
 
 BREACHES = 20
 """Violated constraints that the text shows; the document has all."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.texts import require_writable
 from ratiobench.bench.options import File, Options, argument, option, switch
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.files import write_atomically
 
 if TYPE_CHECKING:
-    from ratiobench.bench.tables.compare import Comparison
+    from ratiobench.bench.report.compare.folders import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Compare(Options):
 
 def run(options: Compare) -> Comparison:
     """Read both and compare."""
-    from ratiobench.bench.tables.compare import compare
+    from ratiobench.bench.report.compare.folders import compare
 
     require_writable(options.csv)
     return compare(options.a, options.b)
@@ -36,21 +36,21 @@ def run(options: Compare) -> Comparison:
 
 def text(options: Compare, found: Comparison) -> Iterator[str]:
     """What differs."""
-    from ratiobench.bench.tables import compare
+    from ratiobench.bench.report.compare import folders as compare
 
     yield compare.text(found, names=options.names)
 
 
 def document(options: Compare, found: Comparison) -> Any:
     """All rows."""
-    from ratiobench.bench.tables import compare
+    from ratiobench.bench.report.compare import folders as compare
 
     return compare.document(found)
 
 
 def write(options: Compare, found: Comparison) -> None:
     """The rows as CSV."""
-    from ratiobench.bench.tables.compare import as_csv
+    from ratiobench.bench.report.compare.folders import as_csv
 
     if options.csv:
         write_atomically(options.csv, as_csv(found).encode())

@@ -11,10 +11,10 @@ from ratiobench.bench.commands.shared import InstanceOptions, read_given
 from ratiobench.bench.commands.texts import name_the_file
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import EFFORT, SECONDS, option
+from ratiobench.bench.report.rows.crosscheck import crosscheck_lines, interval_of
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.tables.crosscheck import crosscheck_lines, interval_of
 from ratiobench.formulations.crosscheck import CrossCheck
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 WIDEST = 600
 """Characters of a reason."""
@@ -47,7 +47,7 @@ def run(options: Crosscheck) -> CrosscheckOutcome:
 
 def text(options: Crosscheck, found: CrosscheckOutcome) -> Iterator[str]:
     """A table, reasons and the verdict."""
-    from ratiobench.bench.tables.text import align_columns  # with pandas, which no other command should wait for
+    from ratiobench.bench.report.shared.text import align_columns  # with pandas, which no other command should wait for
 
     answers = found.answers
     yield align_columns(crosscheck_lines(answers)).removesuffix("\n")

@@ -12,7 +12,7 @@ from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Explain(SolveOptions, InstanceOptions):
 
 def run(options: Explain) -> Any:
     """Explain the run."""
-    from ratiobench.bench.tables.explanations import explain
+    from ratiobench.bench.report.explain.text import explain
 
     require_writable(options.html)
     family, instance = read_given(options.file)
@@ -39,7 +39,7 @@ def run(options: Explain) -> Any:
 
 def text(options: Explain, found: Any) -> Iterator[str]:
     """The explanation."""
-    from ratiobench.bench.tables import explanations
+    from ratiobench.bench.report.explain import text as explanations
 
     yield explanations.text(found)
 
@@ -47,7 +47,7 @@ def text(options: Explain, found: Any) -> Iterator[str]:
 def write(options: Explain, found: Any) -> Iterator[str]:
     """The page."""
     if options.html is not None:
-        from ratiobench.bench.page.explanations import render_explanation
+        from ratiobench.bench.report.explain.page import render_explanation
 
         write_atomically(options.html, render_explanation(found).encode())
         yield f"page: {options.html}"

@@ -9,7 +9,7 @@ from textwrap import fill
 from typing import Any, TypeVar
 
 from ratiobench.bench.options import Options, defaults_of, options_of
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 COMMAND_LINE = ("max_bytes",)

@@ -11,7 +11,7 @@ from typing import Any
 from ratiobench.bench.commands.command import NAME, Command
 from ratiobench.bench.commands.shared import SuitePartOptions
 from ratiobench.bench.options import File, Text, argument, required
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 Written = Sequence[Mapping[str, Any]]
 

@@ -31,8 +31,8 @@ from ratiobench.bench.options import (
     option,
     switch,
 )
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import IMPORT_REPORT, PRICE_LIST, check_writable, fill_folder, write_text
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import IMPORT_REPORT, PRICE_LIST, check_writable, fill_folder, write_text
 
 
 @dataclass(frozen=True, kw_only=True)

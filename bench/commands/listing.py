@@ -15,8 +15,8 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.bench.options import Choice, Options, Text, argument
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, explain_unknown_name
-from ratiobench.instances.keys import Form
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.keys import Form
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),

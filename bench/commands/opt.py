@@ -24,11 +24,11 @@ from ratiobench.bench.commands.texts import (
 )
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import File, option, switch
+from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number, report_payload
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.options import Choice, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 HISTORY = 365
 
@@ -109,7 +109,7 @@ def run_options(options: Backtest, **others: Any) -> RunOptions:
 
 
 def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:
-    from ratiobench.bench.report import write_report
+    from ratiobench.bench.report.write import write_report
     from ratiobench.bench.running.runner import run_suite
 
     spent = run_suite(family, suite, options)
@@ -119,15 +119,15 @@ def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:
 
 def report(options: Report) -> int:
     """Print the tables, write CSV and page, and Parquet where it is asked for; status 1 when rows failed."""
-    from ratiobench.bench.report import write_report
-    from ratiobench.bench.tables import parquet
+    from ratiobench.bench.report.write import write_report
+    from ratiobench.bench.results import parquet
 
     if options.parquet:
         parquet.require()
     status = write_report(options.folder, {}, options.figures)
     if options.parquet:
+        from ratiobench.bench.results.read import read_results
         from ratiobench.bench.storage.store import STORE, Store
-        from ratiobench.bench.tables.rows import read_results
 
         with Store.open(options.folder / STORE, create=False) as store:
             parquet.write(read_results(store).exact, options.folder / parquet.FILE)

@@ -16,11 +16,11 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
+from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
-from ratiobench.bench.tables import ratios
-from ratiobench.instances.errors import InputError, make_printable
-from ratiobench.instances.files import check_writable, load_json, make_folder, read_bytes, write_atomically
+from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""
@@ -142,7 +142,7 @@ def _audited(found: SearchResult) -> str:
     """The verdict of the audit on the instance."""
     if found.check is None:
         return f"  the audit has no check named {found.claim}"
-    from ratiobench.bench.tables.text import assumptions_text
+    from ratiobench.bench.report.shared.text import assumptions_text
 
     failing = found.check.failing
     proof = "" if failing is None else f" (of its proof: {assumptions_text(failing)})"
@@ -196,11 +196,11 @@ def after(options: Search, searched: SearchOutcome) -> None:
             print(f"  {path}: proves OPT", file=into)
     if family.explainer is None or (options.json and witness is None):
         return
-    from ratiobench.bench.tables import explanations
+    from ratiobench.bench.report.explain import text as explanations
 
     explained = explanations.explain(family, found.instance, found.algorithm)
     if witness is not None:
-        from ratiobench.bench.page.explanations import render_explanation
+        from ratiobench.bench.report.explain.page import render_explanation
 
         path = witness.with_name(f"{WORST}.html")
         write_atomically(path, render_explanation(explained).encode())

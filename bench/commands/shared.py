@@ -16,8 +16,8 @@ from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Integ
 from ratiobench.bench.running.options import PartOfSuite
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
-from ratiobench.instances.errors import InputError, explain_unknown_name, name_source
-from ratiobench.instances.files import READ_LIMIT, load_json, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
+from ratiobench.instances.io.files import READ_LIMIT, load_json, read_bytes
 
 NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
 _T = TypeVar("_T")

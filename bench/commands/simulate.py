@@ -36,14 +36,14 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import SECONDS, File, option, switch
-from ratiobench.bench.results.row import Row, make_row
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.row import Row
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import Remarks
@@ -111,19 +111,52 @@ class OptInterval:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRow:
+    """A run in the table of several; fields but `ratio` are columns of its CSV file.
+
+    Parameters
+    ----------
+    label : the name with its remarks, and a star where constants come from the instance itself.
+    state : ok, invalid, or why it failed.
+    welfare, admitted, seconds : None of a run that failed.
+    profit : in words; None where the family gives no accounts.
+    ratio : the row with the ratio and the difference from OPT; None without OPT or a valid run.
+    """
+
+    label: str
+    state: str
+    welfare: Fraction | None = None
+    admitted: int | None = None
+    seconds: float | None = None
+    profit: str | None = None
+    ratio: Row | None = None
+
+    @property
+    def cells(self) -> dict[str, Any]:
+        """Its cells in a CSV file, by column; the columns of a ratio as in `results.csv`."""
+        named = {name: getattr(self, name) for name in ("welfare", "admitted", "seconds", "profit")}
+        cells = {"label": self.label, "state": self.state}
+        cells |= {name: value for name, value in named.items() if value is not None}
+        return cells | ({} if self.ratio is None else {name: getattr(self.ratio, name) for name in _RATIO})
+
+
+_RATIO = ("ratio_kind", "ratio_lower", "ratio_upper", "behind_lower", "behind_upper")
+
+
+@dataclass(frozen=True, slots=True)
 class SimulationOutcome:
     """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows.
 
     Parameters
     ----------
-    rows : keys as in `results.csv`; empty for one algorithm in full.
+    rows : those of the table; empty for one algorithm in full.
     """
 
     family: Family
     instance: Any
     runs: Mapping[str, OnlineRun | str]
     opt: OptInterval | None = None
-    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rows: Mapping[str, TableRow] = field(default_factory=dict)
 
     @property
     def ended(self) -> list[OnlineRun]:
@@ -211,26 +244,37 @@ def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | 
     return OptInterval(ends["lower"], ends["upper"], opt.source, solution)
 
 
-def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> dict[str, Any]:
-    """What the table says of a run: keys as in `results.csv`."""
+def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> TableRow:
+    """The row of a run in the table."""
     if isinstance(run, str):
-        return {"label": name, "state": f"failed: {run}"}
-    row: dict[str, Any] = {
-        "label": run.label + " *" * (Source.ORACLE in run.sources),
-        "state": "ok" if run.valid else "invalid",
-        "welfare": Fraction(run.welfare),
-        "admitted": run.admitted,
-        "seconds": run.seconds,
-    }
+        return TableRow(name, f"failed: {run}")
     account = account_of(family, instance, run)
-    if account is not None:
-        row["profit"] = profit_text(family, run, account)
-    if opt is not None and run.valid:
-        found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
-        ends = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
-        row |= {"ratio_kind": found.kind.value, "ratio_lower": found.lower, "ratio_upper": found.upper}
-        row |= dict(zip(("behind_lower", "behind_upper"), ends, strict=True))
-    return row
+    return TableRow(
+        label=run.label + " *" * (Source.ORACLE in run.sources),
+        state="ok" if run.valid else "invalid",
+        welfare=Fraction(run.welfare),
+        admitted=run.admitted,
+        seconds=run.seconds,
+        profit=None if account is None else profit_text(family, run, account),
+        ratio=_ratio_row(family, opt, run) if opt is not None and run.valid else None,
+    )
+
+
+def _ratio_row(family: Family, opt: OptInterval, run: OnlineRun) -> Row:
+    """A row with the ratio and the difference from OPT alone."""
+    found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
+    least, most = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
+    return Row(
+        case="",
+        group="",
+        algorithm="",
+        remarks=Remarks(""),
+        ratio_kind=found.kind.value,
+        ratio_lower=found.lower,
+        ratio_upper=found.upper,
+        behind_lower=least,
+        behind_upper=most,
+    )
 
 
 def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
@@ -247,36 +291,28 @@ def text(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
         yield more
 
 
-def _ratio_row(row: Mapping[str, Any]) -> Row:
-    """The figures of the ratio among those that the table says of a run."""
-    return make_row({name: value for name, value in row.items() if name.startswith(("ratio_", "behind_"))} | _NAMELESS)
-
-
-_NAMELESS = {"case": "", "group": "", "algorithm": "", "remarks": Remarks("")}
-
-
 def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """OPT, a row per algorithm, what is proved of each, which rules were broken."""
-    from ratiobench.bench.tables.text import align_columns, format_number, ratio_text
+    from ratiobench.bench.report.shared.text import align_columns, format_number, ratio_text
 
     family, opt = found.family, found.opt
     lines = []
     for row in found.rows.values():
-        ratio = {family.sense.ratio: ratio_text(_ratio_row(row), family.sense)} if opt is not None else {}
+        ratio = "-" if row.ratio is None else ratio_text(row.ratio, family.sense)
         lines.append(
-            {"algorithm": row["label"], family.objective: format_number(row.get("welfare"))}
-            | ratio
-            | ({} if family.accounts is None else {"profit": row.get("profit", "-")})
+            {"algorithm": row.label, family.objective: format_number(row.welfare)}
+            | ({} if opt is None else {family.sense.ratio: ratio})
+            | ({} if family.accounts is None else {"profit": row.profit or "-"})
             | {
-                "admitted": str(row.get("admitted", "-")),
-                "seconds": f"{row['seconds']:.3f}" if "seconds" in row else "-",
-                "state": row["state"],
+                "admitted": "-" if row.admitted is None else str(row.admitted),
+                "seconds": "-" if row.seconds is None else f"{row.seconds:.3f}",
+                "state": row.state,
             }
         )
     if opt is not None:
         yield from _opt_lines(options, family, opt)
     yield align_columns(lines).removesuffix("\n")
-    if any(row["label"].endswith(" *") for row in found.rows.values()):
+    if any(row.label.endswith(" *") for row in found.rows.values()):
         yield "* its constants are computed from the instance itself, future included (oracle)."
     for run in found.ended:
         if known := proof_status_text(family, run):
@@ -328,7 +364,7 @@ def _ratio(found: SimulationOutcome, run: OnlineRun) -> dict[str, Any] | None:
 
 def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     """The table, the decisions, the page with the time lines."""
-    write_csv(options.csv, [{"algorithm": name} | dict(row) for name, row in found.rows.items()])
+    write_csv(options.csv, [{"algorithm": name} | row.cells for name, row in found.rows.items()])
     first = next(iter(found.runs.values()))
     if options.solution is not None and not isinstance(first, str):
         write_decisions(options.solution, found.family.solution_document(first.decisions))

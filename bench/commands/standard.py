@@ -17,10 +17,10 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
+from ratiobench.bench.report.standard import table as tables
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.tables import standard as tables
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
+from ratiobench.instances.io.files import write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ def _table(options: Table) -> str:
     chosen = options.read()
     if options.write is None:
         return tables.markdown(chosen, families())
-    from ratiobench.bench.figures.standard import draw_growth
+    from ratiobench.bench.report.standard.chart import draw_growth
 
     tables.write_readme(chosen, families(), options.write)
     for name, drawn in draw_growth(chosen, families()):

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import json_number
-from ratiobench.bench.tables import ratios
 from ratiobench.formulations.report import Exact
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 PICTURE = ".svg"
@@ -78,8 +78,8 @@ def write_timeline(
     InputError : a Gantt chart alone that would be too large.
     """
     if path.suffix.lower() == PICTURE:
-        from ratiobench.bench.figures.files import make_document
-        from ratiobench.bench.figures.gantt import draw_gantt
+        from ratiobench.bench.draw.document import make_document
+        from ratiobench.bench.report.timeline.gantt import draw_gantt
 
         assert family.gantt is not None
         solution = runs[0].decisions if runs or best is None else best[2]
@@ -88,7 +88,7 @@ def write_timeline(
         except InputError as error:
             raise InputError("--timeline", "", error.problem) from None
     else:
-        from ratiobench.bench.page.timeline import BestSolution, render_timelines
+        from ratiobench.bench.report.timeline.page import BestSolution, render_timelines
 
         name = str(getattr(instance, "name", "") or Path(str(source)).name)
         text = render_timelines(family, instance, name, runs, None if best is None else BestSolution(*best))
@@ -159,14 +159,14 @@ def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact
 
 def profit_text(family: Family, run: OnlineRun, account: dict[str, Exact]) -> str:
     """The profit in the family's money; where nobody pays, what list prices, the bids, would bring."""
-    from ratiobench.bench.tables.money import value_text
+    from ratiobench.bench.report.shared.money import value_text
 
     return value_text(account["profit"], family) + " (list prices)" * (run.revenue is None)
 
 
 def account_text(family: Family, instance: Any, run: OnlineRun) -> str:
     """Revenue, cost and profit in the family's money; empty where the family does not say."""
-    from ratiobench.bench.tables.money import value_text
+    from ratiobench.bench.report.shared.money import value_text
 
     account = account_of(family, instance, run)
     if account is None:

@@ -11,7 +11,7 @@ from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.keys import Form
+from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -14,7 +14,7 @@ from ratiobench.bench.theory.claim import Case, find_claim
 from ratiobench.bench.theory.search import Document, make_search
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 RIVALS = ("afs", "edf")
 """Their runs take the place of OPT in `for_good` until OPT is known."""

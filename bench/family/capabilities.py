@@ -40,7 +40,7 @@ from ratiobench.bench.family.explanation import Explanation
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
 from ratiobench.formulations.checksums import Verdict
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances.display import format_decimal
+from ratiobench.instances.io.display import format_decimal
 from ratiobench.online.outcome import OnlineRun
 
 

@@ -43,10 +43,10 @@ from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.formulations.versions import package_versions
-from ratiobench.instances.errors import InputError, explain_unknown_name
-from ratiobench.instances.files import load_json, read_bytes
-from ratiobench.instances.keys import Form, Values
-from ratiobench.instances.recipe import PATH
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import load_json, read_bytes
+from ratiobench.instances.io.keys import Form, Values
+from ratiobench.instances.io.recipe import PATH
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
 

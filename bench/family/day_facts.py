@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 GROUP = "days"
 """The group of the days of a backtest; those under a what-if have the change as their group."""
 BY = ("welfare", "wait", "slowdown", "met", "revenue")
-"""By what policies can be ranked (`ratiobench.bench.tables.criteria`)."""
+"""By what policies can be ranked (`ratiobench.bench.report.backtest.criteria`)."""
 LEFT_OUT, ADDED = "left out", "added"
 _FIGURES = ("hours", "load", "list_price", "busiest", "contended")
 

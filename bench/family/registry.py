@@ -15,7 +15,7 @@ from ratiobench.bench.family.capabilities import Calibrator, LogImport, SearchFu
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten, suggest_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""

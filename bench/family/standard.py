@@ -20,9 +20,9 @@ from typing import Any
 
 from ratiobench.bench.family.suite import Case, Suite
 from ratiobench.formulations.report import Exact
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten
-from ratiobench.instances.files import load_json, read_bytes, sha256_of, write_atomically
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
+from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, write_atomically
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,12 @@ class PrintedMean:
 
 
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
-"""Kinds of figures that show means of what every family has (`ratiobench.bench.figures.data`)."""
+"""Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)."""
 LEADERBOARD = "leaderboard"
 STUDIED = ("curve", "charges")
-"""Kinds of figures that show studies of that kind (`ratiobench.bench.figures.kinds`)."""
+"""Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)."""
 SWEEP = "sweep"
-"""The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.figures.sweep`)."""
+"""The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)."""
 TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
 """Names of other files of a report, which no figure can have."""
 
@@ -150,9 +150,9 @@ class Plot:
     ----------
     name : of its files and its place on the page.
     title : its heading.
-    kind : a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.figures.data`) or a measure of the family: means
-        over the cases of each group, with their 95 % intervals; or the name of a kind of its own
-        (`ratiobench.bench.figures.kinds`).
+    kind : a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.report.means.data`) or a measure of the family:
+        means over the cases of each group, with their 95 % intervals; or the name of a kind of its own
+        (`ratiobench.bench.report.kinds`).
     groups : places on its axis, in order.
     axis : what the groups vary.
     algorithms : whom it shows; empty for all.
@@ -218,7 +218,7 @@ class Suite:
         case that is small enough (`Family.solve_printed`).
     file : the file that the suite was read from; empty for one of this house.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
-    backtest : what its answer is made of beside the rows (`ratiobench.bench.tables.backtest`), JSON values.
+    backtest : what its answer is made of beside the rows (`ratiobench.bench.report.backtest.data`), JSON values.
     notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
     command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     axes : of a sweep, the parameters that `--over` can choose.

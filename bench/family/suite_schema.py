@@ -8,7 +8,7 @@ from typing import Any
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.grids import RUNS
 from ratiobench.bench.family.suite_file import CASE, LISTS, PLOT, STUDY, SUITE
-from ratiobench.instances.keys import Form, Key, Schema, Seed
+from ratiobench.instances.io.keys import Form, Key, Schema, Seed
 
 FILE = "suite.schema.json"
 """Its name, in the family's folder of `instances`."""

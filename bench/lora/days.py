@@ -12,7 +12,7 @@ import numpy as np
 
 from ratiobench.bench.family.day_facts import Assumption, DayFacts
 from ratiobench.bench.lora.timeline import asked
-from ratiobench.instances.errors import InputError, make_printable
+from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.lora.feasibility import servable
 from ratiobench.instances.lora.import_basis import FIELD, KINDS
 from ratiobench.instances.lora.model import Instance

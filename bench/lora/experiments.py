@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from ratiobench.bench.tables import intervals
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results import intervals
+from ratiobench.bench.results.ratios import format_decimal
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 OURS = "pdftsp:search=printed,units=paper"

@@ -9,7 +9,7 @@ from ratiobench.bench.family.suite import Study
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.pdftsp.auction import Charge, auction_of, charges
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace

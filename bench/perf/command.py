@@ -15,8 +15,8 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.perf import startup
 from ratiobench.bench.perf.measurement import Measurement, time_call
 from ratiobench.bench.perf.page import format_csv, format_table, render_page
-from ratiobench.instances.errors import InputError, explain_unknown_name
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import write_atomically
 
 
 def parts() -> dict[str, Benchmark]:

@@ -11,8 +11,8 @@ from ratiobench.bench.perf.measurement import Bars, Measurement, Value
 from ratiobench.bench.running import provenance
 
 if TYPE_CHECKING:  # pandas and Jinja are loaded where a page is made
-    from ratiobench.bench.figures.suite_figure import Chart
-    from ratiobench.bench.tables.cells import Cell
+    from ratiobench.bench.report.shared.cells import Cell
+    from ratiobench.bench.report.shared.suite_figure import Chart
 
 
 def format_csv(measured: Measurement) -> str:
@@ -53,10 +53,10 @@ def _shown(value: Value) -> str:
 
 def render_page(done: Sequence[tuple[Benchmark, Measurement]], quick: bool, warm: float) -> str:
     """One HTML page with the tables and figures; it needs nothing from a network."""
-    from ratiobench.bench.page.render import render
+    from ratiobench.bench.report.shared.render import render
 
     parts = [PartOfPage(part, measured, _table(measured), _charts(measured)) for part, measured in done]
-    return render("perf.html", parts=parts, quick=quick, warm=warm, provenance=provenance.collect())
+    return render("perf/perf.html", parts=parts, quick=quick, warm=warm, provenance=provenance.collect())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +70,21 @@ class PartOfPage:
 
 
 def _charts(measured: Measurement) -> list[Chart]:
-    from ratiobench.bench.figures import overview
-    from ratiobench.bench.figures.suite_figure import Chart
+    from ratiobench.bench.draw import plots
+    from ratiobench.bench.report.shared.suite_figure import Chart
 
     charts = []
     for figure in measured.figures:
         if isinstance(figure, Bars):
-            svg = overview.draw_bars(figure.bars, figure.title, figure.axis)
+            svg = plots.draw_bars(figure.bars, figure.title, figure.axis)
         else:
-            svg = overview.draw_curves(figure.curves, figure.title, figure.x, figure.y)
+            svg = plots.draw_curves(figure.curves, figure.title, figure.x, figure.y)
         charts.append(Chart(figure.title, svg, figure.title))
     return charts
 
 
 def _table(measured: Measurement) -> list[list[Cell]]:
-    from ratiobench.bench.tables.cells import Cell
+    from ratiobench.bench.report.shared.cells import Cell
 
     return [
         [Cell(_shown(row[name]), "" if isinstance(row[name], str) else "n") for name in measured.columns]

@@ -37,7 +37,7 @@ class CheckResult:
 class Row:
     """An algorithm on a case; figures that are not known are None.
 
-    Fields are the columns of results.csv (`ratiobench.bench.tables.rows.COLUMNS`) but for these.
+    Fields are the columns of results.csv (`ratiobench.bench.results.read.COLUMNS`) but for these.
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ from ratiobench.bench.family.day_facts import GROUP, DayFacts
 from ratiobench.bench.family.grids import name_file
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
-from ratiobench.bench.tables.criteria import WELFARE, require_criterion
-from ratiobench.instances.errors import InputError, make_printable, shorten
-from ratiobench.instances.files import (
+from ratiobench.bench.report.backtest.criteria import WELFARE, require_criterion
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.files import (
     PRICE_LIST,
     bare_name,
     list_instances,
@@ -164,7 +164,7 @@ def make_backtest(
 
     Parameters
     ----------
-    by : by which criterion policies are ranked (`ratiobench.bench.tables.criteria`).
+    by : by which criterion policies are ranked (`ratiobench.bench.report.backtest.criteria`).
     what_if : changes; every judged day is played once more after each of them, with all days before it changed alike.
 
     An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that

@@ -15,7 +15,7 @@ from typing import Any
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from ratiobench.bench.running.remote import CodeDiffers
-from ratiobench.instances.errors import InputError, install_command, shorten
+from ratiobench.instances.io.errors import InputError, install_command, shorten
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import read_instance
+from ratiobench.bench.report.claims.verdicts import summarise_claims
+from ratiobench.bench.report.claims.witnesses import STAGE, Witness, list_witnesses
+from ratiobench.bench.report.explain.text import explain
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.work import make_failed
 from ratiobench.bench.storage.explanations import explanation_document
 from ratiobench.bench.storage.store import Store, StoredResult
-from ratiobench.bench.tables.explanations import explain
-from ratiobench.bench.tables.rows import read_results
-from ratiobench.bench.tables.verdicts import summarise_claims
-from ratiobench.bench.tables.witnesses import STAGE, Witness, list_witnesses
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 
 
 def store_explanations(family: Family, store: Store, folder: Path) -> None:

@@ -22,7 +22,7 @@ from ratiobench.bench.running import kernel_record
 from ratiobench.bench.running.heartbeat import SILENCE, set_current
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.pool import hide_main_module
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 _OURS = "ratiobench."
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.files import write_atomically
+from ratiobench.instances.io.files import write_atomically
 
 FILE = "compiled.json"
 ALL = "*"

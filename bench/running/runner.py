@@ -36,8 +36,8 @@ from ratiobench.bench.running.progress import MAKING, Progress, clock
 from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
-from ratiobench.instances.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
-from ratiobench.instances.files import fill_folder, make_folder, read_bytes, write_atomically
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
+from ratiobench.instances.io.files import fill_folder, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, run_context
 

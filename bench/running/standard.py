@@ -24,9 +24,9 @@ from ratiobench.bench.running.provenance import collect
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.formulations import checksums
 from ratiobench.formulations.report import Exact, SolveReport
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.files import load_json, make_folder, read_bytes, write_atomically, write_text
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.files import load_json, make_folder, read_bytes, write_atomically, write_text
 
 
 class EntryCheck(NamedTuple):

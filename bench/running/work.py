@@ -18,15 +18,15 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings, Study
+from ratiobench.bench.report.timeline.data import list_timelines
+from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.storage.payload import format_error, report_payload, restore_report, run_payload
 from ratiobench.bench.storage.store import StoredResult
-from ratiobench.bench.tables.ratios import beats_bound
-from ratiobench.bench.tables.timelines import list_timelines
 from ratiobench.formulations.report import SolveReport
 from ratiobench.formulations.timing import Stopwatch, excluded_from_timing
-from ratiobench.instances.disk_cache import code_mark, recall, store
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 
@@ -203,7 +203,7 @@ def measure(
     """One online run and its audit against the reference, as two pieces of work; the audit checks nothing if not asked.
 
     With `story`, the key of a study, a third one: what happened in the run over time
-    (`ratiobench.bench.tables.timelines`).
+    (`ratiobench.bench.report.timeline.data`).
     """
     with run_context(terms):
         pieces, run = _measure(family, data, identity, algorithm, online_key, audit_key, reference, prior, audited)

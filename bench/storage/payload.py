@@ -9,7 +9,7 @@ from typing import Any
 from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratiobench.bench.storage.store import Store, StoredResult, StoreError
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 LIBRARY = "pieces.sqlite"
 """File of the library that the suites below one folder share."""

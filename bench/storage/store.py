@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files

@@ -12,7 +12,7 @@ from typing import Any
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.storage.store import StoredCase, StoredResult
 from ratiobench.formulations.report import Termination
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 
 _LARGEST = 2**100
 """No value of a solution is larger: far above what sums of any format's numbers can be."""

@@ -16,8 +16,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from ratiobench.bench.family.capabilities import CounterexampleSearch, SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.family.suite import NamedSummary
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.seeds import Stream
 
 Document = dict[str, Any]
 Mark = TypeVar("Mark")

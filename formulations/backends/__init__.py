@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.worker import Reply, worker
-from ratiobench.instances.errors import InputError, install_command
+from ratiobench.instances.io.errors import InputError, install_command
 
 FloatArray = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.documents import Documents
 from ratiobench.instances.eapm.solution import Solution, parse_solution, solution_document
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import integer, items
-from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import integer, items
+from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.errors import shorten
+from ratiobench.instances.io.errors import shorten
 
 
 class ConstraintViolation(NamedTuple):

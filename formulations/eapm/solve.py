@@ -28,7 +28,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_man
 from ratiobench.instances.eapm.format import content_hash, loads
 from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "1"
 """Version of everything that can change a report's figures; part of the key of stored results."""

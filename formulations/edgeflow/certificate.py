@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.documents import Documents
 from ratiobench.instances.edgeflow.solution import Solution, parse_solution, solution_document
-from ratiobench.instances.fields import LIMIT, integer, items
-from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/edgeflow-certificate/1"
 PRICE_LIMIT = 2**62

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
 from ratiobench.instances.edgeflow.solution import Piece, Solution
-from ratiobench.instances.errors import shorten
+from ratiobench.instances.io.errors import shorten
 
 
 class ConstraintViolation(NamedTuple):

@@ -36,7 +36,7 @@ from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_man
 from ratiobench.instances.edgeflow.format import content_hash, loads
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
 VERSION = "2"
 """Version of everything that can change a report's figures; part of the key of stored results."""

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.documents import Documents
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import integer, items
-from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import integer, items
+from ratiobench.instances.io.files import line_of, sha256_of
 from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/lora-certificate/2"

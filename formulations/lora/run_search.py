@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix, value_per_slot, worth_of_run
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.instances.seeds import Stream
 
 LISTS = 10
 """List schedules in drawn orders per unit of effort, up to four units."""

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.backends import Limits
-from ratiobench.formulations.lora.bound.decomposition import Decomposition, Search
+from ratiobench.formulations.lora.bound.decomposition import Column, Decomposition, Search
 from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.heuristic.windows import compute_welfare, improve, improve_within
+from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
-WORK = 60
-"""Units of HiGHS's work for a program of all tasks, per unit of effort."""
+WORK, REST = 60, 20
+"""Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
 WINDOWS = 12
 """Programs of some tasks between two turns of programs of all."""
 TABLE = 10_000_000
@@ -57,6 +57,13 @@ class Primal:
     def _seconds(self) -> float | None:
         return None if self.until is None else max(0.1, (self.until - time.perf_counter()) / 3)
 
+    def complete(self, schedules: list[Column]) -> None:
+        """One program of the other tasks beside these schedules, as far as they fit."""
+        given = [(each.task, each.option, each.local) for each in schedules]
+        found = complete(self.instance, given, Limits(work=REST, seconds=self._seconds()))
+        if found.welfare > self.lower:
+            self.solution, self.lower = found.solution, found.welfare
+
     def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
         """One program of all tasks in these cells.
 
@@ -73,9 +80,10 @@ class Primal:
             self.stated = bound if self.stated is None else min(bound, self.stated)
             self.proved = bound == self.lower
 
-    def search(self) -> None:
-        """Programs of some tasks at a time."""
-        solution, _ = improve(self.instance, self.solution, WINDOWS, self.turn, 2**62, self._seconds())
+    def search(self, cells: NDArray[np.bool_]) -> None:
+        """Programs of some tasks at a time in these cells."""
+        seconds = None if self.until is None else max(0.1, self.until - time.perf_counter())
+        solution, _ = improve(self.instance, self.solution, WINDOWS, self.turn, 2**62, seconds, cells)
         self.turn += 1
         self.solution, self.lower = solution, max(self.lower, compute_welfare(self.instance, solution))
 

@@ -45,7 +45,7 @@ from ratiobench.formulations.lora.verify import dual_bound as prove_bound
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
 from ratiobench.instances.lora.named import named
@@ -53,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "11"
+VERSION = "12"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.formulations import checksums
-from ratiobench.instances.documents import Documents
-from ratiobench.instances.fields import integer, items
-from ratiobench.instances.files import line_of, sha256_of
+from ratiobench.instances.io.documents import Documents
+from ratiobench.instances.io.fields import integer, items
+from ratiobench.instances.io.files import line_of, sha256_of
 from ratiobench.instances.tenants.solution import Solution, parse_solution, solution_document
 
 FORMAT = "ratiobench/tenants-certificate/1"

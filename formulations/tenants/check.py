@@ -12,7 +12,7 @@ from math import sqrt
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import shorten
+from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 

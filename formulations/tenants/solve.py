@@ -24,7 +24,7 @@ from ratiobench.formulations.tenants.enumerate import WAYS_LIMIT, enumerate_opti
 from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, PRICED_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import Queues, queues_of, solution_of, tables
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution

@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.documents import Documents, require_format
 from ratiobench.instances.eapm.model import Instance, freeze
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import Fields, origin_of
-from ratiobench.instances.files import sha256_of
+from ratiobench.instances.io.documents import Documents, require_format
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import Fields, origin_of
+from ratiobench.instances.io.files import sha256_of
 
 FORMAT = "ratiobench/eapm/1"
 SUM_LIMIT = 2**62

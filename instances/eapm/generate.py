@@ -9,8 +9,8 @@ from ratiobench.instances.eapm import workload
 from ratiobench.instances.eapm.format import read
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.named import named, names
-from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
+from ratiobench.instances.io.keys import Form
+from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.instances.eapm.model import IntArray
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 REACH = 9_300
 """A normal draw is at most this many thousandths from 0; what lies outside has a probability below 2^-64."""

@@ -1,6 +1,6 @@
 """The matrices ETC and APC of a recipe: the calibrated family `table1` and the field's two methods `cvb` and `range`.
 
-All entries are integers, milliseconds and milliwatts, made of integer draws (`ratiobench.instances.seeds`,
+All entries are integers, milliseconds and milliwatts, made of integer draws (`instances/io/seeds.py`,
 `ratiobench.instances.eapm.laws`).
 """
 
@@ -16,11 +16,11 @@ from typing import Any, Protocol, TypeVar
 from ratiobench.instances.eapm.laws import BITS, REACH, exponential, exponentials, gamma, normal
 from ratiobench.instances.eapm.paper import ENERGY, RATE, SPAN
 from ratiobench.instances.eapm.quantities import Anchors, Rows, anchors_of
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
-from ratiobench.instances.numerals import round_half_up, text_of_fraction
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Span, Values
+from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from ratiobench.instances.display import format_number, make_html
+        from ratiobench.instances.io.display import format_number, make_html
 
         facts = {
             "users": self.users,

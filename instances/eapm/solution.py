@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, integer, items
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, integer, items
 
 Decision = tuple[int, ...]
 """x_i: how many of a user's tasks each machine gets."""

@@ -1,6 +1,6 @@
 """The generators `table1`, `users` and `orders`: the workloads of the second paper's section 4 on generated matrices.
 
-All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
 alone: two recipes with the same seed that differ in gamma have the same bags in the same order, with 30 users or 2,000
 the first 30 are the same, and the three orders of big and small bags are orders of the same users.
 """
@@ -18,10 +18,10 @@ from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.matrices import SOURCE_KEYS, Source, make_source, matrices
 from ratiobench.instances.eapm.matrices import VERSION as MATRICES_VERSION
 from ratiobench.instances.eapm.model import Instance
-from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
-from ratiobench.instances.numerals import round_half_up, text_of_fraction
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
+from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
 

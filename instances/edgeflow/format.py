@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.instances.arrays import freeze
-from ratiobench.instances.documents import Documents, hash_once, require_format
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
+from ratiobench.instances.io.documents import Documents, hash_once, require_format
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
 
 FORMAT = "ratiobench/edgeflow/1"
 GPU_LIMIT = 4096

@@ -9,8 +9,8 @@ from ratiobench.instances.edgeflow import workload
 from ratiobench.instances.edgeflow.format import read
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.named import named, names
-from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
+from ratiobench.instances.io.keys import Form
+from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:

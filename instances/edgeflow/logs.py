@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ratiobench.instances.edgeflow.format import WORK_LIMIT
 from ratiobench.instances.edgeflow.tables import WIDEST
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT
-from ratiobench.instances.text_files import open_text, rows
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.text_files import open_text, rows
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "submit": ("submit_time", "submission_time", "submitted_time", "timestamp", "start_time"),

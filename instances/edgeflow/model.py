@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiobench.instances.arrays import IntArray
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 CLOUD, EDGE = 0, 1
 """The places at which a piece of work runs."""

@@ -1,6 +1,6 @@
 """Days of elastic jobs: arrivals and durations from a cluster's tables or log, models and deadlines drawn.
 
-All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
 alone: two recipes with the same seed that differ in GPUs, servers, tightness or factor have the same jobs with the same
 models.
 """
@@ -19,11 +19,10 @@ from ratiobench.instances.edgeflow.format import FORMAT, GPU_LIMIT, STALL_LIMIT,
 from ratiobench.instances.edgeflow.logs import Row, read_log
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.tables import CLUSTERS, DAY, PUBLISHED, SHORTEST, SLOT
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values
-from ratiobench.instances.numerals import text_of_fraction
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.keys import Choice, Form, Integer, Key, Ratio, Seed, Span, Text, Values, make_json_value
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
 
@@ -333,7 +332,11 @@ def make(
         "origin": {
             "about": about, "generator": "edgeflow", "version": VERSION, "gpu_type": gpu_type,
             "notes": [*coarse, *notes],
-            "recipe": {key: _plain(found[key]) for key in found if found[key] is not None and key not in _OUTSIDE},
+            "recipe": {
+                key: make_json_value(value)
+                for key, value in found.items()
+                if value is not None and key not in _OUTSIDE
+            },
         },
         "cloud": {"gpus": found["gpus"] or gpus, "node_gpus": found["node_gpus"]},
         "edge": windows_of(found["windows"], found["servers"], clock, horizon),
@@ -345,12 +348,6 @@ def make(
         ],
     }  # fmt: skip
     return parse(document, f"recipe {name}")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return text_of_fraction(value)
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _model(gpu_type: str, key: tuple[str, int], factor: Fraction | None, overhead: int | None) -> dict[str, Any]:

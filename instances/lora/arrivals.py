@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.readers import SLOT_SECONDS, SLOTS_PER_DAY, Trace, list_traces, read_arrivals
 
 DATA = Path(__file__).with_name("data")

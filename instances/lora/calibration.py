@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import Fields
-from ratiobench.instances.files import load_json, read_bytes, sha256_of
-from ratiobench.instances.keys import Text, join_path
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import Fields
+from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
+from ratiobench.instances.io.keys import Text, join_path
 
 FORMAT = "ratiobench/lora/calibration/1"
 SLOT_SECONDS = 600

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.history import choose
 from ratiobench.instances.lora.model import Instance, freeze
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind

@@ -11,13 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml, read_bytes
+from ratiobench.instances.io.text_files import open_text, rows
 from ratiobench.instances.lora.calibration import Calibration, Gpu, fingerprint, read_calibration, read_shipped
 from ratiobench.instances.lora.logs.base import moment
 from ratiobench.instances.lora.prices import DAY as DAY
 from ratiobench.instances.lora.prices import Tariff, tariff_from
-from ratiobench.instances.text_files import open_text, rows
 
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")

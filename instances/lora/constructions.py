@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT
-from ratiobench.instances.keys import Form, Integer, Key, Values
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.keys import Form, Integer, Key, Values
+from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.recipe import SOURCE
 
 TASK_LIMIT = 100_000
 """Most tasks that a family makes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 SEED = "example jobs"
 FIRST = datetime(2026, 3, 2)

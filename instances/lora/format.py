@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.documents import Documents, require_format
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, Fields, integer, items, origin_of
-from ratiobench.instances.files import sha256_of
+from ratiobench.instances.io.documents import Documents, require_format
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
+from ratiobench.instances.io.files import sha256_of
 from ratiobench.instances.lora.model import NO_LABELS, Instance, IntArray, Labels, NodeType, freeze
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 

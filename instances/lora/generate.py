@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ratiobench.instances.keys import Form
+from ratiobench.instances.io.keys import Form
+from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, make_named_form
 from ratiobench.instances.lora import constructions, paper
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, names
-from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:

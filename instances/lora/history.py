@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, document, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 

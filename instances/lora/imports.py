@@ -23,8 +23,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
+from ratiobench.instances.io.text_files import open_text
 from ratiobench.instances.lora.cluster import DAY, Cluster
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT_2, SLOT_LIMIT, parse
@@ -35,8 +37,6 @@ from ratiobench.instances.lora.job_sizes import Laws as Laws
 from ratiobench.instances.lora.logs import Job, LogFormat, Remark, list_formats
 from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.seeds import Stream
-from ratiobench.instances.text_files import open_text
 
 VERSION = 1
 EARLY, DEAR = "with a deadline before its first slot ends", "with a larger bid than the format holds"

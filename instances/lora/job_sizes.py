@@ -9,7 +9,7 @@ from datetime import date
 from fractions import Fraction
 from typing import NamedTuple
 
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.cluster import DAY, Cluster, Node
 from ratiobench.instances.lora.format import PARTS_LIMIT
 from ratiobench.instances.lora.logs import Job, LogFormat

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 
@@ -217,7 +217,7 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from ratiobench.instances.display import format_number, make_html
+        from ratiobench.instances.io.display import format_number, make_html
 
         kinds = [(each.name, each.count, each.compute, each.memory_mb) for each in self.node_types[:50]]
         facts = {

@@ -1,6 +1,6 @@
 """The generator `paper`: section 5.1 of the main paper on measured data, real arrivals and real prices.
 
-All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
 alone: two recipes with the same seed that differ in one respect share everything else that they can share.
 
 What was measured in slots of ten minutes is exact in slots of any other length, or exact in the mean: rates are whole
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.keys import (
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.keys import (
     Choice,
     Day,
     Either,
@@ -34,14 +34,14 @@ from ratiobench.instances.keys import (
     Values,
     rename_key,
 )
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, days, list_earlier_days, scale_counts, span_counts, traces
 from ratiobench.instances.lora.calibration import MOST, Calibration, CalibrationFile, read_shipped
 from ratiobench.instances.lora.calibration import parse as parse_calibration
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.prices import regions, tariff_from
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
 
 VERSION = 1
 
@@ -50,6 +50,9 @@ VERSION = 1
 DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
 # Rate and memory of a task, in percent of its profile's: with sizes of their own loads have as many classes as tasks.
 SIZES = {"profiles": (100, 100), "own": (80, 140)}
+WIDE = "wide"
+WIDE_SHARE = (100, 400)
+"""Shares of a node, in thousandths: rate and memory of a task of sizes `wide`, drawn apart."""
 
 LONGEST = 10_080
 """Most slots: a week of minutes."""
@@ -97,8 +100,8 @@ def keys() -> tuple[Key, ...]:
         Key("batch", Several(1, MOST), "measured batches, drawn from", None, "samples", batches),
         Key(
             "sizes",
-            Either(Choice(tuple(SIZES)), Span(1, 1_000)),
-            "rate and memory of each task, drawn apart, over its profile's",
+            Either(Choice((*SIZES, WIDE)), Span(1, 1_000)),
+            "rate and memory of each task, drawn apart, over its profile's; wide: .1 to .4 of a node",
             "profiles",
             "%",
         ),
@@ -200,7 +203,8 @@ class Recipe:
         energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
     sizes : ``profiles`` (default: as measured), ``own`` (80..140) or a range in percent: rate and memory of each task
         are its profile's times a draw each, rounded down, at least 1, and at most what a node has. Energy follows the
-        rate.
+        rate. ``wide``: rate and memory are shares of a node, each drawn apart from .1 to .4, of the compute of each
+        type and of the least memory that a type leaves; no profile is in them but its energy per sample.
     vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
         pre-processing (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking
         price in micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of
@@ -231,7 +235,7 @@ class Recipe:
     calibration: Calibration
     colocation: tuple[int, ...]
     batch: tuple[int, ...]
-    sizes: tuple[int, int]
+    sizes: tuple[int, int] | str
     vendors: Marketplace
     deadlines: tuple[int, int]
     bids: Mapping[str, tuple[int, int]]
@@ -289,7 +293,7 @@ class Recipe:
         if self.tasks is not None:
             document["tasks"] = self.tasks
         if self.sizes != SIZES["profiles"]:
-            document["sizes"] = list(self.sizes)
+            document["sizes"] = self.sizes if isinstance(self.sizes, str) else list(self.sizes)
         if self.slot_minutes != _TEN:
             document["slot_minutes"] = self.slot_minutes
         if self.calibration.document is not None:
@@ -335,7 +339,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
         calibration=measured,
         colocation=colocation,
         batch=batch,
-        sizes=SIZES[sizes] if isinstance(sizes, str) else sizes,
+        sizes=SIZES.get(sizes, WIDE) if isinstance(sizes, str) else sizes,
         vendors=Marketplace(
             count=found["vendors"] if found["vendors.count"] is None else found["vendors.count"],
             percent=found["vendors.percent"],
@@ -565,10 +569,15 @@ def _own_sizes(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Rates, energy and memory of tasks that each have their own share of a node."""
     gpus = [recipe.calibration.gpus[name] for name in recipe.nodes]
-    speed = recipe.stream("size").integers(*recipe.sizes, len(rate))[:, None]
+    draws = WIDE_SHARE if isinstance(recipe.sizes, str) else recipe.sizes
+    speed = recipe.stream("size").integers(*draws, len(rate))[:, None]
+    share = recipe.stream("memory").integers(*draws, len(rate))
     memory_mb = min(gpu.memory_mb for gpu in gpus) - recipe.calibration.base_memory_mb
-    memory = np.clip(memory * recipe.stream("memory").integers(*recipe.sizes, len(rate)) // 100, 1, max(1, memory_mb))
     most = np.array([_per_slot(recipe, gpu.compute) for gpu in gpus])
+    if isinstance(recipe.sizes, str):
+        wide = np.maximum(1, most * speed // 1000)
+        return wide, watts * wide // rate, np.maximum(1, memory_mb * share // 1000)
+    memory = np.clip(memory * share // 100, 1, max(1, memory_mb))
     return np.clip(rate * speed // 100, 1, most), watts * speed // 100, memory
 
 

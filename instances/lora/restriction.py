@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.feasibility import killed
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Public, Task

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, integer, items
-from ratiobench.instances.files import load_json, read_bytes
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.files import load_json, read_bytes
 
 PAYMENT_LIMIT = 2**54
 """No payment is larger, nor that much below 0.

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ratiobench.instances.documents import Documents, hash_once, require_format
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, Fields, origin_of
+from ratiobench.instances.io.documents import Documents, hash_once, require_format
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, Fields, origin_of
 from ratiobench.instances.tenants.model import GpuType, Instance, freeze
 
 FORMAT = "ratiobench/tenants/1"

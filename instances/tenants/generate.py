@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ratiobench.instances.keys import Form
-from ratiobench.instances.recipe import make_existing_kinds, make_instance, make_named_form
+from ratiobench.instances.io.keys import Form
+from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, make_named_form
 from ratiobench.instances.tenants import workload
 from ratiobench.instances.tenants.format import read
 from ratiobench.instances.tenants.model import Instance

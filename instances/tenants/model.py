@@ -18,7 +18,7 @@ import numpy as np
 
 from ratiobench.instances.arrays import IntArray as IntArray
 from ratiobench.instances.arrays import freeze as freeze
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Instance:
         return f"<Instance {make_printable(self.name, 80)}: {size}>"
 
     def _repr_html_(self) -> str:
-        from ratiobench.instances.display import make_html
+        from ratiobench.instances.io.display import make_html
 
         facts = {"jobs": self.jobs, "GPUs": self.gpus, "theta": self.theta, "late penalty": self.late_penalty}
         rows = [(kind.name, kind.count, kind.price) for kind in self.gpu_types]

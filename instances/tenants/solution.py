@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.fields import LIMIT, integer, items
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.fields import LIMIT, integer, items
 
 
 class Start(NamedTuple):

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.text_files import open_text, rows
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import open_text, rows
 
 DATA = Path(__file__).with_name("data")
 ARRIVALS = Path(__file__).parents[1] / "lora" / "data"

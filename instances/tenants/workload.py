@@ -1,6 +1,6 @@
 """The generators `batch`, `online` and `log`: measured kinds of jobs, lengths and arrivals of real clusters.
 
-All draws are integers, one stream per column (`ratiobench.instances.seeds`), named by the recipe's seed and the column
+All draws are integers, one stream per column (`instances/io/seeds.py`), named by the recipe's seed and the column
 alone: recipes with the same seed that differ in prices, sensitivities or deadlines have the same jobs.
 """
 
@@ -12,11 +12,11 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
-from ratiobench.instances.numerals import round_half_up, text_of_fraction
-from ratiobench.instances.recipe import SOURCE
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.keys import Choice, Integer, Key, Ratio, Seed, Several, Span, Text, Values
+from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
+from ratiobench.instances.io.recipe import SOURCE
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.format import COUNT_LIMIT, FORMAT, PRICE_LIMIT, parse
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.traces import (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.model import Instance, Model, Window
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.online import run as runs
 from ratiobench.online.edgeflow.registry import REGISTRY
 from ratiobench.online.edgeflow.replay import replay

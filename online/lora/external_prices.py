@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.answers import InvalidAnswer, shorten
 from ratiobench.online.lora.posted_prices import ProposedPrices, find_free_cells

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision

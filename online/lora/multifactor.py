@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml, read_bytes
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.protocol import Ended
 

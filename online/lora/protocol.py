@@ -35,7 +35,7 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.instances.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.lora.format import FORMAT, document, parse
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import find_kind

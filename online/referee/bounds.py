@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 
 from ratiobench import instances
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
@@ -22,7 +22,7 @@ PROJECT_DATA = (
     _ROOT / "bench" / "standard",
 )
 """The generators' tables, the shipped instances of every family, and the certificates of standard sets."""
-_SEEN = ("ratiobench.formulations", "ratiobench.online")
+_SEEN = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")
 _SCAN_LIMIT = 2**28
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 
@@ -36,7 +36,7 @@ def list_barred() -> Mapping[str, str]:
         for package in ("bench", "formulations", "instances", "online")
         for file in (root / package).rglob("*.py")
     }
-    # From the solvers, the algorithms, and what stands above the modules of a family.
+    # From the solvers, the algorithms, what all layers use, and what stands above the modules of a family.
     ways = [name for name in files if name.startswith(_SEEN) or name.count(".") < 3]
     free: set[str] = set()
     while ways:

@@ -33,9 +33,9 @@ from typing import IO, Any, TypeVar
 
 from ratiobench.formulations.processes import end_keeper, is_dumpable, set_dumpable, tree_memory_mb
 from ratiobench.formulations.timing import excluded_from_timing
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError, make_printable, suggest_name
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError, make_printable, suggest_name
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names, import_path

@@ -23,7 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from ratiobench import instances
-from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 from ratiobench.online.referee.watch import list_file_forms

@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple, Protocol
 
 from ratiobench.formulations.timing import excluded_seconds
-from ratiobench.instances.errors import make_printable
+from ratiobench.instances.io.errors import make_printable
 from ratiobench.online import run_context
 from ratiobench.online.answers import shorten
 from ratiobench.online.outcome import Violation

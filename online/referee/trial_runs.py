@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee.isolation import Echo, Runner
 from ratiobench.online.referee.simulator import Log, RuleViolation, Simulator, simulate
 from ratiobench.online.spec import Spec

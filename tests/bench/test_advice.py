@@ -17,14 +17,14 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.day_facts import Assumption, DayFacts, read_facts
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora.days import AT_ARRIVAL, QUEUES, day_facts, default_policies, refusal
+from ratiobench.bench.report.backtest.advice import advise, suggest_changes, sum_assumptions
+from ratiobench.bench.report.backtest.criteria import CRITERIA
+from ratiobench.bench.report.backtest.data import Backtest, compare, evaluate
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.backtest import find_days, make_backtest
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.advice import advise, suggest_changes, sum_assumptions
-from ratiobench.bench.tables.backtest import Backtest, compare, evaluate
-from ratiobench.bench.tables.criteria import CRITERIA
-from ratiobench.bench.tables.rows import read_results
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.changes import apply_change, list_changes
 from ratiobench.instances.lora.format import content_hash, dumps, read
 from tests.bench.test_backtest import judged, policy
@@ -425,7 +425,7 @@ def test_days_that_differ_say_how_many_would_do() -> None:
     def apart(days: int) -> bool:
         # The same mean (6) and the same spread: samples of the four differences, as many as there are days.
         mean, spread = 6.0, (sum((each - 6) ** 2 for each in (10, -10, 20, 4)) / 3) ** 0.5
-        from ratiobench.bench.tables.intervals import quantile
+        from ratiobench.bench.results.intervals import quantile
 
         return quantile(days - 1, 1 - 0.025) * spread / days**0.5 < mean
 
@@ -470,7 +470,7 @@ def test_the_interval_of_a_change_uses_that_more_is_never_worse() -> None:
     """OPT without the node is no larger than the bound with it."""
     base = judged([policy("a", [10, 20])])
     base = replace(base, opt={"d0": (Fraction(10), Fraction(30)), "d1": (Fraction(20), Fraction(20))})
-    from ratiobench.bench.tables.backtest import _gain
+    from ratiobench.bench.report.backtest.data import _gain
 
     more = replace(
         base, opt={"d0 nodes.n=+1": (Fraction(12), Fraction(20)), "d1 nodes.n=+1": (Fraction(25), Fraction(26))}

@@ -12,12 +12,12 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
+from ratiobench.bench.report.answer.headline import make_headline
+from ratiobench.bench.report.answer.text import CLAIMS, answer_text
+from ratiobench.bench.report.claims import verdicts
+from ratiobench.bench.report.claims.verdicts import ClaimSummary
+from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables import verdicts
-from ratiobench.bench.tables.answer import CLAIMS, answer_text
-from ratiobench.bench.tables.headline import make_headline
-from ratiobench.bench.tables.rows import Results, read_results
-from ratiobench.bench.tables.verdicts import ClaimSummary
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

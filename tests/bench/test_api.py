@@ -15,15 +15,16 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.draw.picture import stack_charts
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.figures.overview import draw_reached
-from ratiobench.bench.figures.picture import stack_charts
+from ratiobench.bench.report.means.reached import draw_reached
+from ratiobench.bench.results.frames import apply_types, make_frame
+from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.read import COLUMNS, is_known, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.frames import apply_types, make_frame
-from ratiobench.bench.tables.rows import COLUMNS, is_known, read_results
 from ratiobench.formulations.report import Status
 from ratiobench.instances.eapm.named import path as eapm_path
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation
 from ratiobench.online.remarks import Remarks
@@ -154,7 +155,7 @@ def test_results_show_themselves(tmp_path: Path) -> None:
 
 def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file named .pdf has SVG text in it: a converter makes it in plain colours, or it is refused."""
-    picture = stack_charts("x", [("h", draw_reached([{"algorithm": "a", "mean_reached": Fraction(1, 3)}], "g"))])
+    picture = stack_charts("x", [("h", draw_reached([GroupMean("", "a", Fraction(1, 3))], "g"))])
     monkeypatch.setitem(sys.modules, "cairosvg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     for name, told in (("share.pdf", "nothing is installed that makes PDF"), ("share.tiff", "not as '.tiff'")):

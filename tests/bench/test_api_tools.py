@@ -11,7 +11,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.api_tools import AUDIT_TYPES
 from ratiobench.bench.cli.main import main
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import toy  # noqa: F401

@@ -16,13 +16,13 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.options import split_names
+from ratiobench.bench.report.backtest.advice import advise
+from ratiobench.bench.report.backtest.data import Backtest, Policy, compare
+from ratiobench.bench.report.shared.text import align_columns
+from ratiobench.bench.results.intervals import sign_test
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.advice import advise
-from ratiobench.bench.tables.backtest import Backtest, Policy, compare
-from ratiobench.bench.tables.intervals import sign_test
-from ratiobench.bench.tables.text import align_columns
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.example import example
 from ratiobench.instances.lora.format import read
 from ratiobench.online.lora.run import run

@@ -165,7 +165,7 @@ def test_very_many_rows_are_unpacked_where_they_are_reached(
 ) -> None:
     """The page is smaller, says how many there are, and sorts, filters and links as ever."""
     whole = (folder / "report.html").read_text()
-    monkeypatch.setattr("ratiobench.bench.page.rows.PACKED", 10)
+    monkeypatch.setattr("ratiobench.bench.report.rows.page.PACKED", 10)
     copy = tmp_path / "packed"
     copy.mkdir()
     (copy / "results.sqlite").write_bytes((folder / "results.sqlite").read_bytes())

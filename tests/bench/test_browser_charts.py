@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ratiobench.bench.figures import compare
+from ratiobench.bench.report.compare import algorithms as compare
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.rows import read_results
 from tests.support.browser import NAMES, find_browser, play
 from tests.support.toy_family import made, toy  # noqa: F401
 

@@ -17,7 +17,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora import FAMILY as LORA_FAMILY
 from ratiobench.bench.lora import LoraFamily
 from ratiobench.formulations.lora.models.formulation import registry
-from ratiobench.instances.errors import DEBUG
+from ratiobench.instances.io.errors import DEBUG
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.named import path
 from tests.support.toy_family import FAMILY, toy  # noqa: F401

@@ -20,7 +20,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
-from ratiobench.instances.errors import (
+from ratiobench.instances.io.errors import (
     explain_unknown_name,
     explain_unknown_value,
     find_nearest,
@@ -283,11 +283,11 @@ def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
     """As it can be typed: short below the working folder, quoted where it has to be."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "ratiobench.instances.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
+        "ratiobench.instances.io.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
     )
     local = os.path.join(".nox", "bench", "bin", "python")
     assert install_command("parquet") == f"{local} -m pip install -e '.[parquet]'"
-    monkeypatch.setattr("ratiobench.instances.errors.sys.executable", "/opt/my python")
+    monkeypatch.setattr("ratiobench.instances.io.errors.sys.executable", "/opt/my python")
     assert install_command("dask") == "'/opt/my python' -m pip install -e '.[dask]'"
 
 

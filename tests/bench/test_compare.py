@@ -11,10 +11,10 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.report.compare.folders import compare, pace
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.compare import compare, pace
 from tests.support.toy_family import ToyFamily, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

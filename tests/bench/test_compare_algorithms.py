@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.figures import compare
-from ratiobench.bench.figures.compare import Comparison, Outcome
-from ratiobench.bench.page.compare import compare_algorithms
+from ratiobench.bench.report.compare import algorithms as compare
+from ratiobench.bench.report.compare.algorithms import Comparison, Outcome
+from ratiobench.bench.report.compare.page import compare_algorithms
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables import ratios
-from ratiobench.bench.tables.rows import Results, read_results
 from tests.support.toy_family import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

@@ -19,6 +19,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running import cluster as cluster_module
 from ratiobench.bench.running import remote
 from ratiobench.bench.running.cluster import DaskCluster
@@ -26,7 +27,6 @@ from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import WorkerLost
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.rows import read_results
 from tests.support.toy_family import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")

@@ -15,17 +15,17 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.eapm import FAMILY as EAPM
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora import FAMILY as LORA
-from ratiobench.bench.page.claims import make_claims
-from ratiobench.bench.page.explanations import render_explanation, write_explanations
-from ratiobench.bench.page.render import load_templates
+from ratiobench.bench.report.claims.page import make_claims
+from ratiobench.bench.report.claims.verdicts import ClaimSummary
+from ratiobench.bench.report.claims.witnesses import STAGE, list_witnesses, read_explanations
+from ratiobench.bench.report.explain.page import render_explanation, write_explanations
+from ratiobench.bench.report.explain.text import explain, text
+from ratiobench.bench.report.shared.render import load_templates
 from ratiobench.bench.running import explanations
 from ratiobench.bench.storage.explanations import explanation_document, read_explanation
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
-from ratiobench.bench.tables.explanations import explain, text
-from ratiobench.bench.tables.verdicts import ClaimSummary
-from ratiobench.bench.tables.witnesses import STAGE, list_witnesses, read_explanations
 from ratiobench.instances.eapm.named import named as named_eapm
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
 from tests.support.rows import made_row
 from tests.support.toy_family import FAMILY, toy  # noqa: F401
@@ -174,7 +174,7 @@ def test_witnesses_are_explained_by_the_run_and_shown_by_the_report(
     assert [path.name for path in (tmp_path / "explain").iterdir()] == ["theorem5.html"]
     section = (
         load_templates()
-        .get_template("claims.html")
+        .get_template("report/claims/claims.html")
         .render(claims=make_claims(every, LORA.notation(), pages), sources=LORA.sources())
     )
     assert section.count("step by step") == 2

@@ -17,23 +17,35 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import Plot, Study
-from ratiobench.bench.figures import bidding, charts, data, leaderboard
-from ratiobench.bench.figures.bids import BestBids, BidRange, find_best, take_sample
-from ratiobench.bench.figures.data import MeanRows, take_means
-from ratiobench.bench.figures.kinds import KINDS, draw_figure
-from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_values, find_limits
-from ratiobench.bench.figures.scales import Axis
-from ratiobench.bench.figures.studies import Curves, list_studies
-from ratiobench.bench.figures.suite_figure import Chart, SuiteFigure, Text
-from ratiobench.bench.page.layout import render_page
+from ratiobench.bench.report.bids import charts as bidding
+from ratiobench.bench.report.bids.data import (
+    BestBids,
+    BidRange,
+    CurvePiece,
+    find_best,
+    read_charges,
+    read_curve,
+    take_sample,
+)
+from ratiobench.bench.report.bids.figure import Curves, list_studies
+from ratiobench.bench.report.kinds import KINDS, draw_figure
+from ratiobench.bench.report.leaderboard import figure as leaderboard
+from ratiobench.bench.report.means import charts, data
+from ratiobench.bench.report.means.data import MeanRows, take_means
+from ratiobench.bench.report.means.reached import draw_reached, find_spreads
+from ratiobench.bench.report.page.layout import render_page
+from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
+from ratiobench.bench.report.shared.cells import Table, make_cell
+from ratiobench.bench.report.shared.suite_figure import Chart, SuiteFigure, Text
+from ratiobench.bench.results import ratios
+from ratiobench.bench.results.means import COLUMNS, LEADERBOARD, PRINTED, GroupMean, Mean, Spread, make_record_frame
+from ratiobench.bench.results.read import Results, StudyTable, by_group, is_known, read_results
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables import ratios
-from ratiobench.bench.tables.cells import Table, make_cell
-from ratiobench.bench.tables.rows import Results, StudyTable, by_group, is_known, read_results
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from tests.support.rows import made_row
 from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
 
@@ -66,12 +78,17 @@ def means_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more
     return take_means(found, Plot("it", "It", kind, groups, "numbers", **more), ToyFamily())
 
 
+def frame_of(found: Results, kind: str, groups: tuple[str, ...] = GROUPS, **more: Any) -> pd.DataFrame:
+    """The same as figures.csv has them."""
+    return make_record_frame(means_of(found, kind, groups, **more).means, COLUMNS)
+
+
 def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) -> None:
     """Exact means of every group and algorithm, with t(2) s / sqrt(3) to both sides, recomputed from results.csv."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
-    means = means_of(found, "welfare").means
-    assert list(means.columns) == list(data.COLUMNS)
-    assert all(data.COLUMNS.values())
+    means = frame_of(found, "welfare")
+    assert list(means.columns) == list(COLUMNS)
+    assert all(COLUMNS.values())
     assert len(means) == 3 * (5 + 1)
     for row in means[means["algorithm"] != data.OPT_LABEL].to_dict("records"):
         chosen = rows[(rows["group"] == row["group"]) & (rows["algorithm"] == row["algorithm"])]["welfare"]
@@ -85,19 +102,20 @@ def test_means_and_intervals_follow_from_the_rows(folder: Path, found: Results) 
 
 def test_opt_stands_among_the_welfares_as_an_interval(found: Results) -> None:
     """One row per group: the mean of the lower ends, the mean of the upper ends, and an interval around both."""
-    means = means_of(found, "welfare").means
+    means = frame_of(found, "welfare")
     for row in means[means["algorithm"] == data.OPT_LABEL].to_dict("records"):
         cases = found.rows[found.rows["group"] == row["group"]].drop_duplicates("case")
         assert row["mean_lower"] == sum(cases["opt_lower"]) / Fraction(3)
         assert row["mean_upper"] == sum(cases["opt_upper"]) / Fraction(3)
         assert row["low"] < row["mean_lower"] < row["mean_upper"] < row["high"]
-    assert data.OPT_LABEL not in set(means_of(found, "reached").means["algorithm"])
+    assert data.OPT_LABEL not in set(frame_of(found, "reached")["algorithm"])
 
 
 def test_ratios_widen_outward_and_unbounded_ones_are_counted(found: Results) -> None:
     """Lower ends make the lower end, upper ends the upper; who earned nothing is in no mean and is said."""
     figure = means_of(found, "ratio")
-    for row in figure.means.to_dict("records"):
+    means = frame_of(found, "ratio")
+    for row in means.to_dict("records"):
         chosen = found.rows[(found.rows["group"] == row["group"]) & (found.rows["algorithm"] == row["algorithm"])]
         bounded = chosen[chosen["ratio_kind"] == "interval"]
         assert row["unbounded"] == (chosen["ratio_kind"] == "unbounded").sum()
@@ -109,7 +127,7 @@ def test_ratios_widen_outward_and_unbounded_ones_are_counted(found: Results) -> 
             low = float(row["mean_lower"]) - T2 * statistics.stdev(map(float, lower)) / math.sqrt(3)
             high = float(row["mean_upper"]) + T2 * statistics.stdev(map(float, upper)) / math.sqrt(3)
             assert (row["low"], row["high"]) == (pytest.approx(low, rel=1e-5), pytest.approx(high, rel=1e-5))
-    assert (figure.means["unbounded"] == 3).any()
+    assert (means["unbounded"] == 3).any()
     assert "unbounded" in charts.draw_group(figure, "5", charts.find_span(figure))
 
 
@@ -117,22 +135,22 @@ def test_other_kinds_are_the_columns_of_that_name(found: Results) -> None:
     """Measures of the family and columns of the table by name; seconds are divided by the tasks of the case."""
     first = found.rows[(found.rows["group"] == "10") & (found.rows["algorithm"] == "first")]
     for kind, column in (("share", "share"), ("reached", "reached"), ("admitted", "admitted")):
-        means = means_of(found, kind, algorithms=("first",)).means
+        means = frame_of(found, kind, algorithms=("first",))
         row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
         assert row["mean_lower"] == sum(map(Fraction, first[column])) / 3
     seconds = found.seconds[(found.seconds["stage"] == "online") & (found.seconds["algorithm"] == "first")]
     chosen = seconds[seconds["case"].isin(first["case"])]["seconds"]
-    means = means_of(found, "seconds", algorithms=("first",)).means
+    means = frame_of(found, "seconds", algorithms=("first",))
     row = means[(means["group"] == "10") & (means["algorithm"] == "first")].iloc[0]
     assert row["mean_lower"] == pytest.approx(sum(chosen) / 3 / 10)
-    revenue = means_of(found, "revenue").means  # nobody pays anything here
+    revenue = frame_of(found, "revenue")  # nobody pays anything here
     assert (revenue["left_out"] == 3).all()
     assert revenue["mean_lower"].isna().all()
 
 
 def test_an_algorithm_that_was_added_is_in_every_figure(found: Results) -> None:
     """Also in those that name theirs; and a figure shows those that it names, in their order."""
-    assert list(means_of(found, "share", algorithms=("one", "first")).means["algorithm"])[:3] == [
+    assert [each.algorithm for each in means_of(found, "share", algorithms=("one", "first")).means][:3] == [
         "one",
         "first",
         "above:mark=30",
@@ -150,7 +168,7 @@ def test_the_smallest_witness_has_the_fewest_tasks(folder: Path) -> None:
 def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
     """By how many percent of the mean welfare, exactly, over the same cases."""
     printed = pd.read_csv(folder / "sizes_printed.csv", dtype=str)
-    assert list(printed.columns) == list(data.PRINTED)
+    assert list(printed.columns) == list(PRINTED)
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     rows = rows[rows["group"] == "10"]
     first, one = (sum(map(int, rows[rows["algorithm"] == name]["welfare"])) for name in ("first", "one"))
@@ -171,7 +189,7 @@ def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> Non
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
         bad = read_results(store)
-    means = means_of(bad, "welfare", ("all",)).means.set_index("algorithm")
+    means = frame_of(bad, "welfare", ("all",)).set_index("algorithm")
     assert dict(means["left_out"]) == {data.OPT_LABEL: 0, "first": 0, "raises": 1, "dies": 1, "cheats": 1}
     assert means.loc["cheats", "mean_lower"] is None
 
@@ -187,13 +205,13 @@ def test_hindsight_shows_the_best_of_several_per_case(found: Results) -> None:
     """The label has, case by case, the largest welfare of its algorithms; all but the first are hidden."""
     rows = found.rows[found.rows["group"] == "20"]
     names = ("first", "above:mark=50", "above:mark=30")
-    figure = means_of(found, "welfare", hindsight=(("best of three", names),))
-    shown_ = list(figure.means[figure.means["group"] == "20"]["algorithm"])
+    means = frame_of(found, "welfare", hindsight=(("best of three", names),))
+    shown_ = list(means[means["group"] == "20"]["algorithm"])
     assert shown_ == [data.OPT_LABEL, "first", "best of three", "one", "above:mark=100"]
     best_of = [
         rows[(rows["case"] == case) & rows["algorithm"].isin(names)]["welfare"].max() for case in set(rows["case"])
     ]
-    means = figure.means.set_index(["group", "algorithm"])
+    means = means.set_index(["group", "algorithm"])
     assert means.loc[("20", "best of three"), "mean_lower"] == sum(best_of, Fraction(0)) / len(best_of)
 
 
@@ -222,14 +240,14 @@ def test_figures_of_costs_say_so(found: Results) -> None:
     [table] = drawn(costs, "leaderboard").shown()
     assert isinstance(table, Table)
     assert table.head[1] == "mean lower/ALG"
-    means = means_of(costs, "welfare", hindsight=(("best", ("first", "one")),)).means.set_index(["group", "algorithm"])
+    means = frame_of(costs, "welfare", hindsight=(("best", ("first", "one")),)).set_index(["group", "algorithm"])
     for group in GROUPS:
         assert means.loc[(group, "best"), "mean_lower"] < means.loc[(group, "first"), "mean_lower"]
 
 
 def test_a_ratio_that_has_a_least_value_only_is_in_no_mean(found: Results) -> None:
     """It is counted with the unbounded ones, and drawn as words."""
-    means = means_of(least(found), "ratio").means.set_index(["group", "algorithm"])
+    means = frame_of(least(found), "ratio").set_index(["group", "algorithm"])
     assert tuple(means.loc[("5", "first"), ["cases", "unbounded", "left_out"]]) == (3, 0, 0)
     assert tuple(means.loc[("20", "first"), ["cases", "unbounded", "left_out"]]) == (0, 3, 0)
     row = made_row("a", state="ok", ratio_kind="open", ratio_lower=Fraction(3, 2))
@@ -254,8 +272,8 @@ def test_a_leaderboard_ranks_by_the_mean_and_oracles_last(found: Results) -> Non
     """Means over all cases, decisions per second, the source of constants; whoever knew the day itself stands below."""
     figure = drawn(found, "leaderboard")
     assert isinstance(figure, leaderboard.Leaderboard)
-    board = figure.board
-    assert set(leaderboard.COLUMNS) <= set(board.columns)
+    [board] = figure.files().values()
+    assert set(LEADERBOARD) <= set(board.columns)
     for row in board.to_dict("records"):
         chosen = found.rows[(found.rows["algorithm"] == row["algorithm"]) & found.rows["group"].isin(GROUPS)]
         assert row["cases"] == len(chosen) == 9
@@ -353,9 +371,9 @@ def test_studies_are_found_by_kind_group_and_algorithm(found: Results) -> None:
     ]
 
 
-def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> dict[str, str]:
-    """A piece of a curve; `ends` as in mathematics: `[)`."""
-    return {
+def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int = 10) -> CurvePiece:
+    """A piece of a curve, as a study stores it; `ends` as in mathematics: `[)`."""
+    row = {
         "valuation": str(valuation),
         "bid_from": str(low),
         "bid_to": str(high),
@@ -364,6 +382,7 @@ def piece(low: int, high: int, gains: tuple[int, int], ends: str, valuation: int
         "utility_from": str(gains[0]),
         "utility_to": str(gains[1]),
     }
+    return read_curve([row])[0]
 
 
 def gain(bid: int, utility: int, where: BidRange, other: int, closed: bool = True, endless: bool = False) -> BestBids:
@@ -417,13 +436,17 @@ def test_the_sample_of_charges_is_evenly_spaced() -> None:
     assert take_sample(rows[:7]) == rows[:7]
 
 
+def scaled(mean: Mean, factor: int) -> Mean:
+    """The mean with its interval, times the factor."""
+    ends = {name: getattr(mean, name) for name in ("lower", "upper", "low", "high")}
+    return replace(mean, **{name: None if end is None else end * factor for name, end in ends.items()})
+
+
 def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:
     """The same limits for all groups; their own where one has figures many times those of another."""
     figure = means_of(found, "welfare")
     assert len(set(charts.find_spans(figure).values())) == 1
-    far = figure.means.copy()
-    for name in ("mean_lower", "mean_upper", "low", "high"):
-        far.loc[far["group"] == "20", name] = [each * 1000 for each in far.loc[far["group"] == "20", name]]
+    far = [scaled(each, 1000) if each.group == "20" else each for each in figure.means]
     spans = charts.find_spans(replace(figure, means=far))
     assert len(set(spans.values())) == 3
     assert spans["20"].high > 100 * spans["5"].high
@@ -433,9 +456,10 @@ def test_a_measure_that_one_algorithm_has_fifty_times_as_large_is_shown_by_its_l
     """Certificates of 1.6 and 380 beside each other; welfare keeps its axis."""
     figure = means_of(found, "share")
     assert not charts.find_span(figure).log
-    wide = figure.means.copy()
-    for name in ("mean_lower", "mean_upper", "low", "high"):
-        wide[name] = [Fraction(300)] + [Fraction(2)] * (len(wide) - 1)
+    wide = [
+        replace(each, lower=Fraction(value), upper=Fraction(value), low=float(value), high=float(value))
+        for each, value in zip(figure.means, [300] + [2] * len(figure.means), strict=False)
+    ]
     shown = charts.find_span(replace(figure, means=wide))
     assert shown.log
     assert shown.low < 2 < 300 < shown.high
@@ -451,7 +475,7 @@ def test_lines_are_drawn_over_numbers_only(found: Results) -> None:
         assert not charts.is_lines(replace(few.plot, groups=groups), few.means)
     nodes = replace(few.plot, groups=("50 nodes", "100 nodes", "150 nodes"))
     assert charts.is_lines(nodes, few.means)
-    many = pd.concat([few.means, few.means.assign(algorithm=[f"a{i}" for i in range(len(few.means))])])
+    many = [*few.means, *(replace(each, algorithm=f"a{i}") for i, each in enumerate(few.means))]
     assert not charts.is_lines(few.plot, many)
 
 
@@ -467,7 +491,9 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
             figure = means_of(found, "seconds")
             return charts.draw_lines(figure, charts.find_span(figure))
         study = next(each for each in found.studies if each.study.kind == what)
-        return {"curve": bidding.draw_curve, "charges": bidding.draw_charges}[what](study.rows, "label", "points")
+        if what == "curve":
+            return bidding.draw_curve(read_curve(study.rows), "label", "points")
+        return bidding.draw_charges(read_charges(study.rows), "label", "points")
 
     svg = draw()
     assert svg == draw()
@@ -486,7 +512,7 @@ def test_charts_are_the_same_every_time_and_take_the_pages_colours(found: Result
 def test_every_colour_that_figures_use_is_defined_for_light_dark_and_paper() -> None:
     """The page's style sheet gives each of them a value three times."""
     page, sheet = (
-        files("ratiobench.bench.page").joinpath(f"{name}.css").read_text(encoding="utf-8")
+        files("ratiobench.bench.draw").joinpath(f"{name}.css").read_text(encoding="utf-8")
         for name in ("page", "charts")
     )
     names = set(re.findall(r"var\((--\w+)\)", sheet))
@@ -503,17 +529,15 @@ def test_the_best_mean_stands_on_top(found: Results, kind: str, sense: Sense) ->
     figure = means_of(least(found) if sense is Sense.LEAST else found, kind)
     for group in GROUPS:
         rows = charts.sort_group(figure, group, sense)
-        means = [row["mean_upper"] for row in rows if row["algorithm"] != data.OPT_LABEL]
+        means = [row.upper for row in rows if row.algorithm != data.OPT_LABEL]
         known = [mean for mean in means if is_known(mean)]
         assert known == means[: len(known)]
         falls = kind == "reached" or (kind == "welfare" and sense is Sense.MOST)
         assert known == sorted(known, reverse=falls)
-        assert (rows[0]["algorithm"] == data.OPT_LABEL) is (kind == "welfare")
+        assert (rows[0].algorithm == data.OPT_LABEL) is (kind == "welfare")
         svg = charts.draw_group(figure, group, charts.find_spans(figure)[group], sense)
         drawn_ = [mark.get("data-a") for mark in ElementTree.fromstring(svg).iter("g")]
-        assert [name for name in drawn_ if name] == [
-            row["algorithm"] for row in rows if row["algorithm"] != data.OPT_LABEL
-        ]
+        assert [name for name in drawn_ if name] == [row.algorithm for row in rows if row.algorithm != data.OPT_LABEL]
 
 
 def test_ones_own_algorithm_has_a_colour_of_its_own() -> None:
@@ -552,20 +576,20 @@ def test_cases_are_sorted_by_their_values_and_ratios(found: Results) -> None:
 
 def test_bars_have_a_circle_per_case_or_the_certified_interval(found: Results) -> None:
     """No interval over fixed cases; of a single case from lower to upper end; with neither, none."""
-    for limits, (key, part) in zip(find_limits(found.records), by_group(found.records).items(), strict=True):
-        assert limits["low"] is limits["high"] is None, key
-        assert limits["parts"] == sorted(row.reached for row in part)
-        row = {"algorithm": "x", "mean_reached": sum(limits["parts"]) / len(limits["parts"]), **limits}
-        assert draw_reached([row], "g").count('class="hollow"') == len(part)
+    for spread, (key, part) in zip(find_spreads(found.records), by_group(found.records).items(), strict=True):
+        assert spread.low is spread.high is None, key
+        assert spread.parts == sorted(row.reached for row in part)
+        mean = GroupMean("g", "x", sum(spread.parts, Fraction(0)) / len(spread.parts))
+        assert draw_reached([mean], "g", spreads=[spread]).count('class="hollow"') == len(part)
     single = [row for row in found.records if row.case == "5 run 0"]
-    for limits, row in zip(find_limits(single), single, strict=True):
+    for spread, row in zip(find_spreads(single), single, strict=True):
         if row.ratio_kind == "interval":
-            assert limits["low"] == pytest.approx(float(row.welfare / row.opt_upper))
-            assert limits["high"] == pytest.approx(float(row.welfare / row.opt_lower))
+            assert spread.low == pytest.approx(float(row.welfare / row.opt_upper))
+            assert spread.high == pytest.approx(float(row.welfare / row.opt_lower))
         else:
-            assert limits["low"] is None
-    nothing = {"low": None, "high": None, "parts": [], "about": "0 cases"}
-    assert find_limits([replace(row, ratio_kind=None) for row in single])[0] == nothing
+            assert spread.low is None
+    nothing = Spread(None, None, [], "0 cases")
+    assert find_spreads([replace(row, ratio_kind=None) for row in single])[0] == nothing
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.97, 1.05), (-3.2e6, 8e6), (0, 7), (2, 2), (1e-9, 3e-9)])
@@ -589,8 +613,8 @@ def test_money_is_drawn_in_dollars_and_told_exactly(found: Results) -> None:
     plot = Plot("it", "It", "welfare", GROUPS, "numbers")
     rows = take_means(found, plot, family)
     assert rows.axis == "mean welfare, dollars"
-    pd.testing.assert_frame_equal(rows.means, means_of(found, "welfare").means)
-    assert [each * 50 for each in rows.shown["mean_lower"]] == list(rows.means["mean_lower"])
+    assert rows.means == means_of(found, "welfare").means
+    assert [each.lower * 50 for each in rows.shown] == [each.lower for each in rows.means]
     share = take_means(found, replace(plot, kind="share"), family)
     assert share.shown is share.means
     one = [row for row in found.records if row.case == "10 run 0"][:1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ratiobench.bench.figures.data import OPT_LABEL
-from ratiobench.bench.figures.pareto import Point, draw_pareto_front, find_pareto_front
+from ratiobench.bench.draw.pareto import Point, draw_pareto_front, find_pareto_front
+from ratiobench.bench.results.means import OPT_LABEL
 
 TITLES = ("dollars", "ticks of time", "ticks late")
 POINTS = [

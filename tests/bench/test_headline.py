@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.report.answer.headline import Headline, make_headline
+from ratiobench.bench.report.claims.verdicts import ClaimSummary
+from ratiobench.bench.results import ratios, repetitions
+from ratiobench.bench.results.ratios import share_text
+from ratiobench.bench.results.read import COLUMNS, Results
+from ratiobench.bench.results.remarks import is_user_algorithm, split_overcharge
 from ratiobench.bench.results.row import make_row
-from ratiobench.bench.tables import ratios, repetitions
-from ratiobench.bench.tables.headline import Headline, make_headline, share_text
-from ratiobench.bench.tables.remarks import is_user_algorithm, split_overcharge
-from ratiobench.bench.tables.rows import COLUMNS, Results
-from ratiobench.bench.tables.verdicts import ClaimSummary
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import ToyFamily

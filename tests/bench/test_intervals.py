@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.bench.tables.intervals import improvement, mean, quantile
+from ratiobench.bench.results.intervals import improvement, mean, quantile
 
 # Two-sided 95 % points as tables print them.
 TABLE = {

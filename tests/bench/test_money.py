@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.bench.tables.money import exact_text, money_text, value_text
+from ratiobench.bench.report.shared.money import exact_text, money_text, value_text
 from tests.support.toy_family import ToyFamily
 
 

@@ -32,7 +32,7 @@ from ratiobench.bench.options import (
     split_names,
 )
 from ratiobench.bench.running.options import RunOptions
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from tests.tools import options_table
 

@@ -20,10 +20,10 @@ from ratiobench.bench.lora.perf.scaling import scaling, sweep
 from ratiobench.bench.perf import command
 from ratiobench.bench.perf.measurement import Bars, Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.search.maxprice import window
 from tests.support.toy_family import toy  # noqa: F401
 

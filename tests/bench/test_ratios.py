@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables.ratios import (
+from ratiobench.bench.results.ratios import (
     Kind,
     Ratio,
     beats_bound,

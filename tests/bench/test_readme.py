@@ -24,15 +24,15 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.figures.kinds import KINDS
 from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
+from ratiobench.bench.report.kinds import KINDS
+from ratiobench.bench.report.rows.text import results_text
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.rows import read_results
-from ratiobench.bench.tables.text import results_text
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.instances.lora.logs import Job

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.bench.storage.old_labels import read_old_label
-from ratiobench.bench.tables.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_family import made, toy  # noqa: F401
 
@@ -131,7 +132,7 @@ def test_many_different_things_are_a_number() -> None:
 def test_a_note_names_groups_only_where_they_differ() -> None:
     """A figure of many groups says once what is the same in all."""
     means = [
-        {"group": group, "algorithm": name, "said": said}
+        GroupMean(group, name, None, remarks=said)
         for group, said in (("one", "at limit 1 of 2, gap 3 %"), ("two", ""))
         for name, said in (("titan", said), ("eft", "admit=profitable"), ("greedy", ""))
     ]

@@ -17,10 +17,10 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.tables import intervals, repetitions
-from ratiobench.bench.tables.ratios import columns
-from ratiobench.bench.tables.rows import COLUMNS
-from ratiobench.instances.errors import InputError
+from ratiobench.bench.results import intervals, repetitions
+from ratiobench.bench.results.ratios import columns
+from ratiobench.bench.results.read import COLUMNS
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.run_context import RunContext, run_context

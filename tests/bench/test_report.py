@@ -19,20 +19,24 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.draw.plots import draw_times
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.figures.kinds import draw_figure
-from ratiobench.bench.figures.overview import draw_ratios, draw_reached, draw_times, draw_values
-from ratiobench.bench.page import layout, rows
-from ratiobench.bench.page.claims import make_claims
-from ratiobench.bench.page.render import load_templates, make_breakable, mark_code
+from ratiobench.bench.report.claims.page import make_claims
+from ratiobench.bench.report.claims.verdicts import ClaimSummary, summarise_claims
+from ratiobench.bench.report.kinds import draw_figure
+from ratiobench.bench.report.means.reached import draw_reached
+from ratiobench.bench.report.page import layout
+from ratiobench.bench.report.rows import page as rows
+from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
+from ratiobench.bench.report.shared.cells import csv_of, make_cell
+from ratiobench.bench.report.shared.render import load_templates, make_breakable, mark_code
+from ratiobench.bench.report.shared.text import check_title
+from ratiobench.bench.results.means import GroupMean
+from ratiobench.bench.results.ratios import interval_text
+from ratiobench.bench.results.read import ACCOUNTS, COLUMNS, Results, read_results
 from ratiobench.bench.storage.store import Store, StoredResult
-from ratiobench.bench.tables.cells import csv_of, make_cell
-from ratiobench.bench.tables.ratios import interval_text
-from ratiobench.bench.tables.rows import ACCOUNTS, COLUMNS, Results, read_results
-from ratiobench.bench.tables.text import check_title
-from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.rows import made_row
@@ -116,7 +120,7 @@ def read(page: str) -> Sound:
 
 def markup(macro: str, *values: Any) -> str:
     """What a macro of parts.html makes of the values."""
-    return str(getattr(load_templates().get_template("parts.html").module, macro)(*values)).strip()
+    return str(getattr(load_templates().get_template("report/shared/parts.html").module, macro)(*values)).strip()
 
 
 def test_the_page_is_sound_and_needs_no_network(folder: Path) -> None:
@@ -141,7 +145,7 @@ def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
     """The commands start without Jinja and pandas; the page needs them."""
     program = """import sys, ratiobench.bench.cli.main, ratiobench.bench.perf.command
 before = [name for name in ("jinja2", "pandas") if name in sys.modules]
-import ratiobench.bench.page.layout
+import ratiobench.bench.report.page.layout
 print(before, "jinja2" in sys.modules)"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True"
@@ -173,7 +177,7 @@ def test_every_row_and_its_commands_are_on_the_page(folder: Path) -> None:
     [
         lambda: draw_ratios(ROWS, "x<y"),
         lambda: draw_values(ROWS, "x", "points"),
-        lambda: draw_reached([{"algorithm": row.algorithm, "mean_reached": Fraction(1, 3)} for row in ROWS], "x"),
+        lambda: draw_reached([GroupMean("", row.algorithm, Fraction(1, 3)) for row in ROWS], "x"),
         lambda: draw_times([("a", [0.001, 2.0]), ("b", [0.0])], "x"),
     ],
 )
@@ -183,7 +187,7 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
     drawn = svg()
     assert drawn == svg()
     assert not re.search(r"style=|fill=|stroke=|#", drawn)
-    styled = files("ratiobench.bench.page").joinpath("charts.css").read_text(encoding="utf-8")
+    styled = files("ratiobench.bench.draw").joinpath("charts.css").read_text(encoding="utf-8")
     for name in {word for words in re.findall(r'class="([^"]+)"', drawn) for word in words.split()} - {"m", "name"}:
         assert re.search(rf"[.]{name}\b", styled), name
     assert read(drawn).problems == []
@@ -192,7 +196,7 @@ def test_figures_are_the_same_every_time_and_take_the_pages_colours(svg: object)
 @pytest.mark.parametrize("least", [Fraction(1, 3), Fraction(-1_234_567, 1000)])
 def test_the_figures_beside_bars_are_within_the_picture(least: Fraction) -> None:
     """Percentages stand right of the axis and end before the edge, for parts of OPT and for large losses."""
-    drawn = draw_reached([{"algorithm": f"a{mean}", "mean_reached": mean} for mean in (Fraction(1), least)], "x")
+    drawn = draw_reached([GroupMean("", f"a{mean}", mean) for mean in (Fraction(1), least)], "x")
     [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
     told = re.findall(r'x="([\d.]+)"[^>]*text-anchor="start">([^<]*%)</text>', drawn)
     assert len(told) == 2
@@ -235,7 +239,7 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
     """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
-    script = files("ratiobench.bench.page").joinpath("page.js").read_text(encoding="utf-8")
+    script = files("ratiobench.bench.draw").joinpath("page.js").read_text(encoding="utf-8")
     [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
     program = f"""{function}
         const texts = ["3", "Infinity", "", "12", "-", "Infinity", "1.5"];
@@ -393,7 +397,7 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
     many = [*found.records] * 5
     monkeypatch.setattr(rows, "LISTED", 25)
     checks = rows.list_checks(replace(found, records=many), families()["toy"], many)
-    section = load_templates().get_template("checks.html").render(checks=checks, claims=None)
+    section = load_templates().get_template("report/rows/checks.html").render(checks=checks, claims=None)
     violated = sum(row.verdict("half") == "violated" for row in many)
     assert violated > 25
     assert section.count("<tr>") == 1 + 25
@@ -525,7 +529,7 @@ def test_claims_that_fall_come_first_and_idle_ones_are_folded() -> None:
         "proved_by_hand",
     ]
     assert [row.settled.statement.name for row in section.idle] == ["idle", "nothing"]
-    page = load_templates().get_template("claims.html").render(claims=section, sources=())
+    page = load_templates().get_template("report/claims/claims.html").render(claims=section, sources=())
     assert page.index("wrong") < page.index("fallen") < page.index("2 more claims apply to no run") < page.index("idle")
 
 

@@ -22,9 +22,9 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
 from ratiobench.bench.storage.store import Store
-from ratiobench.instances.errors import install_command
+from ratiobench.instances.io.errors import install_command
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
-from ratiobench.instances.seeds import Stream
 from tests.support.toy_family import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")

@@ -11,10 +11,10 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store, StoredResult
-from ratiobench.bench.tables.rows import read_results
 from tests.bench.test_run import start, table
 from tests.support.toy_family import toy  # noqa: F401
 

@@ -20,12 +20,12 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, interval_of, read_set
+from ratiobench.bench.report.standard import table as tables
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
 from ratiobench.bench.storage.store import StoredResult
-from ratiobench.bench.tables import standard as tables
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 R1 = read_set("R1")

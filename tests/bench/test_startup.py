@@ -25,7 +25,7 @@ from ratiobench.bench.perf.measurement import Measurement
 from ratiobench.bench.perf.page import format_csv as as_csv
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_stably
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 IN_BOTH = {
     "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers

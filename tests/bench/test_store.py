@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult, StoreError
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 PIECE = StoredResult("opt", "ab12", "key 1", True, {"lower": 2**70, "ratio": "1/3"}, b"\x00\xff", 0.5)
 

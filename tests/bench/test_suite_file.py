@@ -18,9 +18,10 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from ratiobench.bench.family.suite_file import CASE, suite_of
 from ratiobench.bench.family.suite_schema import make_schema
-from ratiobench.bench.figures import data, kinds
+from ratiobench.bench.report import kinds
+from ratiobench.bench.report.means import data
 from ratiobench.bench.running.runner import generate_suite, require_shown
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_family import toy  # noqa: F401

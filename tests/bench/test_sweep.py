@@ -12,14 +12,14 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import Suite
-from ratiobench.bench.figures.kinds import draw_figure
-from ratiobench.bench.figures.sweep import SweepFigure, bound_of
+from ratiobench.bench.report.kinds import draw_figure
+from ratiobench.bench.report.rows.text import results_text
+from ratiobench.bench.report.sweep.figure import SweepFigure, bound_of
+from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import find_folders, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.rows import Results, read_results
-from ratiobench.bench.tables.text import results_text
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.quantities import describe
 from ratiobench.online.lora.public_constants import largest_share

@@ -11,7 +11,7 @@ from hypothesis import find, given, settings
 
 import ratiobench
 from ratiobench.bench.testing import assert_bound, assert_valid, instances
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, path
 from tests.support.toy_family import toy  # noqa: F401

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.report.compare.wins import count_wins
 from ratiobench.bench.results.row import make_row
-from ratiobench.bench.tables.wins import count_wins
 from tests.bench.test_headline import headline, row
 
 

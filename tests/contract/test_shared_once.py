@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ratiobench import formulations, instances, online
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import line_of, load_json, sha256_of, write_text
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import line_of, load_json, sha256_of, write_text
 from ratiobench.instances.shipped_instances import ShippedInstances
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}

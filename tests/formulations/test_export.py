@@ -13,7 +13,7 @@ from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import BUILD_COLUMNS, export
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from tests.formulations.lora.test_models import (

@@ -9,12 +9,12 @@ import pytest
 
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.report.answer.headline import make_headline
+from ratiobench.bench.report.shared.text import opt_text
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.headline import make_headline
-from ratiobench.bench.tables.rows import read_results
-from ratiobench.bench.tables.text import opt_text
 from ratiobench.formulations import versions
 from ratiobench.formulations.versions import PACKAGES, PINNED, list_unpinned, package_versions
 

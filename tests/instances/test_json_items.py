@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ratiobench.instances import json_items
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.json_items import iterate_entries
-from ratiobench.instances.text_files import open_text
+from ratiobench.instances.io import json_items
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import open_text
 
 
 def entries(tmp_path: Path, text: str, key: str = "jobs") -> list[tuple[str, Any]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.instances import disk_cache
-from ratiobench.instances.disk_cache import code_mark, recall, store
+from ratiobench.instances.io import disk_cache
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
 
 
 @pytest.fixture(autouse=True)

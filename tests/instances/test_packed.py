@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances import packing
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4)
 VALUES = st.recursive(
@@ -95,9 +95,7 @@ def test_a_small_file_of_many_values_takes_little_memory(form: str, tmp_path: Pa
     assert form == "plain" or len(data) < 100_000
     file = tmp_path / "many"
     file.write_bytes(data)
-    code = (
-        "import sys; from ratiobench.instances.files import load_json, read_bytes; load_json(*read_bytes(sys.argv[1]))"
-    )
+    code = "import sys; from ratiobench.instances.io import files; files.load_json(*files.read_bytes(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(file)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (450 * 2**20, 450 * 2**20)),
@@ -138,7 +136,7 @@ def test_no_more_is_unpacked_than_is_allowed() -> None:
 
 
 def test_the_suffix_says_how_a_file_is_written(tmp_path: Path) -> None:
-    from ratiobench.instances.documents import Documents
+    from ratiobench.instances.io.documents import Documents
 
     files: Documents[Any, Any] = Documents(lambda data, source: data, lambda held: held)
     files.write(SMALL, tmp_path / "a.cert")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 
 def test_the_stream_is_pinned() -> None:

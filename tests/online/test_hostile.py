@@ -25,8 +25,8 @@ from ratiobench.formulations import worker
 from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.edgeflow.named import path as edgeflow_path
-from ratiobench.instances.errors import InputError, make_printable, name_source, shorten
-from ratiobench.instances.files import iterate_values, limit_file_size, load_json, read_bytes
+from ratiobench.instances.io.errors import InputError, make_printable, name_source, shorten
+from ratiobench.instances.io.files import iterate_values, limit_file_size, load_json, read_bytes
 from ratiobench.instances.lora import parse
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.tenants.named import path as tenants_path

@@ -10,7 +10,7 @@ from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.lora import batch
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.eapm.generate import generate as generate_eapm
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.tenants.generate import generate as generate_tenants

@@ -15,7 +15,7 @@ import ratiobench
 from ratiobench.bench.family.registry import families
 from ratiobench.instances.eapm import Instance, generate
 from ratiobench.instances.eapm.named import path
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path as lora_path
 from ratiobench.online import user_algorithm
 from ratiobench.online.outcome import OnlineRun

@@ -13,7 +13,7 @@ from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, pa
 from ratiobench.formulations.lora.models.enumerate import list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import dual_bound, verify
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
 from ratiobench.instances.lora.format import content_hash

@@ -142,9 +142,9 @@ class BuildsOnOurs(Honest):
         """As ours would; what the task is worth alone is found by solving it."""
         from ratiobench.formulations.lora.check import check
         from ratiobench.formulations.lora.solve import solve
+        from ratiobench.instances.io.seeds import Stream
         from ratiobench.instances.lora import parse
         from ratiobench.instances.lora.format import FORMAT
-        from ratiobench.instances.seeds import Stream
 
         Stream("mine").integers(0, 1, 1)
         alone = parse(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ratiobench.bench.family.suite import Case, NamedSummary, SolveSettings, Suite
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online import run_context
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks

@@ -10,7 +10,7 @@ from typing import Any
 from ratiobench.instances.eapm import Instance, Solution
 from ratiobench.instances.eapm import parse as parse_instance
 from ratiobench.instances.eapm.format import FORMAT
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 Document = dict[str, Any]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import content_hash
 from ratiobench.instances.lora.model import Instance, Public, Task
-from ratiobench.instances.seeds import Stream
 
 Cells = tuple[tuple[int, int], ...]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.traces import Rule
 from tests.support.literal import schedules
 

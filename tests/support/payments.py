@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.strategies import Document, one_in
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
-from ratiobench.instances.keys import Form, flatten, put
+from ratiobench.instances.io.keys import Form, flatten, put
 
 
 def document_of(family: Family, suite: Suite, name: str) -> dict[str, Any]:

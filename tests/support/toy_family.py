@@ -26,8 +26,8 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.outcome import Constant, OnlineRun, Source, Violation
 from ratiobench.online.remarks import Remarks
 

@@ -28,8 +28,8 @@ from ratiobench.formulations.edgeflow.verify import met, verify
 from ratiobench.instances.edgeflow import format as files
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 
 Document = dict[str, Any]
 SIZES = ((5, 30, 4), (3, 8, 2))

@@ -22,7 +22,7 @@ from unittest.mock import patch
 import numpy as np
 
 from ratiobench.bench.lora.paper_suites import TRACES, days_before, prices
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.lora.arrivals import days
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.generate import generate

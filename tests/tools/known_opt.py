@@ -29,7 +29,7 @@ from ratiobench.bench.family.suite import Case
 from ratiobench.bench.storage.payload import report_payload
 from ratiobench.bench.storage.store import STORE, Store, StoredResult
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.files import make_folder
+from ratiobench.instances.io.files import make_folder
 from ratiobench.online.lora.public_constants import list_served
 from tests.tools.readme_tables import MECHANISMS, PAPER, figures
 

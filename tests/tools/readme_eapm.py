@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ratiobench.bench.eapm.suites import READINGS
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables

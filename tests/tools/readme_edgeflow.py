@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.draw.document import make_document
 from ratiobench.bench.edgeflow.suites import (
     _SERVERS,
     _TIGHT,
@@ -32,10 +33,9 @@ from ratiobench.bench.edgeflow.suites import (
 )
 from ratiobench.bench.edgeflow.timeline import timeline
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.figures.files import make_document
-from ratiobench.bench.figures.timeline import draw_timeline
-from ratiobench.bench.tables.ratios import format_decimal
-from ratiobench.bench.tables.timelines import coarsen
+from ratiobench.bench.report.timeline.charts import draw_timeline
+from ratiobench.bench.report.timeline.data import coarsen
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
 from ratiobench.online.edgeflow.run import run

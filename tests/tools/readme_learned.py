@@ -17,10 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.figures.files import make_document
-from ratiobench.bench.figures.scales import Axis
-from ratiobench.bench.figures.svg import ALONE, SERIES, Frame, draw_sign, style_series
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.draw.document import make_document
+from ratiobench.bench.draw.scales import Axis
+from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, draw_sign, style_series
+from ratiobench.bench.results.ratios import format_decimal
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"

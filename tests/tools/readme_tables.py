@@ -26,7 +26,7 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means
 from ratiobench.bench.lora.paper_suites import PDFTSP
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[2]

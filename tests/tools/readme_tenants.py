@@ -16,10 +16,10 @@ from typing import Any
 
 import pandas as pd
 
+from ratiobench.bench.draw.pareto import Point, draw_pareto_front
+from ratiobench.bench.draw.picture import Picture, stack_charts
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.bench.figures.pareto import Point, draw_pareto_front
-from ratiobench.bench.figures.picture import Picture, stack_charts
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.solve import solve

@@ -24,7 +24,7 @@ import pandas as pd
 import ratiobench
 from ratiobench.bench.cli.main import main as command
 from ratiobench.bench.lora.measures import job_measures
-from ratiobench.bench.tables.ratios import format_decimal
+from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.lora import read
 from ratiobench.instances.lora.feasibility import servable
 from ratiobench.instances.lora.imports import Report, read_jobs

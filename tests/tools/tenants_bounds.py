@@ -21,7 +21,7 @@ from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.subsets import subsets_optimum
 from ratiobench.formulations.tenants.tables import solution_of, tables
 from ratiobench.formulations.tenants.verify import bound, cost, verify
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.format import FORMAT, content_hash, parse
 from ratiobench.instances.tenants.model import Instance
 

@@ -11,7 +11,7 @@ from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationS
 from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.bench.lora.calibrate.finetuning import DTYPES, GPT2, SMALL, TorchMachine
 from ratiobench.bench.lora.calibrate.measurement import Plan, calibrate
-from ratiobench.instances.files import text_of
+from ratiobench.instances.io.files import text_of
 from ratiobench.instances.lora.calibration import Calibration, check_name, gpu_lines, read_calibration
 
 

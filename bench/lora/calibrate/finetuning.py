@@ -26,7 +26,7 @@ from typing import Any
 
 from ratiobench.bench.lora.calibrate.measurement import LEAST, WARM, Figures, OutOfMemory
 from ratiobench.bench.lora.calibrate.power import POWER_COMMAND, PowerMeter
-from ratiobench.instances.errors import InputError, install_command, shorten
+from ratiobench.instances.io.errors import InputError, install_command, shorten
 from ratiobench.instances.lora.calibration import TINY
 
 DTYPES = ("auto", "float32", "tf32", "bfloat16")

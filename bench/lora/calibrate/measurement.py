@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.calibration import FORMAT, Calibration, find_slowest_rate, parse
 
 WARM, LEAST = 2, 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, menu
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 
 
 class RandomNumbers:

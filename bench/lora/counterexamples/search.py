@@ -33,7 +33,7 @@ from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Search
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 
 VERSION = 1

@@ -31,7 +31,7 @@ from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import SearchSpace
 from ratiobench.bench.lora.theory.claims import list_searches
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.lora.algorithms.posted import gain
 from ratiobench.online.lora.roots import gain_below, share_above
 from ratiobench.online.lora.run import run

@@ -15,7 +15,7 @@ from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.lora.counterexamples.search import LocalSearch
 from ratiobench.bench.lora.counterexamples.targets import ClaimInapplicable, Measure, Target, Trial, measure_tiny
 from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
 

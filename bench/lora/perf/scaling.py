@@ -9,11 +9,11 @@ from pathlib import Path
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.family.suite import Case, SolveSettings, Suite
 from ratiobench.bench.perf.measurement import Curves, Measurement, Part, Value, time_in_turns
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.bench.tables.rows import read_results
 
 COLUMNS = ("cases", "tasks", "workers", "clock_seconds", "work_seconds", "times_one_worker", "same_table")
 ALGORITHMS = ("pdftsp", "titan", "eft", "greedy")

@@ -15,8 +15,8 @@ from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import CurveUnknown, utility_curve
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
 

@@ -31,12 +31,12 @@ from ratiobench.formulations.lora.bound.task_prices import (
     Floats,
     Ranges,
     Slots,
-    answers,
     best_set,
+    descend,
+    find_sets,
     find_slots,
+    new_scratch,
     no_decisions,
-    node_values,
-    table_size,
     through,
 )
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
@@ -48,21 +48,30 @@ Path = tuple[tuple[Decision, bool], ...]
 
 ROOT_ROUNDS, NODE_ROUNDS = 60, 8
 """Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
-DESCENTS = 1_500
-"""Evaluations of the subgradient method before the root's programme."""
-GUESSES = (0.1, 0.3, 1.0)
+DESCENTS, POLISH, GENTLE = 1_500, 400, 0.05
+"""Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
+after it."""
+GUESSES = (0.5, 0.25, 1.0)
 """Guesses of OPT, as parts of the way from the upper to the lower end."""
-TURNS = 4
-"""Most turns of programs of all tasks and of programs of some, one per unit of effort."""
+TURNS, BETWEEN = 6, 8
+"""Most turns of programs of some tasks before the tree per unit of effort, and nodes of the tree between two turns."""
+DIVE_LEFT, DIVE_SURE, DIVE_CLOSE = 12, 0.95, 0.02
+"""A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
+closely as this part of the way to the lower end."""
 CANDIDATES = 4
 """Most decisions that are tried before one of them is taken."""
+CHUNK = 100
+"""Evaluations of the subgradient method between two looks at the clock."""
 INTEGRAL = 1e-5
 CLOSE = 0.3
 """A programme is solved when its optimum is so near to the bound, micro-dollars."""
-STALLED = 5
-"""Rounds of facets with hardly any gain after which no more are added."""
+STALLED, LEAST, PART = 3, 0.02, 0.01
+"""After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and
+this part of the way to the lower end, no more are added."""
 FEW = 3
 """Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
+ITERATIONS = 5_000
+"""Most iterations of the simplex method before it begins anew."""
 IDLE = 3
 """Rounds without a price after which a facet is dropped."""
 BROKEN = 1e-4
@@ -91,6 +100,7 @@ class Separator:
     def __init__(self, p: Pool, s: Slots, over: Callable[[], bool]) -> None:
         self.pool, self.slots, self.over = p, s, over
         self._solvers: dict[int, highspy.Highs] = {}
+        self._weighing = np.full(len(s.kind), -1)
         owners = s.owner[s.entry]
         self.rate, self.memory = p.rate[s.entry], p.memory[owners]
 
@@ -98,9 +108,10 @@ class Separator:
         """Largest value of a set, and its members' places in the pair."""
         here = slice(int(self.slots.start[j]), int(self.slots.start[j + 1]))
         g, n = int(self.slots.kind[j]), len(value)
-        chosen = np.empty(n, np.int64)
+        chosen = np.zeros(n, np.int64)
         rate, memory = self.rate[here], self.memory[here]
-        worth = best_set(value, rate, memory, n, self.pool.compute[g], self.pool.capacity_mb[g], chosen)
+        weighing = self._weighing[j : j + 1]
+        worth = best_set(value, rate, memory, n, self.pool.compute[g], self.pool.capacity_mb[g], chosen, weighing)
         return float(worth), np.flatnonzero(chosen)
 
     def knapsacks(self) -> list[Facet]:
@@ -219,10 +230,10 @@ class Decomposition:
         self._idle: list[int] = []
         self._known: set[tuple[int, int, bytes]] = set()
         self._places = places(p)
-        self._table = np.empty(table_size(p))
-        self._local = np.empty(int(p.width.sum()), np.int64)
-        self._option = np.empty(p.tasks, np.int64)
-        self._chosen = np.empty(len(self.slots.entry), np.int64)
+        self._sets = find_sets(p, self.slots)
+        self._scratch = new_scratch(p, self.slots)
+        self._option, self._local = self._scratch.option, self._scratch.local
+        self.mean = np.zeros(len(self.slots.entry))
         self._nodes = p.nodes[self.slots.kind].astype(np.float64)
         self._grown = False
         self.bonus = 4.0 * float(p.bid.max(initial=1))
@@ -279,18 +290,10 @@ class Decomposition:
 
     def evaluate(self, price: Floats, d: Ranges) -> Evaluated:
         """The bound at these prices under decisions; the tasks' answers stay in the scratch arrays."""
-        p = self.pool
-        worth = np.empty(len(self.slots.kind))
-        node_values(p, self.slots, price, d.fixed, d.out, worth, self._chosen)
-        gain = np.empty(p.tasks)
-        answers(p, d, price, 4 * self.bonus, self._places, self._table, gain, self._option, self._local)
-        least = np.where(d.admitted == 1, -np.inf, 0.0)
-        total = float(worth @ self._nodes) + float(np.maximum(gain, least).sum())
-        self._gains = gain
-        return Evaluated(total, price, gain)
+        return self.descend(d, price, -np.inf, 1)
 
-    def descend(self, d: Ranges, begin: Floats, known: float, rounds: int) -> Evaluated:
-        """Better prices by a deflected subgradient method with Polyak's steps.
+    def descend(self, d: Ranges, begin: Floats, known: float, rounds: int, theta: float = 1.0) -> Evaluated:
+        """Better prices by a subgradient method, which ends below `known`.
 
         Parameters
         ----------
@@ -298,50 +301,17 @@ class Decomposition:
         known : welfare of a solution, which no bound undercuts.
         rounds : evaluations.
         """
-        s = self.slots
-        slot = np.repeat(s.slot, np.diff(s.start))
-        nodes = np.repeat(self._nodes, np.diff(s.start))
-        price = begin[s.entry, slot]
-        table = np.zeros(begin.shape)
-        direction = np.zeros(len(price))
-        best: Evaluated | None = None
-        best_price, theta, waited = price, 1.0, 0
-        for _ in range(rounds):
-            table[s.entry, slot] = price
-            found = self.evaluate(table, d)
-            if best is None or found.value < best.value:
-                waited = 0 if best is None or found.value < best.value - 1e-6 * abs(best.value) else waited + 1
-                best, best_price = found._replace(price=table.copy()), price
-            else:
-                waited += 1
-            if waited > 20:
-                theta, waited, price = 0.7 * theta, 0, best_price
-                direction = np.zeros(len(price))
-                if theta < 1e-3:
-                    break
-                continue
-            slack = nodes * self._chosen
-            slack[self._answered()] -= 1.0
-            slack[(price <= 0) & (slack > 0)] = 0.0
-            direction = 0.6 * direction + 0.4 * slack
-            norm = float(direction @ direction)
-            if norm < 1e-12 or self.over():
-                break
-            target = known + 0.5 * (best.value - known)
-            price = np.maximum(0.0, price - theta * max(found.value - target, 1e-7 * found.value) / norm * direction)
-        assert best is not None
-        return best
-
-    def _answered(self) -> IntArray:
-        """Places of the cells of the tasks' last answers, of those that gain."""
         p = self.pool
-        found = []
-        for i in np.flatnonzero(self._option >= 0).tolist():
-            if self._gains[i] > 0:
-                local = self._local[self._places[i] : self._places[i] + p.width[i]]
-                t = np.flatnonzero(local >= 0)
-                found.append(self.slots.where[p.type_start[i] + local[t], p.first[i] + t])
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        price, best_price, gain = begin.copy(), np.empty(begin.shape), np.empty(p.tasks)
+        state, direction = np.array([np.inf, theta, 0.0]), np.zeros(len(self.slots.entry))
+        for done in range(0, rounds, CHUNK):
+            descend(
+                p, self.slots, self._sets, d, price, 4 * self.bonus, self._places, self._scratch, known, state,
+                direction, min(rounds - done, CHUNK), best_price, gain, self.mean,
+            )  # fmt: skip
+            if state[0] < known or state[1] < 1e-3 or self.over():
+                break
+        return Evaluated(float(state[0]), best_price, gain)
 
     def supports(self, price: Floats) -> list[Facet]:
         """q x <= K_g max_S q(S) with q in the proportion of the prices, of every pair: they attain its bound."""
@@ -368,11 +338,13 @@ class Decomposition:
     def _solve(self) -> tuple[float, Floats, Floats]:
         # Columns leave the old solution feasible, which the primal simplex method begins from; rows do not.
         self._solver.setOptionValue("simplex_strategy", 4 if self._grown else 1)
+        self._solver.setOptionValue("simplex_iteration_limit", ITERATIONS)  # the primal simplex method may cycle
         self._grown = True
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             self._solver.clearSolver()
             self._solver.setOptionValue("simplex_strategy", 1)
+            self._solver.setOptionValue("simplex_iteration_limit", 10 * ITERATIONS)
             self._solver.run()
         status = self._solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
@@ -397,7 +369,7 @@ class Decomposition:
     def open_cells(self, best: Evaluated, d: Ranges, enough: float) -> NDArray[np.bool_]:
         """(entries, T) cells that a solution of welfare `enough` may use, by their reduced profit at these prices."""
         reach = np.empty(best.price.shape)
-        through(self.pool, d, best.price, self._table, reach)
+        through(self.pool, d, best.price, self._scratch.table, reach)
         least = np.where(d.admitted == 1, -np.inf, 0.0)
         rest = best.value - np.maximum(best.gain, least)
         return np.asarray(rest[self.slots.owner][:, None] + reach >= enough)
@@ -461,7 +433,7 @@ class Decomposition:
         *,
         descents: int = 0,
         rounds: int = 1_000,
-        least: float = 0.02,
+        close: float = CLOSE,
     ) -> tuple[Evaluated, Floats]:
         """The least bound found, and the columns' values at the end.
 
@@ -471,7 +443,7 @@ class Decomposition:
         enough : a value below which no more is needed.
         descents : evaluations of the subgradient method before.
         rounds : most rounds of facets.
-        least : ends after some rounds of facets in which the programme's optimum falls by less, micro-dollars.
+        close : a programme is solved when its optimum is so near to the bound, micro-dollars.
         """
         p = self.pool
         self.open_columns(d)
@@ -493,7 +465,7 @@ class Decomposition:
                     if new:
                         break
                 turn += 1
-                if best.value - optimum < CLOSE:
+                if best.value - optimum < close:
                     break
             if best.value < enough or self.over():
                 break
@@ -507,7 +479,7 @@ class Decomposition:
             self._purge(dual[p.tasks :])
             for facet in facets:
                 self.add_row(facet)
-            stalled = stalled + 1 if last - optimum < least else 0
+            stalled = stalled + 1 if last - optimum < max(LEAST, PART * (best.value - enough)) else 0
             last = optimum
             if not facets or stalled > STALLED:
                 break
@@ -565,11 +537,14 @@ class PrimalSearch(Protocol):
     lower: int
     proved: bool
 
+    def complete(self, schedules: list[Column]) -> None:
+        """Look for a solution with these schedules of some tasks."""
+
     def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
         """Look among solutions that use these cells; `whole` where no better one uses others."""
 
-    def search(self) -> None:
-        """Look further."""
+    def search(self, cells: NDArray[np.bool_]) -> None:
+        """Look among solutions that are like the best one, and otherwise use these cells."""
 
 
 class Search:
@@ -582,37 +557,86 @@ class Search:
 
     def run(self, price: Floats, nodes: int, effort: int, primal: PrimalSearch) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all."""
-        self.root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
         programme = self.programme
-        d = no_decisions(programme.pool)
-        found = programme.evaluate(self.root.price, d)
+        self.root = root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
+        polished = programme.descend(no_decisions(programme.pool), root.price, self.enough, POLISH, GENTLE)
+        if polished.value < root.value:
+            root.value, root.price = polished.value, polished.price
         slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
-        for _ in range(min(effort, TURNS)):
-            before = primal.lower
-            for share in GUESSES:
-                # The fewer cells are left by a guess of OPT, the smaller the program; the last one guesses nothing.
-                if found.value < self.enough or primal.proved or self.programme.over():
-                    break
-                guess = found.value - share * (found.value - self.enough)
-                primal.improve(programme.open_cells(found, d, guess), share == GUESSES[-1])
-                self.enough = primal.lower + 0.999
-            if found.value < self.enough or primal.proved or self.programme.over():
-                break
-            primal.search()
+        if self._is_open(root) and not programme.over():
+            primal.complete(self._dive(root))
             self.enough = primal.lower + 0.999
-            if primal.lower == before:
+        for turn in range(TURNS * min(effort, 100)):
+            if not self._is_open(root) or programme.over() or not self._look(primal, turn):
                 break
-        waiting = [(-self.root.value, 0, self.root)]
-        while waiting and self.solved < nodes and not self.programme.over():
+        if self._is_open(root) and not programme.over():
+            primal.improve(self._open_cells(1.0), True)
+            self.enough = primal.lower + 0.999
+        waiting = [(-root.value, 0, root)]
+        turn = done = 0
+        while waiting and self.solved < nodes and not programme.over():
             _, _, node = heapq.heappop(waiting)
-            if node.value < self.enough or not node.candidates:
+            if not self._is_open(node) or not node.candidates:
                 continue
             self._branch(node)
             for child in node.children:
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child))
+            done += 1
+            if done % BETWEEN == 0 and not primal.proved and not programme.over():
+                self._look(primal, turn)
+                turn += 1
+
+    def _is_open(self, node: Node) -> bool:
+        return node.value >= self.enough
+
+    def _open_cells(self, share: float) -> NDArray[np.bool_]:
+        """Cells of solutions that are better than so far by this part of the way from the root's bound."""
+        d = no_decisions(self.programme.pool)
+        found = self.programme.evaluate(self.root.price, d)
+        return self.programme.open_cells(found, d, found.value - share * (found.value - self.enough))
+
+    def _look(self, primal: PrimalSearch, turn: int) -> bool:
+        """Look for solutions that are like the best one; whether one was found."""
+        before = primal.lower
+        primal.search(self._open_cells(GUESSES[turn % len(GUESSES)]))
+        self.enough = primal.lower + 0.999
+        return primal.lower > before
+
+    def _dive(self, root: Node) -> list[Column]:
+        """Schedules of most tasks: those that the programme uses most are settled one after the other.
+
+        What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
+        """
+        programme, p = self.programme, self.programme.pool
+        d = no_decisions(p)
+        fixed: dict[int, Column] = {}
+        price, close = root.price, max(CLOSE, DIVE_CLOSE * (root.value - self.enough))
+        while p.tasks - len(fixed) > DIVE_LEFT and not programme.over():
+            try:
+                found, values = programme.bound(d, price, self.enough, rounds=1, close=close)
+            except ArithmeticError:
+                break
+            pairs = zip(values[p.tasks :].tolist(), programme.columns, strict=False)
+            new = sorted(
+                (-value, n) for n, (value, each) in enumerate(pairs) if value > 1e-6 and each.task not in fixed
+            )
+            if found.value < self.enough or not new:
+                break
+            price = found.price
+            for value, n in new:
+                column = programme.columns[n]
+                if column.task in fixed or (value > -DIVE_SURE and value > new[0][0]):
+                    continue
+                fixed[column.task] = column
+                i, t = column.task, np.flatnonzero(column.local >= 0)
+                here = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
+                d.fixed[here, p.first[i] : p.first[i] + p.width[i]] = NEVER
+                d.fixed[here.start + column.local[t], p.first[i] + t] = ALWAYS
+                d.admitted[i] = 1
+        return list(fixed.values())
 
     def _solve(self, path: Path, price: Floats, rounds: int, descents: int = 0) -> Node:
         programme = self.programme

@@ -33,8 +33,8 @@ from ratiobench.formulations.lora.bound.pricing import (
     places,
     trace,
 )
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import IntArray
-from ratiobench.instances.seeds import Stream
 
 Prices = NDArray[np.float64]
 

@@ -43,8 +43,11 @@ class Patterns(NamedTuple):
 
 
 @compiled
-def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # type: ignore[no-untyped-def]
-    """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps."""
+def list_patterns(rate, memory, most, capacity, capacity_mb, limit, steps, out):  # type: ignore[no-untyped-def]
+    """Write the maximal patterns to `out`; their number, or -1 when there are more than `limit` or too many steps.
+
+    most : (classes,) most cells of each class.
+    """
     classes = len(rate)
     count = np.zeros(classes, np.int64)
     free, free_mb = capacity, capacity_mb
@@ -56,7 +59,7 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
         if steps < 0:
             return -1
         if down and level < classes:
-            count[level] = min(free // rate[level], free_mb // memory[level])
+            count[level] = min(most[level], free // rate[level], free_mb // memory[level])
             free -= count[level] * rate[level]
             free_mb -= count[level] * memory[level]
             level += 1
@@ -64,7 +67,7 @@ def _list_patterns(rate, memory, capacity, capacity_mb, limit, steps, out):  # t
         if down:
             full = True
             for c in range(classes):
-                if rate[c] <= free and memory[c] <= free_mb:
+                if count[c] < most[c] and rate[c] <= free and memory[c] <= free_mb:
                     full = False
                     break
             if full:
@@ -97,7 +100,8 @@ def maximal_patterns(rate: IntArray, memory: IntArray, capacity: int, capacity_m
         return None
     order = np.argsort(-rate, kind="stable")
     out = np.empty((PATTERNS, len(rate)), np.int64)
-    found = _list_patterns(rate[order], memory[order], capacity, capacity_mb, PATTERNS, STEPS, out)
+    most = np.full(len(rate), capacity)
+    found = list_patterns(rate[order], memory[order], most, capacity, capacity_mb, PATTERNS, STEPS, out)
     if found < 0:
         return None
     listed = np.empty((found, len(rate)), np.int64)

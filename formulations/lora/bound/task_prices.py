@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.lora.bound.patterns import CLASSES, list_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
 
@@ -25,6 +26,8 @@ OPEN, NEVER, ALWAYS = 0, 1, 2
 MANY = 1 << 30
 STEPS = 20_000
 """Steps of the search for the best set of one pair."""
+MEAN = 0.02
+"""Weight of the last answer in the mean of the answers."""
 
 
 class Slots(NamedTuple):
@@ -55,6 +58,8 @@ def find_slots(p: Pool) -> Slots:
         i = owner[e]
         for t in range(int(p.first[i]), int(p.first[i] + p.width[i])):
             lists.setdefault((int(p.kind[e]), t), []).append(e)
+    for each in lists.values():
+        each.sort(key=lambda e: int(p.klass[e]))  # those of a class lie side by side
     pairs = sorted(lists)
     where = np.full((len(p.kind), slots), -1, dtype=np.int64)
     entry = np.array([e for pair in pairs for e in lists[pair]], dtype=np.int64)
@@ -80,13 +85,14 @@ def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ignore[no-untyped-def]
+def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  # type: ignore[no-untyped-def]
     """Largest sum of values of a set that fits a node, by branch and bound.
 
     Parameters
     ----------
     value, rate, memory : (n,) of the tasks; those without a positive value are left out.
-    chosen : (n,) out: 1 for members of the set.
+    chosen : (n,) 1 for members of a set that fits, to begin from; out: of the best set.
+    weighing : (1,) the weight of compute that was best for values like these, in eighths, -1 for none; out: of these.
 
     Returns
     -------
@@ -95,8 +101,12 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
     order = np.empty(n, np.int64)
     key = np.empty(n, np.float64)
     count = 0
+    known = 0.0
     for j in range(n):
-        chosen[j] = 0
+        if value[j] <= 0:
+            chosen[j] = 0
+        elif chosen[j] == 1:
+            known += value[j]
         if value[j] > 0 and rate[j] <= capacity and memory[j] <= capacity_mb:
             order[count] = j
             count += 1
@@ -114,7 +124,10 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
         return all_values
     # The weight of both constraints with which the relaxed knapsack is worth least.
     best_share, least = 0.5, np.inf
-    for step in range(9):
+    low, high = 0, 8
+    if weighing[0] >= 0:
+        low, high = max(0, weighing[0] - 1), min(8, weighing[0] + 1)
+    for step in range(low, high + 1):
         share = step / 8.0
         for a in range(count):
             j = order[a]
@@ -132,6 +145,7 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
                 break
         if bound < least:
             least, best_share = bound, share
+            weighing[0] = step
     weight_of = np.empty(count, np.float64)
     for a in range(count):
         j = order[a]
@@ -150,7 +164,7 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
                 break
     taken = np.zeros(count, np.int64)
     free, free_mb, weight, worth = capacity, capacity_mb, 1.0, 0.0
-    best, missed = -1.0, -1.0
+    best, missed = known, -1.0
     a = 0
     steps = 0
     while True:
@@ -197,34 +211,165 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen):  # type: ig
         a += 1
 
 
-@compiled
-def node_values(p, s, price, fixed, out, worth, chosen):  # type: ignore[no-untyped-def]
+class NodeSets(NamedTuple):
+    """What a node holds in each pair: maximal patterns of the classes that are there, where they are few.
+
+    Parameters
+    ----------
+    group : (cells,) which of the pair's classes, 0, 1, ...
+    groups : (pairs,) number of classes; 0 where no patterns are listed.
+    first, last, at : (pairs,) patterns of the pair, and where the first one's counts begin.
+    cells : of each class, pattern by pattern.
+    same : (patterns,) the first so many counts are those of the pattern before.
+    most : (pairs,) most cells of a class in a pattern.
+    """
+
+    group: IntArray
+    groups: IntArray
+    first: IntArray
+    last: IntArray
+    at: IntArray
+    cells: IntArray
+    same: IntArray
+    most: IntArray
+
+
+PATTERNS, LISTED, FEW = 20_000, 400_000, 12
+"""Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
+where more than `FEW` tasks have classes of hardly more than one task."""
+
+
+def find_sets(p: Pool, s: Slots) -> NodeSets:
+    """The maximal patterns of every pair."""
+    pairs = len(s.kind)
+    group = np.zeros(len(s.entry), np.int64)
+    groups, first, last, at, most = (np.zeros(pairs, np.int64) for _ in range(5))
+    out = np.empty((PATTERNS, CLASSES), np.int64)
+    known: dict[bytes, tuple[int, int, int, int, int]] = {}
+    counts: list[IntArray] = []
+    same: list[IntArray] = []
+    rows = size = 0
+    for j in range(pairs):
+        here = slice(int(s.start[j]), int(s.start[j + 1]))
+        g = int(s.kind[j])
+        classes, mine, number = np.unique(p.klass[s.entry[here]], return_inverse=True, return_counts=True)
+        order = np.argsort(-p.class_rate[classes], kind="stable")
+        group[here] = np.argsort(order, kind="stable")[mine]
+        if len(classes) > CLASSES or 2 * len(classes) > len(mine) > FEW:
+            continue
+        key = np.concatenate([classes[order], number[order]]).tobytes()
+        if key not in known:
+            rate, memory = p.class_rate[classes[order]], p.class_memory[classes[order]]
+            table = out[:, : len(classes)]
+            found = list_patterns(
+                rate, memory, number[order], int(p.compute[g]), int(p.capacity_mb[g]), PATTERNS, LISTED, table
+            )
+            listed = table[: max(0, found)].copy()
+            known[key] = len(classes) * (found > 0), rows, rows + len(listed), size, int(listed.max(initial=0))
+            differs = listed[1:] != listed[:-1]
+            same.append(np.concatenate([np.zeros(min(1, len(listed)), np.int64), differs.argmax(axis=1)]))
+            counts.append(listed.reshape(-1))
+            rows += len(listed)
+            size += listed.size
+        groups[j], first[j], last[j], at[j], most[j] = known[key]
+    none = np.zeros(0, np.int64)
+    return NodeSets(
+        group, groups, first, last, at, np.concatenate([none, *counts]), np.concatenate([none, *same]), most
+    )
+
+
+@inlined
+def _best_of_patterns(sets, j, value, group, n, chosen, order, prefix, sums):  # type: ignore[no-untyped-def]
+    """As `best_set`, from the patterns of pair j; cells of a class lie side by side.
+
+    order : (n,), prefix : (classes, most cells + 1), sums : (classes + 1,) scratch.
+    """
+    groups, most = sets.groups[j], sets.most[j]
+    sums[0] = 0.0
+    for c in range(groups):
+        prefix[c, 0] = 0.0
+    a = 0
+    while a < n:
+        c = group[a]
+        size = 0
+        b = a
+        while b < n and group[b] == c:
+            chosen[b] = 0
+            if value[b] > 0:
+                x = a + size - 1  # sorted by falling value
+                while x >= a and value[order[x]] < value[b]:
+                    order[x + 1] = order[x]
+                    x -= 1
+                order[x + 1] = b
+                size += 1
+            b += 1
+        total = 0.0
+        for m in range(most):
+            if m < size:
+                total += value[order[a + m]]
+            prefix[c, m + 1] = total
+        for x in range(a + size, b):
+            order[x] = -1
+        a = b
+    best, pattern = -1.0, 0
+    at = sets.at[j]
+    for row in range(sets.last[j] - sets.first[j]):
+        c = sets.same[sets.first[j] + row]
+        total = sums[c]
+        while c < groups:
+            total += prefix[c, sets.cells[at + c]]
+            c += 1
+            sums[c] = total
+        if total > best:
+            best, pattern = total, row
+        at += groups
+    at = sets.at[j] + pattern * groups
+    a = 0
+    while a < n:
+        c = group[a]
+        m = 0
+        while a < n and group[a] == c:
+            if m < sets.cells[at + c] and order[a] >= 0:
+                chosen[order[a]] = 1
+            m += 1
+            a += 1
+    return best
+
+
+@inner
+def node_values(p, s, sets, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
     """(pairs,) what one node earns at most in each pair, and a set that earns it.
 
     Parameters
     ----------
     price : (entries, T) of a cell.
     fixed : (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are rejected.
-    worth : (pairs,) out. chosen : (cells,) out, 1 for members.
+    worth : (pairs,) out. chosen : (cells,) sets that fit; out: 1 for members.
+    weighing : (pairs,) as of `best_set`.
     """
-    size = 0
+    size = classes = most = 1
     for j in range(len(s.kind)):
         size = max(size, s.start[j + 1] - s.start[j])
+        classes, most = max(classes, sets.groups[j]), max(most, sets.most[j])
     value, rate, memory = np.empty(size), np.empty(size, np.int64), np.empty(size, np.int64)
-    mine = np.empty(size, np.int64)
+    order, prefix, sums = np.empty(size, np.int64), np.empty((classes, most + 1)), np.empty(classes + 1)
     for j in range(len(s.kind)):
-        n = s.start[j + 1] - s.start[j]
+        at = s.start[j]
+        n = s.start[j + 1] - at
         for a in range(n):
-            e = s.entry[s.start[j] + a]
+            e = s.entry[at + a]
             i = s.owner[e]
             usable = out[i] == 0 and fixed[e, s.slot[j]] != 1
             value[a] = price[e, s.slot[j]] if usable else 0.0
             rate[a] = p.rate[e]
             memory[a] = p.memory[i]
         g = s.kind[j]
-        worth[j] = best_set(value, rate, memory, n, p.compute[g], p.capacity_mb[g], mine)
-        for a in range(n):
-            chosen[s.start[j] + a] = mine[a]
+        mine = chosen[at : at + n]
+        if sets.groups[j] > 0:
+            worth[j] = _best_of_patterns(sets, j, value, sets.group[at : at + n], n, mine, order, prefix, sums)
+        else:
+            here = weighing[j : j + 1]
+            worth[j] = best_set(value, rate, memory, n, p.compute[g], p.capacity_mb[g], mine, here)
 
 
 class Ranges(NamedTuple):
@@ -389,7 +534,7 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
     return plain
 
 
-@compiled
+@inner
 def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
     """Best reduced profit of every task, losses included, and the schedule that has it.
 
@@ -467,6 +612,115 @@ def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ig
                 b -= 1
 
 
+class Scratch(NamedTuple):
+    """What an evaluation writes.
+
+    Parameters
+    ----------
+    worth : (pairs,); chosen, weighing : as of `node_values`.
+    gain, option, local : as of `answers`.
+    table : of a task.
+    """
+
+    worth: Floats
+    chosen: IntArray
+    weighing: IntArray
+    gain: Floats
+    option: IntArray
+    local: IntArray
+    table: Floats
+
+
+def new_scratch(p: Pool, s: Slots) -> Scratch:
+    """Scratch for evaluations of a pool."""
+    pairs, n = len(s.kind), p.tasks
+    return Scratch(
+        np.empty(pairs), np.zeros(len(s.entry), np.int64), np.full(pairs, -1), np.empty(n), np.empty(n, np.int64),
+        np.empty(int(p.width.sum()), np.int64), np.empty(table_size(p)),
+    )  # fmt: skip
+
+
+@inlined
+def _evaluate(p, s, sets, d, price, bonus, places, w):  # type: ignore[no-untyped-def]
+    node_values(p, s, sets, price, d.fixed, d.out, w.worth, w.chosen, w.weighing)
+    answers(p, d, price, bonus, places, w.table, w.gain, w.option, w.local)
+    total = 0.0
+    for j in range(len(s.kind)):
+        total += p.nodes[s.kind[j]] * w.worth[j]
+    for i in range(len(p.task)):
+        total += w.gain[i] if d.admitted[i] == 1 else max(0.0, w.gain[i])
+    return total
+
+
+@compiled
+def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, used):  # type: ignore[no-untyped-def]
+    """Better prices by a deflected subgradient method with Polyak's steps.
+
+    Parameters
+    ----------
+    d : `Ranges`. bonus, places : as of `answers`. w : `Scratch`.
+    price : (entries, T) to begin with; changed.
+    known : welfare of a solution, which no bound undercuts.
+    state : (3,) least bound so far, factor of the steps, evaluations since the bound fell; changed.
+    direction : (cells,) of the last step; changed.
+    rounds : evaluations, at least 1; with one the bound at `price` is computed and no more.
+    best_price, best_gain : (entries, T) and (n,) out: of the least bound.
+    used : (cells,) in and out: mean of how far the answers use each cell, the last ones weighing most.
+    """
+    cells = len(s.entry)
+    slot_of = np.empty(cells, np.int64)
+    nodes = np.empty(cells)
+    for j in range(len(s.kind)):
+        for a in range(s.start[j], s.start[j + 1]):
+            slot_of[a] = s.slot[j]
+            nodes[a] = p.nodes[s.kind[j]]
+    slack = np.empty(cells)
+    best, theta, waited = state[0], state[1], state[2]
+    for _ in range(rounds):
+        found = _evaluate(p, s, sets, d, price, bonus, places, w)
+        if found < best:
+            waited = 0 if found < best - 1e-6 * abs(best) else waited + 1
+            best = found
+            best_price[:] = price
+            best_gain[:] = w.gain
+        else:
+            waited += 1
+        if best < known or rounds == 1:
+            break
+        for a in range(cells):
+            slack[a] = nodes[a] * w.chosen[a]
+            used[a] *= 1.0 - MEAN
+        for i in range(len(p.task)):
+            if w.option[i] < 0 or (w.gain[i] <= 0 and d.admitted[i] == 0):
+                continue
+            for t in range(p.width[i]):
+                g = w.local[places[i] + t]
+                if g >= 0:
+                    a = s.where[p.type_start[i] + g, p.first[i] + t]
+                    slack[a] -= 1.0
+                    used[a] += MEAN
+        if waited > 20:
+            theta, waited = 0.7 * theta, 0
+            if theta < 1e-3:
+                break
+            price[:] = best_price
+            direction[:] = 0.0
+            continue
+        norm = 0.0
+        for a in range(cells):
+            if slack[a] > 0 and price[s.entry[a], slot_of[a]] <= 0:
+                slack[a] = 0.0
+            direction[a] = 0.6 * direction[a] + 0.4 * slack[a]
+            norm += direction[a] * direction[a]
+        if norm < 1e-12:
+            break
+        step = theta * max(found - (known + 0.5 * (best - known)), 1e-7 * found) / norm
+        for a in range(cells):
+            e, t = s.entry[a], slot_of[a]
+            price[e, t] = max(0.0, price[e, t] - step * direction[a])
+    state[0], state[1], state[2] = best, theta, waited
+
+
 @compiled
 def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
     """Best reduced profit of the schedules that use each cell.
@@ -491,6 +745,11 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
         rows, line = most[0] + 1, most[1] + 1
         layer = rows * line
         types = p.type_start[i + 1] - p.type_start[i]
+        entry = p.type_start[i]
+        plain = _is_plain(p, d, i)
+        for g in range(types):
+            for t in range(p.width[i]):
+                plain = plain and cost[g, t] >= 0
         before, after = np.full((rows, line), -np.inf), np.full((rows, line), -np.inf)
         for t in range(p.width[i]):
             for o in range(p.option_start[i], p.option_start[i + 1]):
@@ -507,8 +766,14 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
                             continue
                         c = a + (1 if g == 0 else 0)
                         e = b + (1 if g == 1 else 0)
-                        for x in range(rows - c):
-                            for y in range(line - e):
+                        for y in range(line - e):
+                            # Where cells cost and none is decided, no more of the first type than a cover needs.
+                            low, high = 0, rows - c
+                            if plain:
+                                left = p.work[i] - (e + y) * (p.rate[entry + 1] if types > 1 else 0)
+                                low = max(0, -(-left // p.rate[entry]) - c)
+                                high = min(high, low + 1)
+                            for x in range(low, high):
                                 rest = table[(t + 1) * layer + x * line + y]
                                 if rest < np.inf and _covers(p, d, i, c + x, e + y):
                                     value = before[a, b] - cost[g, t] - rest
@@ -531,13 +796,13 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
 
 def warm(p: Pool) -> None:
     """Compile and cache the kernels by using each once."""
-    s, d = find_slots(p), no_decisions(p)
-    price, table = np.zeros((len(p.kind), p.tariff.shape[1])), np.empty(table_size(p))
-    node_values(p, s, price, d.fixed, d.out, np.empty(len(s.kind)), np.empty(len(s.entry), np.int64))
-    gain, option, local = np.empty(p.tasks), np.empty(p.tasks, np.int64), np.empty(int(p.width.sum()), np.int64)
-    answers(p, d, price, 0.0, places(p), table, gain, option, local)
-    through(p, d, price, table, np.empty(price.shape))
-    best_set(np.ones(1), np.ones(1, np.int64), np.ones(1, np.int64), 1, p.compute[0], p.capacity_mb[0], local)
+    s, d, w = find_slots(p), no_decisions(p), new_scratch(p, find_slots(p))
+    price = np.zeros((len(p.kind), p.tariff.shape[1]))
+    used, gain, state = np.zeros(len(s.entry)), np.empty(p.tasks), np.array([np.inf, 1.0, 0.0])
+    descend(p, s, find_sets(p, s), d, price, 0.0, places(p), w, 0.0, state, used, 1, price.copy(), gain, used)
+    through(p, d, price, w.table, np.empty(price.shape))
+    one = np.ones(1, np.int64)
+    best_set(np.ones(1), one, one, 1, p.compute[0], p.capacity_mb[0], np.zeros(1, np.int64), -one)
 
 
 def table_size(p: Pool) -> int:

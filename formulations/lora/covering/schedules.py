@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 
 FAR = 2**60

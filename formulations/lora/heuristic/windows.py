@@ -18,13 +18,20 @@ from numpy.typing import NDArray
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import solve
 from ratiobench.formulations.linear import LinearModel, RowBuilder
-from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, places
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, find_pool, places
 from ratiobench.formulations.lora.bound.tree import CellRow
-from ratiobench.formulations.lora.heuristic.state import State, copy_state, solution_of_state, state_of, type_of_node
+from ratiobench.formulations.lora.heuristic.state import (
+    State,
+    copy_state,
+    empty_state,
+    solution_of_state,
+    state_of,
+    type_of_node,
+)
 from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
-from ratiobench.instances.seeds import Stream
 
 CELLS = (150, 300)
 """Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
@@ -53,7 +60,13 @@ class Window(NamedTuple):
 
 
 def improve(
-    instance: Instance, solution: Solution, windows: int, seed: int, enough: int, seconds: float | None = None
+    instance: Instance,
+    solution: Solution,
+    windows: int,
+    seed: int,
+    enough: int,
+    seconds: float | None = None,
+    cells: NDArray[np.bool_] | None = None,
 ) -> tuple[Solution, int]:
     """A solution that is no worse, and after how many programs.
 
@@ -64,6 +77,7 @@ def improve(
     seed : of the choice of tasks.
     enough : a welfare at which to stop.
     seconds : no further program is begun after them.
+    cells : (entries, T) of the pool: the cells that may be used beside those of the solution; None for all.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     p = find_pool(instance)
@@ -74,7 +88,7 @@ def improve(
     while done < windows:
         if search.state.welfare >= enough or (until is not None and time.perf_counter() > until):
             break
-        search.step(CELLS[done % len(CELLS)])
+        search.step(CELLS[done % len(CELLS)], cells)
         done += 1
     return solution_of_state(instance, p, search.state), done
 
@@ -114,6 +128,22 @@ def improve_within(
     return ProgramResult(solution_of_state(instance, p, search.state), search.state.welfare, bound)
 
 
+def complete(instance: Instance, schedules: Sequence[tuple[int, int, IntArray]], limits: Limits) -> ProgramResult:
+    """A solution from schedules of some tasks, as far as they fit, and one program of all other tasks.
+
+    Parameters
+    ----------
+    schedules : pooled task, option, and (width,) local type in each slot of its window, -1 for none.
+    limits : of the program.
+    """
+    p = find_pool(instance)
+    search = _Search(p, empty_state(p), 0)
+    for task, option, local in schedules:
+        search.book(task, option, local)
+    bound = search.rest(limits)
+    return ProgramResult(solution_of_state(instance, p, search.state), search.state.welfare, bound)
+
+
 def compute_welfare(instance: Instance, solution: Solution) -> int:
     """Welfare of a feasible solution."""
     return state_of(instance, find_pool(instance), solution).welfare
@@ -128,16 +158,16 @@ class _Search:
         self._words = Stream("windows", p.tasks, seed)
         self._facets: dict[int, list[tuple[IntArray, int]]] = {}
 
-    def step(self, cells: int) -> None:
+    def step(self, size: int, cells: NDArray[np.bool_] | None = None) -> None:
         """Schedule some tasks again."""
         p, s = self.pool, self.state
-        chosen = self._choose(cells)
+        chosen = self._choose(size, cells)
         free, free_mb = s.free.copy(), s.free_mb.copy()
         for j in chosen:
             for node, slot, entry in self._cells(j):
                 free[node, slot] += p.rate[entry]
                 free_mb[node, slot] += p.memory[j]
-        window = self._window(chosen, free, free_mb)
+        window = self._window(chosen, free, free_mb, cells)
         start = self._vector(window)
         found = solve(window.model, Limits(work=WORK), start)
         if found.values is None:
@@ -162,7 +192,43 @@ class _Search:
             self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
         return found.bound
 
-    def _choose(self, cells: int) -> list[int]:
+    def book(self, j: int, option: int, local: IntArray) -> None:
+        """Give a task this schedule, on the fullest nodes with room; nothing where there is none."""
+        p, s = self.pool, self.state
+        heads = np.concatenate([[0], np.cumsum(p.nodes)])
+        cells = []
+        net = int(p.bid[j] - p.price[option])
+        for t in np.flatnonzero(local >= 0).tolist():
+            e, slot = int(p.type_start[j] + local[t]), int(p.first[j]) + t
+            nodes = np.arange(heads[p.kind[e]], heads[p.kind[e] + 1])
+            fits = nodes[(s.free[nodes, slot] >= p.rate[e]) & (s.free_mb[nodes, slot] >= p.memory[j])]
+            if not len(fits):
+                return
+            cells.append((t, int(fits[np.argmin(s.free[fits, slot])]), slot, e))
+            net -= int(base_cost.py_func(p, j, int(p.kind[e]), slot))
+        if net <= 0:
+            return
+        s.option[j], s.net[j] = option, net
+        for t, node, slot, e in cells:
+            s.place[self._at[j] + t] = node
+            s.free[node, slot] -= p.rate[e]
+            s.free_mb[node, slot] -= p.memory[j]
+
+    def rest(self, limits: Limits) -> float | None:
+        """Schedule the tasks that are rejected beside the others; HiGHS's bound."""
+        s = self.state
+        chosen = np.flatnonzero(s.option < 0).tolist()
+        if not chosen:
+            return None
+        window = self._window(chosen, s.free, s.free_mb)
+        found = solve(window.model, limits, self._vector(window))
+        if found.values is None:
+            return None
+        if float(window.model.objective @ found.values.round()) > 0:
+            self._book(window, found.values.round().astype(bool), chosen, s.free.copy(), s.free_mb.copy())
+        return found.bound
+
+    def _choose(self, size: int, cells: NDArray[np.bool_] | None) -> list[int]:
         """Tasks that meet, or nearly, in a slot; half of the times in the window of one that is rejected."""
         p, words = self.pool, self._words
         last = p.first + p.width - 1
@@ -176,11 +242,13 @@ class _Search:
             slot = words.integer(0, p.tariff.shape[1] - 1)
         away = np.maximum(0, np.maximum(p.first - slot, slot - last)) + noise
         chosen: list[int] = []
-        cells *= int(np.minimum(p.nodes, NODES).sum())
+        size *= int(np.minimum(p.nodes, NODES).sum())
+        nodes = np.minimum(p.nodes, NODES)
         for j in np.argsort(away, kind="stable").tolist():
-            kinds = p.kind[p.type_start[j] : p.type_start[j + 1]]
-            cells -= int(p.width[j]) * int(np.minimum(p.nodes[kinds], NODES).sum())
-            if cells < 0 and len(chosen) >= 2:
+            mine = slice(p.type_start[j], p.type_start[j + 1])
+            open_ = np.full(mine.stop - mine.start, p.width[j]) if cells is None else cells[mine].sum(axis=1)
+            size -= int(open_ @ nodes[p.kind[mine]])
+            if size < 0 and len(chosen) >= 2:
                 break
             chosen.append(j)
         return sorted(chosen)

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.format import LABEL_LIMIT
 from ratiobench.instances.lora.model import NO_LABELS, Labels
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.text_files import TextFile
 
 LARGEST = 10**11
 """No second, memory or number of GPUs in a log is larger."""

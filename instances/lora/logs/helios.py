@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.text_files import TextFile
+from ratiobench.instances.io.text_files import rows as read_rows
 from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
@@ -21,8 +23,6 @@ from ratiobench.instances.lora.logs.base import (
     round_up,
 )
 from ratiobench.instances.lora.readers.base import columns as places
-from ratiobench.instances.text_files import TextFile
-from ratiobench.instances.text_files import rows as read_rows
 
 COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
 OPTIONAL = ("user", "vc", "node_num")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs import table
 from ratiobench.instances.lora.logs.base import LogFormat, register
-from ratiobench.instances.text_files import TextFile
 
 _COLUMNS = {"submit": "submission_time", "gpus": "num_gpu"}
 _OPTIONAL = {"name": "job_id"}

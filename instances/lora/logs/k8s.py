@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -30,7 +31,6 @@ from ratiobench.instances.lora.logs.kubernetes import (
 )
 from ratiobench.instances.lora.logs.pods import Pod, pods_as_jobs, read_pod
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
-from ratiobench.instances.text_files import TextFile
 
 _OTHER = "other objects than Jobs and Pods"
 _WORKLOADS = "Workloads, which --format kueue reads"

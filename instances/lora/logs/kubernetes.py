@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ratiobench.instances.errors import shorten
+from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.lora.logs.base import NO_GPU
 from ratiobench.instances.lora.logs.entries import Entry
 

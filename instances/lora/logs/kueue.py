@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -30,7 +31,6 @@ from ratiobench.instances.lora.logs.kubernetes import (
     submission_time,
 )
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
-from ratiobench.instances.text_files import TextFile
 
 MIXED = "of pod sets with different numbers of GPUs a pod"
 FLAVORS = "of pod sets on different ResourceFlavors"

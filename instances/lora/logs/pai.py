@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.text_files import TextFile
+from ratiobench.instances.io.text_files import rows as read_rows
 from ratiobench.instances.lora.logs.base import (
     NO_END,
     NO_GPU,
@@ -20,8 +22,6 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.readers.pai import COLUMNS, ZONE
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.text_files import TextFile
-from ratiobench.instances.text_files import rows as read_rows
 
 _JOB, _TASK, _COUNT, _STATUS = (COLUMNS.index(name) for name in ("job_name", "task_name", "inst_num", "status"))
 _START, _END, _GPU, _TYPE = (COLUMNS.index(name) for name in ("start_time", "end_time", "plan_gpu", "gpu_type"))

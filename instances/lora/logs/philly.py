@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs import table
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
@@ -19,7 +20,6 @@ from ratiobench.instances.lora.logs.base import (
     moment,
     register,
 )
-from ratiobench.instances.text_files import TextFile
 
 _COLUMNS = {"submit": "timestamp", "gpus": "num_gpus"}
 _OPTIONAL = {"group": "cluster"}

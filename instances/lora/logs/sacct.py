@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
@@ -22,7 +23,6 @@ from ratiobench.instances.lora.logs.base import (
     register,
 )
 from ratiobench.instances.lora.model import Labels
-from ratiobench.instances.text_files import TextFile
 
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
 """Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.json_items import iterate_entries
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.json_items import iterate_entries
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     LARGEST,
@@ -22,7 +23,6 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.logs.entries import Entry
 from ratiobench.instances.lora.logs.sacct import AGAIN, BACKWARDS, LATE, NOT_STARTED, REQUEUED, UNFINISHED
-from ratiobench.instances.text_files import TextFile
 
 HETEROGENEOUS = "parts of a heterogeneous job"
 

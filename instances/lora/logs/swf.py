@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     LARGEST,
@@ -18,7 +19,6 @@ from ratiobench.instances.lora.logs.base import (
     make_labels,
     register,
 )
-from ratiobench.instances.text_files import TextFile
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",

@@ -7,8 +7,10 @@ from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
 
-from ratiobench.instances.errors import InputError, explain_unknown_value, shorten
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.text_files import TextFile
+from ratiobench.instances.io.text_files import rows as read_rows
 from ratiobench.instances.lora.format import PARTS_LIMIT
 from ratiobench.instances.lora.logs.base import (
     NO_END,
@@ -27,8 +29,6 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.readers.base import columns as places
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.text_files import TextFile
-from ratiobench.instances.text_files import rows as read_rows
 
 NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from ratiobench.instances.errors import InputError, shorten
-from ratiobench.instances.text_files import TextFile, open_text
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile, open_text
 
 SLOTS_PER_DAY = 144
 SLOT_SECONDS = 600

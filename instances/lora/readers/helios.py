@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ratiobench.instances.io.text_files import TextFile, rows
 from ratiobench.instances.lora.readers.base import Moment, Trace, columns, number, register, timestamp, width
-from ratiobench.instances.text_files import TextFile, rows
 
 
 def moments(file: TextFile, source: str) -> Iterator[Moment]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from ratiobench.instances.io.text_files import TextFile, rows
 from ratiobench.instances.lora.readers.base import Moment, Trace, number, register, width
-from ratiobench.instances.text_files import TextFile, rows
 
 COLUMNS = (
     "job_name", "task_name", "inst_num", "status", "start_time",

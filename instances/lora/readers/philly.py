@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.text_files import TextFile, rows
 from ratiobench.instances.lora.readers.base import Moment, Trace, columns, register, timestamp, width
-from ratiobench.instances.text_files import TextFile, rows
 
 
 def moments(file: TextFile, source: str) -> Iterator[Moment]:

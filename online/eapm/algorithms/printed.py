@@ -41,7 +41,7 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, sort_stably
 from ratiobench.instances.eapm.model import freeze
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.eapm.algorithms.exact_step import ExactStep
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.eapm.registry import Entry, Option, register

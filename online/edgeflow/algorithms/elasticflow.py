@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job, Public
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.edgeflow.admission import ADMITS
 from ratiobench.online.edgeflow.placement import RULES, exclude_jobs
 from ratiobench.online.edgeflow.plan import DROP_FAILED, LEVEL

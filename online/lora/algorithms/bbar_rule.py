@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.mechanism import register_mechanism
 from ratiobench.online.lora.registry import Option, fraction
 from ratiobench.online.lora.traces import Rule

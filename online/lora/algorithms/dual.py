@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.history import require_cluster
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision

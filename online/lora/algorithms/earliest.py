@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.lora.covering.schedules import Cover, cheapest_cover
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import NodeAnswer, with_one_node

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, suggest_name
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, suggest_name
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
 from ratiobench.online.lora.external_prices import PROTOCOL, ExternalPrices

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.lora.guard import CLASSES, MORE_CLASSES
 from ratiobench.online.lora.learned.forecast import AHEAD
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.algorithms.posted import settle_share
 from ratiobench.online.lora.mechanism import WITHIN, register_mechanism
 from ratiobench.online.lora.registry import Option

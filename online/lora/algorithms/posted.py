@@ -30,7 +30,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.mechanism import WITHIN, register_mechanism
 from ratiobench.online.lora.registry import Option, fraction
 from ratiobench.online.lora.roots import gain_below, share_above

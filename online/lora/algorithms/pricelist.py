@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml, read_bytes
 from ratiobench.instances.lora.model import IntArray, NodeType, Public, Task, freeze
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.greedy import Greedy

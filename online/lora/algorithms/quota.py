@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, explain_unknown_name, shorten
-from ratiobench.instances.files import load_toml, read_bytes
+from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
+from ratiobench.instances.io.files import load_toml, read_bytes
 from ratiobench.instances.lora.model import Public, Task, Vendor, freeze
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import RUNS

@@ -19,7 +19,7 @@ from ratiobench.formulations.backends import installed_version
 from ratiobench.formulations.lora import batch
 from ratiobench.formulations.lora.batch import solve_batch
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task, freeze
 from ratiobench.instances.lora.model import Option as Preprocessing
 from ratiobench.instances.lora.schedules import KINDS

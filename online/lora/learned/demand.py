@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import IntArray
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.learned.past import Floats, Past
 
 POINTS = 144

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.disk_cache import code_mark, recall, store
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.history import split
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Public
 from ratiobench.online.tenants.plans import CHEAPEST, FASTEST, GREEDY, LEAST_LOADED, Jobs, Plan
 from ratiobench.online.tenants.policy import Planner

@@ -48,7 +48,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.algorithms.insertion import BEST_PLACE, PASSES
 from ratiobench.online.tenants.plans import Jobs, Plan, tables_of

@@ -26,7 +26,7 @@ from math import lcm
 
 import numpy as np
 
-from ratiobench.instances.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.tenants.beam import beam

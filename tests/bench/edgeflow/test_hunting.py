@@ -16,7 +16,7 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import claim_searches
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.instances.edgeflow.format import content_hash, read
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.run import run
 
 search_counterexample = COUNTEREXAMPLES.search

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.figures.bids import has_bid
 from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
 from ratiobench.bench.lora.theory.paper import theorem3
 from ratiobench.bench.lora.theory.payments import bid_trials, bidder_view
 from ratiobench.bench.lora.theory.payments.bid_trials import try_curve
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.bench.report.bids.data import has_bid, read_curve
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
@@ -228,7 +228,7 @@ def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neigh
     assume(instance.tasks)
     trials = try_curve(instance, result, 0)
     rows = list(trials.rows())
-    assert any(has_bid(row, Fraction(int(instance.valuation[0]))) for row in rows)
+    assert any(has_bid(piece, Fraction(int(instance.valuation[0]))) for piece in read_curve(rows))
     for row in rows:
         for end in ("from", "to"):
             assert utility_of(instance, 0, {"bid": int(row[f"bid_{end}"])}, algorithm) == int(row[f"utility_{end}"])

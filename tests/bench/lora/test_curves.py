@@ -20,7 +20,7 @@ from ratiobench.bench.lora.theory.pdftsp.bids import recompute_curve, utility_cu
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport
 from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, SearchLimitReached
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
 from ratiobench.instances.lora.strategies import tiny_instances

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ratiobench.bench.lora.theory.basis import density
 from ratiobench.bench.lora.theory.basis.density import Menu, Totals, find_bbar_range, menus
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules

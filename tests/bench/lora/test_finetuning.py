@@ -16,7 +16,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.calibrate import finetuning
 from ratiobench.bench.lora.calibrate.finetuning import GPT2, SMALL, Base, TorchMachine
 from ratiobench.bench.lora.calibrate.measurement import OutOfMemory
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.calibration import read_calibration
 from ratiobench.instances.lora.format import read
 from tests.support.calibrations import stand_in_for_nvidia_smi

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Gantt
-from ratiobench.bench.figures.gantt import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
 from ratiobench.bench.lora.gantt import GANG, ONE_RUN, PAUSES, VOID, gantt
+from ratiobench.bench.report.timeline.gantt import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import line_of, write_text
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.cluster import read_cluster
 from ratiobench.instances.lora.imports import Laws, import_log

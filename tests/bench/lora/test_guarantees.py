@@ -16,7 +16,7 @@ from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.guarantees import find_full_cells
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances

@@ -35,7 +35,7 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     simulate_pdftsp,
 )
 from ratiobench.bench.lora.theory.claims import CLAIMS
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of

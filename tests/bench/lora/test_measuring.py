@@ -12,7 +12,7 @@ import pytest
 from ratiobench.bench.lora.calibrate import power
 from ratiobench.bench.lora.calibrate.measurement import Plan, calibrate, duration
 from ratiobench.bench.lora.calibrate.power import PowerMeter
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.calibration import Calibration
 from tests.support.calibrations import ABOUT, FakeMachine, stand_in_for_nvidia_smi
 

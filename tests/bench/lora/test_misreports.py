@@ -17,13 +17,13 @@ from ratiobench.bench.lora.theory.payments.truthfulness import REPORTS
 from ratiobench.bench.lora.theory.pdftsp.auction import auction_of
 from ratiobench.bench.lora.theory.pdftsp.misreports import Bidder, Misreport, find_best_misreport
 from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run

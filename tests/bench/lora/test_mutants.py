@@ -10,10 +10,10 @@ import pytest
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.payments import bidder_view
 from ratiobench.bench.lora.theory.payments.offers import verify_offers
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.run import run
 from tests.support.mechanisms import crowded
 from tests.support.mutants import RULE, two_nodes

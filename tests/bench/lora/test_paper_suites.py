@@ -18,7 +18,7 @@ from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.measures import accounts, measures
 from ratiobench.bench.lora.paper_suites import ALGORITHMS, PDFTSP, RUNS, TRACE_RUNS, WHICH
 from ratiobench.bench.lora.studies import study
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances

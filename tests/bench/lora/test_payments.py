@@ -19,12 +19,12 @@ from ratiobench.bench.lora.theory.payments import offers
 from ratiobench.bench.lora.theory.payments.offers import verify_offers
 from ratiobench.bench.lora.theory.payments.schedule_cost import Row, StepBudget, StepLimitReached, find_least_cost
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, run

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.figures.timeline import draw_timeline
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, REASONS, find_reasons, timeline
-from ratiobench.bench.tables.timelines import MOST, coarsen, join_timelines, list_timelines, read_timelines
+from ratiobench.bench.report.timeline.charts import draw_timeline
+from ratiobench.bench.report.timeline.data import MOST, coarsen, join_timelines, list_timelines, read_timelines
 from ratiobench.instances.eapm.named import names
 from ratiobench.instances.eapm.named import path as eapm_file
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import line_of, write_text
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import line_of, write_text
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind

@@ -16,12 +16,13 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import families, find_suite
+from ratiobench.bench.report.claims.verdicts import ClaimSummary, summarise_claims
+from ratiobench.bench.report.rows.text import results_text
+from ratiobench.bench.report.shared.text import assumptions_text, check_text
+from ratiobench.bench.results.read import read_results
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from ratiobench.bench.tables.rows import read_results
-from ratiobench.bench.tables.text import assumptions_text, check_text, results_text
-from ratiobench.bench.tables.verdicts import ClaimSummary, summarise_claims
 from ratiobench.instances.lora.named import path
 from tests.support.rows import made_row
 

@@ -29,8 +29,8 @@ from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.strategies import placements, tiny_instances
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 
 

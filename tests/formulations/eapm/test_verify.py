@@ -25,8 +25,8 @@ from ratiobench.formulations.eapm.verify import require_upper, verify
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.strategies import tiny_instances
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 
 

@@ -26,7 +26,7 @@ from ratiobench.instances.arrays import freeze
 from ratiobench.instances.edgeflow.model import Instance, Window
 from ratiobench.instances.edgeflow.named import expected, named, names
 from ratiobench.instances.edgeflow.solution import Piece
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from tests.formulations.edgeflow.test_check import made
 from tests.tools.edgeflow_bounds import judge, tiny
 

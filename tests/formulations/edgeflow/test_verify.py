@@ -14,8 +14,8 @@ from ratiobench.formulations.edgeflow import certificate as certificates
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.formulations.edgeflow.solve import solve
 from ratiobench.formulations.edgeflow.verify import most, verify
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json
 from tests.formulations.edgeflow.test_opt import busy
 
 Document = dict[str, Any]

@@ -17,15 +17,24 @@ from hypothesis import strategies as st
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
-from ratiobench.formulations.lora.bound.task_prices import best_set
+from ratiobench.formulations.lora.bound.pricing import places, pool
+from ratiobench.formulations.lora.bound.task_prices import (
+    best_set,
+    descend,
+    find_sets,
+    find_slots,
+    new_scratch,
+    no_decisions,
+)
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.seeds import Stream
 from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
 
 Path = tuple[tuple[tuple[int, ...], bool], ...]
@@ -388,9 +397,56 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
         )
         assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
         value, rate, size = np.array([*items, (0, 1, 1)]).T
-        mine = np.empty(len(items) + 1, np.int64)
+        mine, weighing = np.zeros(len(items) + 1, np.int64), np.full(1, -1)
         arguments = value.astype(np.float64), np.ascontiguousarray(rate), np.ascontiguousarray(size), len(items)
-        assert best_set(*arguments, np.int64(compute), np.int64(memory), mine) == best
+        for _ in range(2):  # the second time from the set and the weights of the first
+            assert best_set(*arguments, np.int64(compute), np.int64(memory), mine, weighing) == best
+            assert value[:-1][mine[:-1] == 1].sum() == best
+            fits = rate[mine == 1].sum() <= compute and size[mine == 1].sum() <= memory
+            assert fits
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_nodes_earn_at_prices_of_cells_is_what_their_best_sets_earn(listed: bool) -> None:
+    """In every slot, from patterns and by branch and bound, against the list of all sets; also where tasks are out."""
+    stream = Stream("tests", "node values")
+    seen = 0
+    for n in range(10):
+        nodes = stream.integer(1, 2)
+        sizes = ("profiles", "wide")[n % 2]
+        recipe = {
+            "kind": "paper",
+            "seed": n,
+            "nodes": {"a100": nodes, "a40": 1},
+            "tasks": 9,
+            "slots": 6,
+            "sizes": sizes,
+        }
+        instance = generate(recipe | {"data": [500, 3000]})
+        p = pool(instance, spare=1)
+        if p.tasks == 0:
+            continue
+        s, w, d = find_slots(p), new_scratch(p, find_slots(p)), no_decisions(p)
+        sets = find_sets(p, s)
+        if not listed:
+            sets = sets._replace(groups=np.zeros_like(sets.groups))
+        d.out[stream.integer(0, p.tasks - 1)] = stream.integer(0, 1)
+        for _ in range(3):
+            price = np.array(stream.integers(0, 50, p.kind.size * instance.slots), np.float64).reshape(len(p.kind), -1)
+            state, used, gain = np.array([np.inf, 1.0, 0.0]), np.zeros(len(s.entry)), np.empty(p.tasks)
+            descend(p, s, sets, d, price, 1e9, places(p), w, 0.0, state, used, 1, price.copy(), gain, used)
+            for j, (g, t) in enumerate(zip(s.kind.tolist(), s.slot.tolist(), strict=True)):
+                here = [e for e in s.entry[s.start[j] : s.start[j + 1]].tolist() if not d.out[s.owner[e]]]
+                best = max(
+                    sum(float(price[e, t]) for e in chosen)
+                    for k in range(len(here) + 1)
+                    for chosen in combinations(here, k)
+                    if sum(p.rate[e] for e in chosen) <= p.compute[g]
+                    and sum(p.memory[s.owner[e]] for e in chosen) <= p.capacity_mb[g]
+                )
+                assert w.worth[j] == best
+                seen += best > 0
+    assert seen > 100
 
 
 def test_plain_solves_do_not_branch() -> None:

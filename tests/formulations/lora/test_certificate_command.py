@@ -20,7 +20,7 @@ from ratiobench.formulations.lora.certificate import Certificate, seal
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import Proof, Termination
-from ratiobench.instances.files import load_json
+from ratiobench.instances.io.files import load_json
 from ratiobench.instances.lora.format import document as instance_document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.solution import Decision, Solution

@@ -21,11 +21,11 @@ from ratiobench.formulations.lora.covering.schedules import (
     standalone_value,
     states,
 )
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from tests.support.literal import Cells, schedules
 
 SEEDS = st.integers(0, 2**20)

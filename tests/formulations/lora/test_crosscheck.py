@@ -12,7 +12,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.tables.crosscheck import agreement_text
+from ratiobench.bench.report.rows.crosscheck import agreement_text
 from ratiobench.formulations import worker
 from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module
@@ -20,7 +20,7 @@ from ratiobench.formulations.lora.crosscheck import CERTIFIED, PRINTED, crossche
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolverAnswer, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import dumps
 from ratiobench.instances.lora.named import named, names
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit

@@ -23,9 +23,9 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import best_alone, solve, trivial_bound
 from ratiobench.formulations.report import Proof, Termination
 from ratiobench.instances.eapm import parse as parse_eapm
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.solution import parse_solution, solution_document
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_models import contended_instance
 

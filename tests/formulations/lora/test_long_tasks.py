@@ -13,10 +13,10 @@ from ratiobench.formulations.lora.bound import pricing
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import Steps, dual_bound, verify
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.format import parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.seeds import Stream
 
 UNIT = 2**10
 NODES = ({"a100": 1, "a40": 2}, {"a100": 2}, {"a40": 1, "a100": 1})

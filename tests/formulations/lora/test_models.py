@@ -24,13 +24,13 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, lis
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
 from ratiobench.formulations.lora.solve import choose, formulations, solve
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 
 PAIRS = [
     (each.name, backend)

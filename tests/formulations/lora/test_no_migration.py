@@ -22,7 +22,7 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof, Status
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate

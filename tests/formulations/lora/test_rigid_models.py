@@ -19,7 +19,7 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.restriction import exclude_killed, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind

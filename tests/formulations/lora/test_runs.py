@@ -17,7 +17,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import verify
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, FORMAT_2, content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import find_kind, list_runs, restrict

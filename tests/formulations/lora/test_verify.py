@@ -27,7 +27,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import Steps, dual_bound, tell_sum, verify, welfare
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora import parse as parse_instance
 from ratiobench.instances.lora.format import content_hash
@@ -555,8 +555,9 @@ def test_the_checker_loads_nothing_of_the_optimiser() -> None:
     }  # fmt: skip
     instances = {name for name in ours if name.startswith("instances")}
     assert instances <= {
-        "instances", "instances.arrays", "instances.documents", "instances.errors", "instances.fields",
-        "instances.files", "instances.lora", "instances.packing", "instances.lora.format", "instances.lora.model",
+        "instances", "instances.arrays", "instances.io", "instances.io.documents", "instances.io.errors",
+        "instances.io.fields", "instances.io.files", "instances.lora", "instances.io.packing", "instances.lora.format",
+        "instances.lora.model",
         "instances.lora.schedules", "instances.lora.solution",
     }  # fmt: skip
     assert not {"numba", "scipy", "highspy", "ortools", "pulp"} & set(loaded)

@@ -24,7 +24,7 @@ from ratiobench.formulations.tenants.local_search import Search
 from ratiobench.formulations.tenants.solve import export, formulations, solve
 from ratiobench.formulations.tenants.subsets import JOBS_LIMIT, priced_optimum, subsets_optimum
 from ratiobench.formulations.tenants.tables import queues_of, solution_of, tables
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import FORMAT, document, parse
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance

@@ -20,8 +20,8 @@ from ratiobench.formulations.tenants.dual import Prices
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.formulations.tenants.tables import tables
 from ratiobench.formulations.tenants.verify import bound, cost, verify
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import load_json
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named

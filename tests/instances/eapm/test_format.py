@@ -28,8 +28,8 @@ from ratiobench.instances.eapm import (
 )
 from ratiobench.instances.eapm.format import FORMAT, MACHINE_LIMIT, SCHEMA, SUM_LIMIT, TYPE_LIMIT
 from ratiobench.instances.eapm.model import profit_rate
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]

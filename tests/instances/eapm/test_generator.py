@@ -25,9 +25,9 @@ from ratiobench.instances.eapm.named import expected, named, names
 from ratiobench.instances.eapm.paper import ENERGY, GAMMAS, RATE, SPAN, TABLE1
 from ratiobench.instances.eapm.quantities import anchors_of, describe, find_anchors
 from ratiobench.instances.eapm.workload import ORDERS, read_recipe
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.numerals import round_half_up, text_of_fraction
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
+from ratiobench.instances.io.seeds import Stream
 
 CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "consistent"}
 RANGE = {"method": "range", "seed": ["a", 2], "etc": {"task": [10, 20]}, "apc": {"machine": [500, 700]}}

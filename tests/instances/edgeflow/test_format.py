@@ -24,7 +24,7 @@ from ratiobench.instances.edgeflow import (
 )
 from ratiobench.instances.edgeflow.format import SCHEMA
 from ratiobench.instances.edgeflow.strategies import edgeflow_documents, tiny_instances
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 Document = dict[str, Any]
 

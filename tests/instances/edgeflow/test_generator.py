@@ -19,7 +19,7 @@ from ratiobench.instances.edgeflow.named import expected, named, names
 from ratiobench.instances.edgeflow.quantities import can_be_met, describe
 from ratiobench.instances.edgeflow.tables import CLUSTERS, PUBLISHED
 from ratiobench.instances.edgeflow.workload import _within_wide, windows_of
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 
 HASHES = [
     ({"kind": "gpu-day", "jobs": 200}, "3eac66c7"),

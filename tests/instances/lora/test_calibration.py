@@ -14,8 +14,8 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.files import text_of
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import text_of
 from ratiobench.instances.lora.calibration import gpu_lines, parse, read_calibration, read_shipped
 from ratiobench.instances.lora.cluster import Cluster, read_cluster
 from ratiobench.instances.lora.format import content_hash, read

@@ -14,7 +14,7 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash
 from ratiobench.instances.lora.constructions import families
 from ratiobench.instances.lora.format import read

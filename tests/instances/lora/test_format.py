@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
-from ratiobench.instances.files import check_writable, write_atomically
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
+from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.instances.lora import content_hash, document, dumps, loads, parse, read, write
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from ratiobench.instances.lora.generate import generate

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, read, write
 from ratiobench.instances.lora.arrivals import SLOTS_PER_DAY, day_counts, days, scale_counts, traces
 from ratiobench.instances.lora.calibration import read_shipped

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.history import choose, join, split
 from ratiobench.instances.lora.model import Instance

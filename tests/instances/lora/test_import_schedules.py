@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.cluster import read_cluster
 from ratiobench.instances.lora.format import content_hash, document
 from ratiobench.instances.lora.history import choose, join, split

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.cluster import Cluster, read_cluster
 from ratiobench.instances.lora.imports import Laws, Report, import_log
 from ratiobench.instances.lora.model import Instance

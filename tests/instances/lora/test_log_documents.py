@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.imports import Report, read_jobs
 from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.logs.base import make_labels, moment

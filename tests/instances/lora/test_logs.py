@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.imports import Report, read_jobs
 from ratiobench.instances.lora.logs import Job, list_formats
 from ratiobench.instances.lora.logs.base import moment

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.named import expected, named, names, path

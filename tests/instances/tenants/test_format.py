@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants import (
     content_hash,
     document,

@@ -10,7 +10,7 @@ import pytest
 
 from ratiobench.bench.tenants import FAMILY
 from ratiobench.formulations.tenants.enumerate import enumerate_optimum
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import content_hash, document, parse
 from ratiobench.instances.tenants.generate import generate, recipes
 from ratiobench.instances.tenants.named import expected, named, names

@@ -16,8 +16,8 @@ from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import Instance, freeze, profit_rate
 from ratiobench.instances.eapm.strategies import tiny_instances
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.seeds import Stream
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.eapm.algorithms import balance, exact_step, printed
 from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import run

@@ -18,7 +18,7 @@ from ratiobench.instances.eapm import Instance, Public, User, content_hash, docu
 from ratiobench.instances.eapm.format import FORMAT
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import profit_rate
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.eapm.protocol import View
 from ratiobench.online.eapm.registry import REGISTRY, Entry, Option, algorithms, canonical, entries
 from ratiobench.online.eapm.registry import parse as parse_name

@@ -21,7 +21,7 @@ from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.named import named, names
 from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.edgeflow.strategies import tiny_instances
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices, warm

@@ -11,8 +11,8 @@ import pytest
 
 from ratiobench import instances
 from ratiobench.bench.lora import FAMILY
-from ratiobench.instances import packing
-from ratiobench.instances.errors import DEBUG, InputError
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.instances.lora import Instance, content_hash, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.online.lora.registry import canonical
@@ -367,7 +367,7 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
         "ratiobench.instances.eapm.paper",
     } <= barred
     assert {name.split(".")[1] for name in barred} == {"bench", "instances"}
-    assert not barred & {"ratiobench.instances", "ratiobench.instances.errors", "ratiobench.instances.seeds"}
+    assert not barred & {"ratiobench.instances", "ratiobench.instances.io.errors", "ratiobench.instances.io.seeds"}
     assert all(Path(file).is_file() for file in bounds.list_barred().values())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document, parse, write
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import (
     Decision,
     Instance,

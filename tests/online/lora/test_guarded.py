@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.guarded import find_least_factor
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
 from ratiobench.online.lora.guard import Guard, announce

@@ -17,11 +17,11 @@ from ratiobench.bench.lora.proof_status import proof_status
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import canonical, entries
 from ratiobench.online.lora.run import ENVIRONMENT, LoraEnvironment, run
 from ratiobench.online.run import run_built

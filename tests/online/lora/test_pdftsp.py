@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import expected, named, names
 from ratiobench.instances.lora.strategies import tiny_instances
-from ratiobench.instances.seeds import Stream
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.pricelist import read_prices

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import Schedule, enumerate_optimum, list_schedules
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind

@@ -10,7 +10,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import sandbox

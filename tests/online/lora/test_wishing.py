@@ -10,7 +10,7 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.bench.lora.theory.claims import audit
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.run import run
 
 MODULE = "tests.support.wishers"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.tenants.enumerate import enumerate_optimum
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.tenants.format import parse
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance

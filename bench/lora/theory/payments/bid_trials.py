@@ -14,7 +14,7 @@ from itertools import islice
 from ratiobench.bench.lora.theory.payments.bidder_view import BidderView
 from ratiobench.bench.lora.theory.payments.misreports import try_bids_where_outcomes_change
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, Answer
-from ratiobench.instances.errors import InputError
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun

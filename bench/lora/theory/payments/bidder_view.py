@@ -13,7 +13,7 @@ from ratiobench.bench.lora.theory.basis.case import Case, Figures
 from ratiobench.bench.lora.theory.payments.misreports import list_first_bids
 from ratiobench.bench.lora.theory.payments.offers import OfferVerification, records_offers, verify_offers
 from ratiobench.bench.lora.theory.payments.repeatable_run import PROCESS, RepeatableRun, Report, follows_bids
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun

@@ -8,7 +8,7 @@ from itertools import chain, pairwise, product
 
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.payments.repeatable_run import Answer, RepeatableRun, Report
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ratiobench.bench.lora.theory.basis.case import Case, Cell, Step, replay_offers
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, make_threshold_curve
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.registry import parse
 from ratiobench.online.lora.traces import PriceTrace

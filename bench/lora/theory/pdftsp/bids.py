@@ -18,8 +18,8 @@ from ratiobench.bench.lora.theory.payments.offers import list_offers, records_of
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction, auction_of, fixed_curve
 from ratiobench.bench.lora.theory.pdftsp.curve import Curve, Line, Piece, make_threshold_curve
 from ratiobench.bench.lora.theory.pdftsp.price_state import History, PastDecision, PriceState, Regime, SearchBudget
-from ratiobench.instances.errors import InputError
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun, Source

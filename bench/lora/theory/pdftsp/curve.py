@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 
 Cell = tuple[int, int]
 

@@ -32,7 +32,7 @@ from ratiobench.bench.lora.theory.pdftsp.price_state import (
     find_past_decision,
 )
 from ratiobench.formulations.lora.covering.schedules import minimal_covers, space
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Task
 from ratiobench.online.lora.search.maxprice import Choice
 

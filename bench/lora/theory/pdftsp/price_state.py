@@ -12,7 +12,7 @@ from ratiobench.bench.lora.theory.basis.case import Cell, is_positive
 from ratiobench.bench.lora.theory.pdftsp.auction import Auction
 from ratiobench.bench.lora.theory.pdftsp.curve import Line
 from ratiobench.formulations.lora.covering.schedules import Space
-from ratiobench.instances.fields import LIMIT
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import IntArray, Task
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 

@@ -1,1 +1,0 @@
-"""Figures: what they show, as rows, and how it is drawn."""

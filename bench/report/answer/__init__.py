@@ -1,0 +1,1 @@
+"""The answer of a run: its headline on the page and its last lines in a terminal."""

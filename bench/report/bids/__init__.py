@@ -1,0 +1,1 @@
+"""Studies of bidders: utility over the bid, and charges of the admitted tasks."""

@@ -1,0 +1,1 @@
+"""Claims: how often each holds or is violated, and the smallest witnesses."""

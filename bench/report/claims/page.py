@@ -1,0 +1,121 @@
+"""The section 'What the paper claims and what holds'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.report.claims.verdicts import ClaimSummary, frame
+from ratiobench.bench.report.shared.cells import Download, Table, make_download
+from ratiobench.bench.report.shared.text import format_number
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """One claim.
+
+    Parameters
+    ----------
+    settled : the claim with its verdicts and its witness.
+    counts : how many runs gave each verdict, without those that none gave.
+    violated : how many violate it.
+    is_alarming : it is proved, yet a run violates it: an error of ours, which must not look like any other red cell.
+    sides : both sides on the witness, for reading; empty without.
+    exact : the same exactly, with the reason.
+    explained : where the witness is told step by step; empty: by a command, whoever wants it; None: nowhere.
+    """
+
+    settled: ClaimSummary
+    counts: Sequence[tuple[str, int]]
+    violated: int
+    is_alarming: bool
+    sides: str
+    exact: str
+    explained: str | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it applies to no run here, and no proof settles it."""
+        return not self.settled.statement.proof and not self.settled.counts.keys() - {Verdict.NOT_APPLICABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSection:
+    """What the section shows.
+
+    Parameters
+    ----------
+    table : the frame of the table, without its rows.
+    rows : the claims that some run says something about, or that a proof settles; those that fall first.
+    idle : those that apply to no run here.
+    notation : signs of their statements, with their meaning.
+    commands : what shows the witnesses.
+    file : the table as CSV.
+    sizes : by what an instance is smaller than another, most important first.
+    statements : every claim in words, by name.
+    """
+
+    table: Table
+    rows: Sequence[ClaimRow]
+    idle: Sequence[ClaimRow]
+    notation: Sequence[tuple[str, str]]
+    commands: Sequence[str]
+    file: Download
+    sizes: Sequence[str]
+    statements: Mapping[str, str]
+
+
+def make_claims(
+    settled: Sequence[ClaimSummary],
+    notation: Sequence[tuple[str, str]] = (),
+    explained: Mapping[str, str] | None = None,
+) -> ClaimSection | None:
+    """Claim, standing, verdicts here, smallest witness, what holds instead; None without claims."""
+    if not settled:
+        return None
+    head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
+    rows = sorted((_row(each, (explained or {}).get(each.statement.name)) for each in settled), key=_order)
+    return ClaimSection(
+        Table("Claims and verdicts", head, (), css="text claims"),
+        [row for row in rows if not row.is_idle],
+        [row for row in rows if row.is_idle],
+        notation,
+        [each.command for each in settled if each.command],
+        make_download("claims.csv", frame(settled)),
+        list(dict.fromkeys(name for each in settled for name in each.sizes)),
+        {each.statement.name: each.statement.statement for each in settled},
+    )
+
+
+def _order(row: ClaimRow) -> int:
+    """An error of ours first, then what is violated, what is undecided, what holds, what a proof settles."""
+    if row.is_alarming or row.violated:
+        return 0 if row.is_alarming else 1
+    if row.settled.statement.proof:
+        return 4
+    return 2 if row.settled.counts[Verdict.UNDECIDED] else 3
+
+
+def _row(each: ClaimSummary, explained: str | None) -> ClaimRow:
+    violated = each.counts[Verdict.VIOLATED]
+    counts = [(verdict.value, each.counts[verdict]) for verdict in Verdict if each.counts[verdict]]
+    sides = exact = ""
+    left, right = each.sides
+    if each.witness is not None and left is not None:
+        sides = f"{_short(left)} > {_short(right)}"
+        reason = each.witness.checks[each.statement.name].reason
+        exact = f"{left} > {'?' if right is None else right}: {reason}"
+    return ClaimRow(
+        each, counts, violated, each.statement.standing == "proved" and violated > 0, sides, exact, explained
+    )
+
+
+def _short(figure: Any) -> str:
+    """Three decimals, or three digits where those would be zeros."""
+    if figure is None:
+        return "?"
+    value = Fraction(figure)
+    return format_number(value) if not value or abs(value) >= Fraction(1, 100) else f"{float(value):.3g}"

@@ -1,0 +1,1 @@
+"""Comparisons: algorithms of one run, and two folders of results."""

@@ -1,0 +1,1 @@
+"""Figures of means over the cases of groups."""

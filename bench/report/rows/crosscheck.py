@@ -1,0 +1,70 @@
+"""The rows of a cross-check of solvers as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ratiobench.bench.results import ratios
+from ratiobench.formulations.crosscheck import CrossCheck
+from ratiobench.formulations.report import solver_number
+from ratiobench.instances.io.errors import make_printable
+
+NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}
+"""Solvers as their authors write them."""
+SENTENCE = 300
+"""Characters of a solver's sentence."""
+
+
+def crosscheck_lines(found: CrossCheck) -> list[dict[str, str]]:
+    """One line of a table for each row: sizes, seconds, the solver's own words, what was verified, the verdict."""
+    lines = []
+    for row, why in zip(found.rows, found.differs, strict=True):
+        answer = row.answer
+        lines.append(
+            {
+                "Formulation": answer.formulation,
+                "Solver": f"{answer.backend} {answer.solver}".strip(),
+                "columns": f"{answer.columns:,}" if answer.columns else "-",
+                "rows": f"{answer.rows:,}" if answer.rows else "-",
+                "build s": f"{answer.build_seconds:.2f}",
+                "solve s": f"{answer.solve_seconds:.2f}",
+                "Status": answer.status.value,
+                "bound": "-" if answer.bound is None else solver_number(answer.bound),
+                "value": "-" if answer.value is None else solver_number(answer.value),
+                "verified": "-" if answer.verified is None else ratios.format_truncated(answer.verified),
+                "Verdict": "differs" if why else "agrees" if answer.answered else "no answer",
+            }
+        )
+    return lines
+
+
+def answer_lines(found: CrossCheck, unit: str) -> list[str]:
+    """One sentence for each solver's answer for the program as printed, beside the interval on OPT."""
+    lines = []
+    for row, why in zip(found.rows, found.differs, strict=True):
+        verdict = f"differs: it {why}" if why else "agrees" if row.answer.answered else row.answer.message
+        lines.append(make_printable(f"P as printed, {row.answer.text()} {unit}: {verdict}", SENTENCE))
+    return lines
+
+
+def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
+    """On how many cases the solvers of the program as printed agree, in a sentence; empty where none were asked."""
+    if not solvers:
+        return ""
+    agree = sum(each.agree for each in solvers.values())
+    asked = dict.fromkeys(row.answer.backend for each in solvers.values() for row in each.rows)
+    named = " and ".join(NAMES.get(name, name) for name in asked)
+    proved = sum(each.optimal() == len(each.rows) for each in solvers.values())
+    text = (
+        f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
+    )
+    return f"{text}; on {proved} both end as optimal."
+
+
+def interval_of(found: CrossCheck) -> str:
+    """What all rows together say of OPT, in words."""
+    if found.lower is None or found.upper is None:
+        return "no interval on OPT"
+    if found.lower == found.upper:
+        return f"OPT = {ratios.format_truncated(found.upper)}"
+    return f"OPT in [{ratios.format_number(found.lower)}, {ratios.format_number(found.upper, up=True)}]"

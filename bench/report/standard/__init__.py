@@ -1,0 +1,1 @@
+"""The standard set: its table and the growth of its gaps."""

@@ -1,0 +1,1 @@
+"""Time lines of runs: loads, prices, arrivals."""

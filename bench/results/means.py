@@ -1,0 +1,281 @@
+"""Means over the cases of a group as frozen records, and how CSV files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import pandas as pd
+
+COLUMNS = {
+    "plot": "name of the figure",
+    "kind": "what is averaged",
+    "group": "whose cases",
+    "algorithm": "name with options, or OPT",
+    "cases": "cases in the mean",
+    "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
+    "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
+    "low": "float: lower end of the 95 % interval of the mean; empty for one case",
+    "high": "float: its upper end",
+    "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
+    "left_out": "other cases without a figure: failed, invalid, undefined",
+    "oracle": "whether constants come from the instance under test",
+    "said": "what was said beside the name of the runs in the mean, in short",
+}
+"""Columns of NAME.csv for a figure of means (`Mean`)."""
+PRINTED = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "who is better",
+    "than": "than whom",
+    "paper_percent": "by how much, as the paper prints it",
+    "cases": "cases with both",
+    "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
+    "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_printed.csv (`GainBesidePaper`)."""
+PRINTED_MEANS = {
+    "plot": "name of the figure",
+    "group": "whose cases",
+    "algorithm": "name with options",
+    "paper": "the mean, as the paper prints it",
+    "cases": "cases in ours",
+    "mean": "our mean: the same as mean_lower of the figure",
+    "low": "float: lower end of its 95 % interval",
+    "high": "float: its upper end",
+}
+"""Columns of NAME_paper.csv (`MeanBesidePaper`)."""
+BOUND = {
+    "verdicts": "of the family's main check, with the number of runs",
+    "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
+    "bound_most": "exact: the largest",
+    "least_lower": "exact: the least ratio of a run, at least",
+    "worst_lower": "exact: the largest ratio of a run, at least",
+    "worst_upper": "exact: at most",
+}
+"""Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)."""
+LEADERBOARD = {
+    "algorithm": "name with options",
+    "cases": "cases with a figure, of all groups",
+    "mean_reached": "exact mean over all cases of ALG/upper, of costs lower/ALG: at least this part of OPT is reached",
+    "low": "float: lower end of its 95 % interval (Student's t)",
+    "high": "float: its upper end",
+    "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
+    "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
+    "said": "what was said beside the name of the runs in the mean, in short",
+}
+"""Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
+_FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}
+"""Fields of records that are called otherwise than their columns."""
+STUDENT = "95 % interval"
+OPT_LABEL = "OPT"
+"""The algorithm of the rows of OPT among those of a figure of welfare."""
+
+
+class Remarked(Protocol):
+    """A mean with remarks on its runs."""
+
+    @property
+    def group(self) -> str:
+        """The group whose cases are in the mean."""
+
+    @property
+    def algorithm(self) -> str:
+        """Name with options."""
+
+    @property
+    def remarks(self) -> str:
+        """Remarks on the runs in words; empty without any."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean:
+    """The share of OPT that an algorithm certainly reaches, mean over the cases of a group.
+
+    Parameters
+    ----------
+    reached : exact; None where no case has a figure.
+    cases : cases in the mean.
+    unbounded : those of them with an unbounded ratio.
+    undefined, invalid, failed : cases that are not in the mean.
+    remarks : those on the runs in the mean, in words.
+    label : the name with these remarks.
+    is_oracle : whether some run knew constants of the instance under test.
+    """
+
+    group: str
+    algorithm: str
+    reached: Fraction | None
+    cases: int = 0
+    unbounded: int = 0
+    undefined: int = 0
+    invalid: int = 0
+    failed: int = 0
+    remarks: str = ""
+    label: str = ""
+    is_oracle: bool = False
+
+    @property
+    def irregular(self) -> dict[str, int]:
+        """The numbers of cases that are no ordinary part of the mean, by what they are."""
+        return {
+            "unbounded": self.unbounded,
+            "undefined": self.undefined,
+            "invalid": self.invalid,
+            "failed": self.failed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What lies behind the mean of what is reached.
+
+    Parameters
+    ----------
+    low, high : of a single case the interval that OPT leaves; else None.
+    parts : of several cases what each reaches, in ascending order.
+    about : the same in words.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    parts: Sequence[Fraction] = ()
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A row of a figure of means: a quantity of an algorithm, or of OPT, over the cases of a group.
+
+    Parameters
+    ----------
+    plot, kind : the figure's name, and what is averaged.
+    cases : cases in the mean.
+    lower, upper : the mean of the lower and of the upper ends; exact, but floats of seconds; None without a case.
+    low, high : ends of the interval of the mean; None for one case.
+    unbounded : cases whose ratio has no upper end.
+    left_out : other cases without a figure.
+    is_oracle : whether constants come from the instance under test.
+    remarks : those on the runs in the mean, in words.
+    label : the name with these remarks; empty for OPT.
+    spread : what `low` and `high` are the ends of.
+    """
+
+    plot: str
+    kind: str
+    group: str
+    algorithm: str
+    cases: int
+    lower: Fraction | float | None = None
+    upper: Fraction | float | None = None
+    low: float | None = None
+    high: float | None = None
+    unbounded: int = 0
+    left_out: int = 0
+    is_oracle: bool = False
+    remarks: str = ""
+    label: str = ""
+    spread: str = STUDENT
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both means as floats; None where no case has a figure."""
+        return None if self.lower is None or self.upper is None else (float(self.lower), float(self.upper))
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of its interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class GainBesidePaper:
+    """By how many percent one algorithm is better than another, beside what a paper prints; fields as `PRINTED`."""
+
+    plot: str
+    group: str
+    algorithm: str
+    than: str
+    paper_percent: str
+    cases: int
+    percent: Fraction | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanBesidePaper:
+    """A mean beside the one that a paper prints; fields as `PRINTED_MEANS`."""
+
+    plot: str
+    group: str
+    algorithm: str
+    paper: str
+    cases: int
+    mean: Fraction | float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepBound:
+    """The verdicts, and the least and largest bounds and ratios of the runs behind a mean; fields as `BOUND`."""
+
+    verdicts: str
+    bound_least: Fraction | None
+    bound_most: Fraction | None
+    least_lower: Fraction | None
+    worst_lower: Fraction | None
+    worst_upper: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """An algorithm on a leaderboard.
+
+    Parameters
+    ----------
+    cases : cases with a figure, of all groups.
+    mean_reached : exact mean of the share of OPT that is certainly reached.
+    low, high : ends of its 95 % interval.
+    decisions_per_second : by the clock; None where it was not measured.
+    constants : what it had to know in advance.
+    proof_status : what the family knows of it, by heading.
+    groups : the mean of each group.
+    remarks, label : remarks on the runs in words, and the name with these.
+    is_oracle : whether some run knew constants of the instance under test.
+    """
+
+    algorithm: str
+    cases: int
+    mean_reached: Fraction | None
+    low: float | None
+    high: float | None
+    decisions_per_second: float | None
+    constants: str
+    proof_status: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, Fraction | None] = field(default_factory=dict)
+    remarks: str = ""
+    label: str = ""
+    is_oracle: bool = False
+
+
+def make_record_frame(records: Iterable[Any], columns: Iterable[str]) -> pd.DataFrame:
+    """The records as a table with these columns, as the CSV files have them."""
+    names = list(columns)
+    cells = [[getattr(each, _FIELDS.get(name, name)) for name in names] for each in records]
+    return pd.DataFrame(cells, columns=names, dtype=object)
+
+
+def make_leaderboard_frame(rows: Sequence[LeaderboardRow]) -> pd.DataFrame:
+    """A leaderboard as its CSV file has it: `LEADERBOARD`, and before `said` the columns that vary."""
+    lines = []
+    for each in rows:
+        line: dict[str, Any] = {name: getattr(each, _FIELDS.get(name, name)) for name in LEADERBOARD}
+        said = line.pop("said")
+        groups = {f"mean in {group}": mean for group, mean in each.groups.items()}
+        lines.append({**line, **each.proof_status, **groups, "said": said})
+    return pd.DataFrame(lines, dtype=object)

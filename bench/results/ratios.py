@@ -1,0 +1,257 @@
+"""Competitive ratios as intervals: OPT is known within [lower, upper], so the ratio is known within an interval too.
+
+The one place that knows whether the most or the least of an objective is best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from ratiobench.bench.family.sense import Sense
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.display import format_decimal as format_decimal
+from ratiobench.instances.io.display import format_number as format_number
+
+
+class Kind(StrEnum):
+    """What can be said of the ratio."""
+
+    INTERVAL = "interval"
+    OPEN = "open"
+    """It has a least value only: OPT may be 0, and where it is, the ratio is unbounded."""
+    UNBOUNDED = "unbounded"
+    """The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed."""
+    ESTIMATE = "estimate"
+    """An interval over the mean of several runs: no certificate."""
+    UNDEFINED = "undefined"
+    """None of these: the difference between OPT and ALG says what can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """OPT/ALG, or ALG/OPT where the least is best, within [lower, upper], exact.
+
+    Both ends are None unless `kind` is an interval; `upper` is None where it is open.
+    """
+
+    kind: Kind
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+    def __str__(self) -> str:
+        if self.lower is None:
+            return self.kind.value
+        return open_text(self.lower) if self.upper is None else interval_text(self.lower, self.upper)
+
+
+def open_text(lower: Exact) -> str:
+    """A ratio of which the least value is known only."""
+    return f"at least {format_decimal(lower, up=False)}"
+
+
+def ratio(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Ratio:
+    """The interval of the ratio for OPT in [lower, upper] and ALG = value; at least 1 when nothing is wrong.
+
+    Most is best: OPT/ALG. ALG > 0 gives [lower/ALG, upper/ALG], `lower` no less than 0; ALG = upper = 0 gives 1;
+    ALG <= 0 < lower is unbounded; everything else is undefined: where all of OPT is negative, a quotient says nothing.
+    Least is best: ALG/OPT. lower > 0 gives [ALG/upper, ALG/lower]; ALG = lower = 0 gives 1; of ALG > 0 = lower the
+    ratio is at least ALG/upper, and unbounded for upper = 0; with a negative `lower` it is undefined.
+
+    Raises
+    ------
+    ValueError : for upper < lower, and for a value beyond the proved end of OPT where that says that a proof or a run
+        is wrong: above a negative upper end (most), below the lower end (least).
+    """
+    if upper < lower or (upper < 0 and upper < value and sense is Sense.MOST):
+        raise ValueError(f"OPT in [{lower}, {upper}] is no interval, or none that holds {value}")
+    if sense is Sense.LEAST:
+        return _least_ratio(lower, upper, value)
+    if upper < 0:
+        return Ratio(Kind.UNDEFINED)
+    lower = max(0, lower)
+    if value > 0:
+        return Ratio(Kind.INTERVAL, Fraction(lower) / Fraction(value), Fraction(upper) / Fraction(value))
+    if value == 0 == upper:
+        return Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))
+    if lower > 0:
+        return Ratio(Kind.UNBOUNDED)
+    return Ratio(Kind.UNDEFINED)
+
+
+def _least_ratio(lower: Exact, upper: Exact, value: Exact) -> Ratio:
+    if value < lower:
+        raise ValueError(f"a cost of {value} is below the bound {lower} on OPT")
+    if lower < 0:
+        return Ratio(Kind.UNDEFINED)
+    if lower > 0:
+        return Ratio(Kind.INTERVAL, Fraction(value) / Fraction(upper), Fraction(value) / Fraction(lower))
+    if value == 0:
+        return Ratio(Kind.INTERVAL, Fraction(1), Fraction(1))
+    return Ratio(Kind.OPEN, Fraction(value) / Fraction(upper)) if upper > 0 else Ratio(Kind.UNBOUNDED)
+
+
+def columns(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> dict[str, Any]:
+    """What the rows of results say of ALG = value beside OPT in [lower, upper]: ratio, part reached, difference."""
+    found, part = ratio(lower, upper, value, sense), certain_share(lower, upper, value, sense)
+    least, most = shortfall(lower, upper, value, sense)
+    return {
+        "ratio_kind": found.kind.value,
+        "ratio_lower": found.lower,
+        "ratio_upper": found.upper,
+        "ratio_lower_float": None if found.lower is None else float(found.lower),
+        "ratio_upper_float": None if found.upper is None else float(found.upper),
+        "reached": part,
+        "reached_float": None if part is None else float(part),
+        "behind_lower": least,
+        "behind_upper": most,
+    }
+
+
+def beats_bound(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> bool:
+    """Whether a verified value is better than what is proved of OPT: one of the two must be wrong."""
+    return value > upper if sense is Sense.MOST else value < lower
+
+
+def is_better(one: Exact, other: Exact, sense: Sense) -> bool:
+    """Whether one value is strictly better than the other."""
+    return one > other if sense is Sense.MOST else one < other
+
+
+def shortfall(lower: Exact, upper: Exact, value: Exact, sense: Sense) -> tuple[Exact, Exact]:
+    """How far ALG = value is behind OPT in [lower, upper]: at least, at most."""
+    return (lower - value, upper - value) if sense is Sense.MOST else (value - upper, value - lower)
+
+
+def gap(lower: Exact, upper: Exact) -> float:
+    """(upper - lower) / |upper|; 0 where both are 0, infinite where only the upper end is."""
+    if lower == upper:
+        return 0.0
+    return float(Fraction(upper - lower) / Fraction(max(upper, -upper))) if upper else float("inf")
+
+
+def certain_share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
+    """The part of OPT that was certainly reached: ALG/upper, or lower/ALG where the least is best.
+
+    None where the bound is negative, and for upper = 0 > ALG.
+    """
+    if sense is Sense.LEAST:
+        if lower < 0:
+            return None
+        return Fraction(lower) / Fraction(value) if value > 0 else Fraction(1)
+    if upper > 0:
+        return Fraction(value) / Fraction(upper)
+    return Fraction(1) if value == 0 == upper else None
+
+
+def share(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -> tuple[Fraction, Fraction] | None:
+    """The part of OPT that was reached, for OPT in [lower, upper]: at least, at most; never above 1.
+
+    None where OPT may be negative, and where a loss stands against an OPT that may be 0.
+    """
+    low = certain_share(lower, upper, value, sense)
+    if low is None:
+        return None
+    if sense is Sense.LEAST:
+        return low, min(Fraction(1), Fraction(upper) / Fraction(value)) if value > 0 else Fraction(1)
+    if lower > 0:
+        return (low, min(Fraction(1), Fraction(value) / lower)) if value > 0 else (Fraction(value) / lower, low)
+    return (low, Fraction(1)) if value >= 0 else None
+
+
+def surplus(lower: Exact, upper: Exact, one: Exact, other: Exact, sense: Sense = Sense.MOST) -> Fraction | None:
+    """By how much the part of OPT that `one` reaches is certainly above that of `other`, both valid; None: unknown.
+
+    It is the least of the difference over OPT in [lower, upper], so it is sharper than the two parts' own intervals.
+    """
+    if one == other:
+        return Fraction(0)
+    if sense is Sense.MOST:
+        ends = [(Fraction(one) - other) / end for end in (lower, upper)] if lower > 0 else []
+    elif lower < 0:
+        ends = []
+    elif not one or not other:  # a cost of 0 is optimal: the other part is 0
+        return Fraction(1 if not one else -1)
+    else:
+        ends = [(1 / Fraction(one) - 1 / Fraction(other)) * end for end in (lower, upper)]
+    return min(ends, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Mean of the part that was certainly reached, over cases.
+
+    Parameters
+    ----------
+    value : the exact mean over the cases where `certain_share` is defined; None when there are none.
+    cases : how many those are.
+    unbounded : cases with an unbounded ratio (they are in the mean with their part <= 0).
+    undefined : cases left out because the part is not defined.
+    """
+
+    value: Fraction | None
+    cases: int
+    unbounded: int
+    undefined: int
+
+
+def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOST) -> Mean:
+    """The mean of what is reached over (lower, upper, value) triples."""
+    parts: list[Fraction] = []
+    unbounded = undefined = 0
+    for lower, upper, value in results:
+        part = certain_share(lower, upper, value, sense)
+        unbounded += ratio(lower, upper, value, sense).kind is Kind.UNBOUNDED
+        if part is None:
+            undefined += 1
+        else:
+            parts.append(part)
+    average = sum(parts, Fraction(0)) / len(parts) if parts else None
+    return Mean(average, len(parts), unbounded, undefined)
+
+
+def interval_text(lower: Exact, upper: Exact, digits: int = 3) -> str:
+    """``[lower, upper]`` rounded outward, or the one number where both ends print exactly alike."""
+    low, high = format_decimal(lower, digits, up=False), format_decimal(upper, digits, up=True)
+    return low if low == high else f"[{low}, {high}]"
+
+
+def format_truncated(value: Exact) -> str:
+    """An exact figure for reading; dots follow where decimals were cut off."""
+    size = Fraction(max(value, -value))
+    cut = format_decimal(size, up=False)
+    dots = "" if Fraction(cut) == size else "..."
+    return f"{'-' if value < 0 else ''}{format_number(Fraction(cut))}{dots}"
+
+
+def share_percent(share: Exact, *, up: bool = False) -> str:
+    """A share as a percentage with one digit, rounded down, or up; ``0 %`` and ``100 %`` are exactly that."""
+    if share in (0, 1):
+        return f"{int(100 * share)} %"
+    text = format_decimal(100 * Fraction(share), 1, up=up)
+    return f"{text}{'' if '.' in text else '.0'} %"
+
+
+def percent(share: float) -> str:
+    """A gap as a percentage with three significant digits."""
+    return f"{100 * share:.3g} %"
+
+
+def share_text(low: Fraction, high: Fraction) -> str:
+    """A share within [low, high] for reading: ``82.1 %`` where both ends round down to it, else ``at least`` or both.
+
+    As everywhere, a single number is rounded down and an interval outward; nothing reads 0 % that is not exactly that.
+    """
+    one, other = (share_percent(end) for end in (low, high))
+    if one == other and (low == high or not one.startswith(("0.0 ", "-0.0 "))):
+        return one
+    return f"at least {one}" if high == 1 else range_text(low, high)
+
+
+def range_text(low: Fraction, high: Fraction) -> str:
+    """Both ends of a range of shares in percent, rounded outward."""
+    least, most = share_percent(low), share_percent(high, up=True)
+    return least if least == most else f"{least.removesuffix(' %')} to {most}"

@@ -1,0 +1,110 @@
+"""The remarks that a mean inherits from its runs, with the number of runs that have each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ratiobench.bench.results.means import Remarked
+from ratiobench.instances.io.errors import make_printable
+from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
+
+KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
+"""Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand."""
+MOST = 4
+"""Different remarks on a mean; of more the number."""
+_LONGEST = 120
+
+
+def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """The remarks on an algorithm's runs in words, each with the number of runs that have it.
+
+    Those on a single run stand as they are; options that the name has already are left out. Empty without any.
+
+    Parameters
+    ----------
+    algorithm : the name under which the mean stands.
+    runs : the remarks on each run behind the mean.
+    """
+    counted: dict[Remark, int] = {}
+    for run in runs:
+        for remark in dict.fromkeys(_kind(each) if len(runs) > 1 else each for each in _beyond(algorithm, run)):
+            counted[remark] = counted.get(remark, 0) + 1
+    gaps = [run.gap_ppm for run in runs if run.gap_ppm is not None]
+    parts = []
+    for remark, count in counted.items():
+        if len(runs) == 1 or (count == len(runs) and remark.field not in KINDS):
+            parts.append(remark.text)
+        else:
+            gap = f", worst gap {percentage(max(gaps))} %" if remark.field == "limit" and gaps else ""
+            parts.append(f"{remark.text} in {count} of {len(runs)} runs{gap}")
+    rest = len(parts) - MOST
+    return " and ".join([*parts[:MOST], *([f"{rest} more"] if rest > 0 else [])])
+
+
+def label_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """An algorithm's name in a table of means: with the remarks on its runs, each with the number that have it."""
+    shown = _shown_options(algorithm, runs)
+    rest = [replace(run, options=()) if run.options == shown else run for run in runs]
+    return with_remarks(name_of_runs(algorithm, runs), remarks_of_runs(algorithm, rest))
+
+
+def name_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
+    """The name without remarks: ``NAME (key=value)`` for ``NAME:key=value`` where the runs have it in brackets."""
+    shown = _shown_options(algorithm, runs)
+    return f"{algorithm.partition(':')[0]} ({', '.join(shown)})" if shown else algorithm
+
+
+def _shown_options(algorithm: str, runs: Sequence[Remarks]) -> tuple[str, ...]:
+    """The options that runs have in brackets, where they contain those of the name; else none."""
+    head, _, options = algorithm.partition(":")
+    given = set(options.split(",")) if options else set()
+    return next((run.options for run in runs if run.name == head and given and given <= set(run.options)), ())
+
+
+def is_user_algorithm(algorithm: str) -> bool:
+    """Whether the name is an import path, ``package.module:Class[:key=value,...]``: a user's algorithm."""
+    attribute = algorithm.partition(":")[2].partition(":")[0]
+    return bool(attribute) and "=" not in attribute
+
+
+def split_overcharge(remarks: Remarks) -> tuple[str, str]:
+    """The label without the payments above bids, and these in words, which must not be overlooked; empty without."""
+    loud = next((each.text for each in remarks.listed() if each.field == "overcharged"), "")
+    return replace(remarks, overcharged=None).label, loud
+
+
+def with_remarks(name: str, text: str) -> str:
+    """The name, and the remarks in brackets behind it."""
+    return f"{name} ({text})" if text else name
+
+
+def remarks_below(means: Iterable[Remarked]) -> str:
+    """The remarks on the means of a figure, for the note below it; groups are named where they differ.
+
+    Empty without any remark.
+    """
+    groups: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
+    for mean in means:
+        groups.setdefault(mean.algorithm, []).append(mean.group)
+        if mean.remarks:
+            found.setdefault((mean.algorithm, mean.remarks), []).append(mean.group)
+    parts = []
+    for (algorithm, remark), mine in found.items():
+        where = "" if mine == groups[algorithm] else f" in {', '.join(mine)}"
+        parts.append(f"{algorithm}{where}: {remark}")
+    return f" Remarks on the runs behind the means: {'; '.join(parts)}." if parts else ""
+
+
+def _kind(remark: Remark) -> Remark:
+    """What a remark counts as among those on several runs."""
+    return remark._replace(text=KINDS.get(remark.field, remark.text))
+
+
+def _beyond(algorithm: str, run: Remarks) -> Iterator[Remark]:
+    """The remarks on a run, safe to print, without the options that are in the name."""
+    given = algorithm.rpartition(":")[2].split(",")
+    for field, text in run.listed():
+        if rest := ", ".join(part for part in text.split(", ") if part not in given):
+            yield Remark(field, make_printable(rest, _LONGEST))

@@ -1,0 +1,1 @@
+"""Files, errors, keys of recipes, random streams: what every layer uses; nothing here knows a family."""

@@ -1,0 +1,457 @@
+"""Reading and writing of files, the same for every family: strict JSON, gzip, and replacement in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import tomllib
+import zlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from ratiobench.instances.io import packing
+from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
+
+_LOOKED_AT = 10_000
+"""Files of a folder among which one of a similar name is looked for."""
+
+
+_DUPLICATES = 1_000
+"""Objects with a key that stands twice among which the first of a document is looked for."""
+
+
+class HugeInteger:
+    """An integer literal too long to be worth converting; keeps its text for the message."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Twice(dict[str, Any]):
+    """An object with a key that stands twice, with the key and both values."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(reversed(pairs))  # the first of two stays
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                self.twice = (key, values[key], value)
+                break
+            values[key] = value
+
+
+def _integer_literal(text: str) -> int | HugeInteger:
+    return int(text) if len(text) <= 30 else HugeInteger(text)
+
+
+def _constant(text: str) -> float:
+    return float(text.replace("Infinity", "inf"))
+
+
+class Place(NamedTuple):
+    """Where a value stands in a document: the place of what holds it (None: nothing does), its key or index there."""
+
+    holder: Place | None
+    step: str | int
+
+    def __str__(self) -> str:
+        steps = []
+        place: Place | None = self
+        while place is not None:
+            step = place.step
+            steps.append(f"[{step}]" if isinstance(step, int) else f".{make_printable(step, SHOWN)}" if step else "")
+            place = place.holder
+        return "".join(reversed(steps)).removeprefix(".")
+
+
+def iterate_values(document: Any, name: str = "") -> Iterator[tuple[Place, Any]]:
+    """Every value in a decoded document, the document first, each with its place; any depth, in memory for one path.
+
+    A place is written out only when somebody asks for it: paths can be far longer than the document.
+    """
+    # A stack and not recursion: the JSON reader allows deeper nesting than Python's calls do.
+    stack: list[tuple[Place | None, Iterator[tuple[str | int, Any]]]] = [(None, iter([(name, document)]))]
+    while stack:
+        holder, rest = stack[-1]
+        for step, value in rest:
+            place = Place(holder, step)
+            yield place, value
+            if isinstance(value, dict | list):
+                inside = value.items() if isinstance(value, dict) else enumerate(value)
+                stack.append((place, iter(inside)))
+                break
+        else:
+            stack.pop()
+
+
+def _first_duplicate(document: Any, source: str) -> InputError:
+    """The error for a document with a key that stands twice: its path and both values."""
+    place, (key, first, second) = next(
+        (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
+    )
+    problem = f"the key stands twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
+    return InputError(source, str(Place(place, key)), problem)
+
+
+def check_values(text: bytes, source: str) -> None:
+    """Refuse JSON text that would take far more memory than its bytes, before it is decoded.
+
+    Raises
+    ------
+    InputError : more than `packed.MOST` commas and opening brackets.
+    """
+    if packing.count_values(text) > packing.MOST:
+        raise InputError(source, "", f"it has more than {packing.MOST} values, the most that is read")
+
+
+def load_json(data: bytes, source: str) -> Any:
+    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
+
+    Raises
+    ------
+    InputError : naming the source; also for a packed text above the limit of `limit_file_size`, and for too many
+        values.
+    """
+    twice = 0
+
+    def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal twice
+        unique = dict(pairs)
+        if len(unique) == len(pairs) or twice == _DUPLICATES:
+            return unique
+        twice += 1
+        return _Twice(pairs)
+
+    if packing.is_packed(data):
+        return packing.unpack(data, source, _limit.get())
+    try:
+        if data[:2] == b"\x1f\x8b":
+            data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
+        check_values(data, source)
+        text = data.decode("utf-8")
+        found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(source, "", f"not a complete gzip file: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(source, "", f"not UTF-8 text at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"line {error.lineno} column {error.colno}", f"not JSON: {error.msg}") from None
+    except RecursionError:
+        raise InputError(source, "", "not JSON that can be read: nested too deeply") from None
+    except MemoryError:
+        raise _too_large(source) from None
+    if twice:
+        raise _first_duplicate(found, source)
+    return found
+
+
+_TOML_BYTES = 10**6
+_TOML_DOTS = 100
+_QUOTED = re.compile(rb"""\"(?:[^\"\\]|\\.)*\"|'[^']*'""")
+
+
+def load_toml(data: bytes, source: str) -> dict[str, Any]:
+    """The table in a TOML text, with numbers that have a point as exact decimals.
+
+    Raises
+    ------
+    InputError : naming the source, and the line; also for more than `_TOML_BYTES`, and a line with too many dots:
+        the reader takes memory and time by the square of a dotted key's length.
+    """
+    if len(data) > _TOML_BYTES:
+        raise InputError(source, "", f"{len(data)} bytes of TOML; at most {_TOML_BYTES} are read")
+    # Inside a text of several lines a quote may open or close anything: then all dots count.
+    plain = b'"""' not in data and b"'''" not in data
+    for line, text in enumerate(data.splitlines(), start=1):
+        if text.count(b".") > _TOML_DOTS and (_QUOTED.sub(b"", text) if plain else text).count(b".") > _TOML_DOTS:
+            raise InputError(source, f"line {line}", f"more than {_TOML_DOTS} dots outside quotes; no key is so deep")
+    try:
+        return tomllib.loads(data.decode(), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(source, "", f"not TOML: {error}") from None
+
+
+READ_LIMIT = 2**30
+"""Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise."""
+_limit = ContextVar("_limit", default=READ_LIMIT)
+_CHUNK = 2**20
+
+
+@contextlib.contextmanager
+def limit_file_size(size: int) -> Iterator[None]:
+    """While it lasts, files of up to so many bytes are read, packed and unpacked; longer ones are an InputError."""
+    before = _limit.set(size)
+    try:
+        yield
+    finally:
+        _limit.reset(before)
+
+
+read_limit = _limit.get
+"""The bytes of a file that are read at most, here and now."""
+
+
+def make_size_error(source: str, how: str = "") -> InputError:
+    """The error for a file with more bytes than `limit_file_size` allows; `how` says how they were counted."""
+    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read (--max-bytes)")
+
+
+def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
+    """All that is in the stream, if that is not more than the limit; a stream without end is left soon after it."""
+    limit, found = _limit.get(), io.BytesIO()
+    while chunk := stream.read(_CHUNK):
+        found.write(chunk)
+        if found.tell() > limit:
+            raise make_size_error(source, how)
+    return found.getvalue()
+
+
+def _too_large(source: str) -> InputError:
+    return InputError(source, "", "does not fit into the memory that there is")
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[IO[bytes], str]]:
+    """Open a file or pipe for reading, with its name for messages; `-` is standard input.
+
+    Parameters
+    ----------
+    where : where one gets such a file, for messages.
+
+    Raises
+    ------
+    InputError : for what cannot be read, also later, and for a device.
+    """
+    source, more = str(path), where and f"; {where}"
+    if not source:
+        raise InputError("''", "", "the empty name is not that of a file; - is standard input")
+    try:
+        if source == "-":
+            source = "<stdin>"
+            yield sys.stdin.buffer, source
+            return
+        try:
+            file = open(path, "rb")  # noqa: SIM115  (closed below)
+        except ValueError:  # a NUL
+            raise InputError(source, "", "cannot be read: that is no name of a file") from None
+        with file:
+            kind = os.fstat(file.fileno()).st_mode
+            if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+                raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+            yield file, source
+    except gzip.BadGzipFile:  # an OSError as well
+        raise
+    except OSError as error:
+        if where and isinstance(error, FileNotFoundError):
+            raise InputError(source, "", f"there is no such file{more}") from None
+        problem = f"cannot be read: {error.strerror or error}{_near(error, source)}{more}"
+        raise InputError(source, "", problem) from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
+    """The content of a file or pipe, and its name for messages; `-` is standard input.
+
+    Raises
+    ------
+    InputError : for what cannot be read, a device, and more bytes than `limit_file_size` allows.
+    """
+    try:
+        with open_bytes(path) as (file, source):
+            return _bounded(file, source), source
+    except MemoryError:
+        raise _too_large(str(path)) from None
+
+
+def _near(error: OSError, source: str) -> str:
+    """The file of a name like this in the same folder, of a file that is not there; empty where none is."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    folder, name = os.path.split(source)
+    with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
+        return suggest_name(name, (each.name for each in itertools.islice(entries, _LOOKED_AT) if each.is_file()))
+    return ""
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing.
+
+    Raises
+    ------
+    InputError : a folder, a folder that does not exist or takes no files, a device that cannot be written.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(str(path), "", "cannot be written: it is a folder")
+    if _special(target):
+        if not os.access(target, os.W_OK):
+            raise InputError(str(path), "", "cannot be written: permission denied")
+        return
+    if not target.parent.is_dir():
+        raise InputError(str(path), "", "cannot be written: there is no such folder")
+    handle, temporary = _temporary(target)
+    os.close(handle)
+    Path(temporary).unlink()
+
+
+def _special(target: Path) -> bool:
+    """A device or pipe: it is written to, never replaced; /dev/stdout is one even where it leads to a file."""
+    plain = target.is_file() or target.is_dir()
+    return target.exists() and (not plain or Path(os.path.abspath(target)).parent == Path("/dev"))
+
+
+def _temporary(target: Path) -> tuple[int, str]:
+    """A new file beside the target."""
+    try:
+        return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(str(target), "", f"cannot be written: {error.strerror or error}") from None
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Replace the file in one step, so that an interruption leaves the old file or the new one.
+
+    Raises
+    ------
+    InputError : where that cannot be.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(str(path), "", "cannot be written: it is a folder")
+    if _special(target):
+        try:
+            with target.open("ab") as device:
+                device.write(data)
+        except OSError as error:
+            raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+        return
+    handle, temporary = _temporary(target)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise InputError(str(path), "", f"cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text, whole or not at all; gzip when the name ends in .gz (same bytes always)."""
+    data = text.encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    write_atomically(path, data)
+
+
+def line_of(document: Any) -> str:
+    """A JSON document as text, on one line."""
+    return _compact(document) + "\n"
+
+
+def sha256_of(content: Any) -> str:
+    """SHA-256 of JSON values in canonical form, in 64 hexadecimal digits: keys sorted, no spaces, ASCII."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """A JSON document as text, one line per field and per entry of a list."""
+    lines = [
+        f" {_compact(key)}: {_rows(value) if isinstance(value, list) else _compact(value)}"
+        for key, value in document.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _rows(items: list[Any]) -> str:
+    return "[\n" + ",\n".join(f"  {_compact(item)}" for item in items) + "\n ]" if items else "[]"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def make_folder(path: Path) -> Path:
+    """The folder, made if need be; InputError where that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(path), "", f"the folder cannot be made: {error.strerror or error}") from None
+    return path
+
+
+@contextlib.contextmanager
+def fill_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside whose files get into `folder` when all of them are there; none does after an error.
+
+    `folder` is made if need be, and is not left behind empty.
+
+    Raises
+    ------
+    InputError : where it cannot be made or written.
+    """
+    new = not folder.exists()
+    make_folder(folder)
+    handle, temporary = _temporary(folder / "files")
+    os.close(handle)
+    Path(temporary).unlink()
+    beside = make_folder(Path(temporary))
+    try:
+        yield beside
+        for file in sorted(beside.iterdir()):
+            if (folder / file.name).is_dir():
+                raise InputError(str(folder / file.name), "", "cannot be written: it is a folder")
+        for file in sorted(beside.iterdir()):
+            os.replace(file, folder / file.name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+SUFFIXES = (".json.gz", ".json")
+"""Of instance files."""
+IMPORT_REPORT = "import.json"
+"""What `import` writes beside the days that it makes: no instance."""
+PRICE_LIST = "prices.toml"
+"""The list prices that it writes beside them, where it knows any."""
+
+
+def bare_name(path: Path) -> str:
+    """The name of an instance file without what says how it is packed."""
+    return next(path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix))
+
+
+def list_instances(folder: Path) -> list[Path]:
+    """The instance files of a folder, in order of their names, numbers in them by value."""
+
+    def order(path: Path) -> list[tuple[int, str]]:
+        parts = re.split(r"(\d+)", bare_name(path))
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+    found = (path for path in folder.iterdir() if path.name.endswith(SUFFIXES) and path.name != IMPORT_REPORT)
+    return sorted(found, key=order)

@@ -1,0 +1,517 @@
+"""The keys of recipes, each described once: checks, tables for people and JSON Schemas follow from the descriptions.
+
+A recipe is a nested object. A key is named by its path in it (``vendors.count``); `Key.place` says where the value
+stands if a recipe has a shorter name for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten, suggest_name
+from ratiobench.instances.io.fields import LIMIT, integer
+from ratiobench.instances.io.numerals import NUMERAL, fraction_of, text_of_fraction
+
+Schema = dict[str, Any]
+_WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+class Kind(Protocol):
+    """What the values of a key may be."""
+
+    lists: ClassVar[bool]
+    """Whether a list of integers is one value; else a list in a file is several values, a grid."""
+
+    @property
+    def range(self) -> str:
+        """The values in words."""
+        ...
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        """The value if it can be used, as recipes have it; InputError that names source, field and value otherwise."""
+        ...
+
+    def parsed(self, text: str) -> Any:
+        """The value that a text on the command line stands for, not checked."""
+        ...
+
+    def schema(self) -> Schema:
+        """The JSON Schema of a value."""
+        ...
+
+
+def _number_or_text(text: str) -> Any:
+    return int(text) if _WHOLE.fullmatch(text) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer in low..high."""
+
+    low: int
+    high: int = LIMIT
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        power = self.high >= LIMIT and self.high.bit_count() == 1
+        return f"{self.low}..{f'2^{self.high.bit_length() - 1}' if power else self.high}"
+
+    def checked(self, source: str, field: str, value: Any) -> int:
+        return integer(source, field, value, self.low, self.high)
+
+    def parsed(self, text: str) -> Any:
+        return _number_or_text(text)
+
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is not empty; `path`: the name of a file, from the folder of the file that names it."""
+
+    path: bool = False
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return "file" if self.path else "text"
+
+    def checked(self, source: str, field: str, value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise InputError(source, field, f"{shorten(value)} is not a non-empty string")
+        return value
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Yes or no."""
+
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return "true|false"
+
+    def checked(self, source: str, field: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise InputError(source, field, f"{shorten(value)} is neither true nor false")
+        return value
+
+    def parsed(self, text: str) -> Any:
+        return {"true": True, "false": False}.get(text, text)
+
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the options."""
+
+    options: tuple[str, ...]
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return "|".join(self.options)
+
+    def checked(self, source: str, field: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.options:
+            raise InputError(source, field, explain_unknown_value(value, self.options))
+        return value
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+    def schema(self) -> Schema:
+        return {"enum": list(self.options)}
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day, YYYY-MM-DD."""
+
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return "YYYY-MM-DD"
+
+    def checked(self, source: str, field: str, value: Any) -> str:
+        if type(value) is date:
+            return value.isoformat()
+        if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+            raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD")
+        return value
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Two integers [from, to] in low..high, from which values are drawn; on the command line A-B."""
+
+    low: int
+    high: int
+    lists: ClassVar[bool] = True
+
+    @property
+    def range(self) -> str:
+        return f"[from, to] in {self.low}..{self.high}"
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[int, int]:
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            problem = f"{shorten(value)} is not a list of two integers [from, to]; in a name FROM-TO"
+            raise InputError(source, field, problem)
+        start = integer(source, f"{field}[0]", value[0], self.low, self.high)
+        return start, integer(source, f"{field}[1]", value[1], start, self.high)
+
+    def parsed(self, text: str) -> Any:
+        start, dash, end = text.partition("-")
+        return [_number_or_text(start), _number_or_text(end)] if dash else text
+
+    def schema(self) -> Schema:
+        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
+        return {"type": "array", "items": whole, "minItems": 2, "maxItems": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Some integers in low..high; on the command line A+B."""
+
+    low: int
+    high: int
+    lists: ClassVar[bool] = True
+
+    @property
+    def range(self) -> str:
+        return f"list of {self.low}..{self.high}"
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
+        if not isinstance(value, list | tuple) or not value:
+            raise InputError(source, field, f"{shorten(value)} is not a non-empty list of integers")
+        return tuple(integer(source, f"{field}[{j}]", item, self.low, self.high) for j, item in enumerate(value))
+
+    def parsed(self, text: str) -> Any:
+        return [_number_or_text(part) for part in text.split("+")]
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "integer", "minimum": self.low, "maximum": self.high}, "minItems": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What names random streams: a text, an integer, or a list of them."""
+
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return "text|integer|list of them"
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[str | int, ...]:
+        names = value if isinstance(value, list | tuple) else [value]
+        for name in names:
+            if type(name) is not int and not isinstance(name, str):
+                raise InputError(source, field, f"{shorten(name)} is neither a string nor an integer")
+            if type(name) is int and abs(name) > LIMIT:
+                raise InputError(source, field, f"{shorten(name)} is not in -2^40..2^40")
+        if not names:
+            raise InputError(source, field, "an empty list; at least one name is needed")
+        return tuple(names)
+
+    def parsed(self, text: str) -> Any:
+        return _number_or_text(text)
+
+    def schema(self) -> Schema:
+        name = {"type": ["string", "integer"]}
+        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """An exact fraction in low..high: text such as "1.05" or "21/20", an integer, a number of a TOML file."""
+
+    low: Fraction
+    high: Fraction
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return f"{text_of_fraction(self.low)}..{text_of_fraction(self.high)}"
+
+    def checked(self, source: str, field: str, value: Any) -> Fraction:
+        return fraction_of(source, field, str(value) if isinstance(value, Decimal) else value, self.low, self.high)
+
+    def parsed(self, text: str) -> Any:
+        return text
+
+    def schema(self) -> Schema:
+        number = {"type": "number", "minimum": float(self.low), "maximum": float(self.high)}
+        return {"anyOf": [number, {"type": "string", "pattern": f"^{NUMERAL.pattern}$"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in low..high, as a float."""
+
+    low: float
+    high: float
+    lists: ClassVar[bool] = False
+
+    @property
+    def range(self) -> str:
+        return f"{self.low:g}..{self.high:g}"
+
+    def checked(self, source: str, field: str, value: Any) -> float:
+        known = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        if not known or (isinstance(value, Decimal) and not value.is_finite()) or not self.low <= value <= self.high:
+            raise InputError(source, field, f"{shorten(value)} is not a number in {self.range}")
+        return float(value)
+
+    def parsed(self, text: str) -> Any:
+        return _number_or_text(text)
+
+    def schema(self) -> Schema:
+        return {"type": "number", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts that are not empty, one value."""
+
+    lists: ClassVar[bool] = True
+
+    @property
+    def range(self) -> str:
+        return "list of texts"
+
+    def checked(self, source: str, field: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple):
+            raise InputError(source, field, f"{shorten(value)} is not a list of texts")
+        return tuple(Text().checked(source, f"{field}[{j}]", each) for j, each in enumerate(value))
+
+    def parsed(self, text: str) -> Any:
+        return text.split("+")
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": Text().schema()}
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A name or a list: `named` for texts, `listed` for all else."""
+
+    named: Choice
+    listed: Span
+    lists: ClassVar[bool] = True
+
+    @property
+    def range(self) -> str:
+        return f"{self.named.range}|{self.listed.range}"
+
+    def checked(self, source: str, field: str, value: Any) -> Any:
+        return (self.named if isinstance(value, str) else self.listed).checked(source, field, value)
+
+    def parsed(self, text: str) -> Any:
+        return text if text in self.named.options else self.listed.parsed(text)
+
+    def schema(self) -> Schema:
+        return {"anyOf": [self.named.schema(), self.listed.schema()]}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a recipe.
+
+    Parameters
+    ----------
+    name : with the names of the objects that it stands in, ``vendors.count``.
+    kind : what its values may be.
+    meaning : in a few words.
+    default : the value where it is not given; None where there is none.
+    unit : of its values.
+    told : the default in words, where it is no value.
+    place : where it stands in the recipe, where that is not under its name.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    default: Any = None
+    unit: str = ""
+    default_text: str = ""
+    place: str = ""
+
+    def row(self) -> dict[str, str]:
+        """The key as a row of a table."""
+        default = self.default_text or ("" if self.default is None else text_of(self.default))
+        return {
+            "name": self.name, "range": self.kind.range, "unit": self.unit, "default": default, "meaning": self.meaning,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kind of recipe.
+
+    Parameters
+    ----------
+    name : on the command line and in files.
+    summary : what it makes, in a sentence.
+    keys : in the order of the table.
+    fixed : what every such recipe has besides, its ``kind`` in the first place.
+    read : checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
+    label : place of the instance's name, where such recipes have one.
+    """
+
+    name: str
+    summary: str
+    keys: tuple[Key, ...]
+    fixed: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], object]
+    label: str = ""
+
+    def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
+        """The recipe with these values, by the names of their keys; JSON values.
+
+        Raises
+        ------
+        InputError : naming source, key and value, with `field` before the key.
+        """
+        found: dict[str, Any] = dict(self.fixed)
+        for key in self.keys:
+            if key.name in given:
+                value = key.kind.checked(source, join_path(field, key.name), given[key.name])
+                put(found, key.place or key.name, make_json_value(value), source, join_path(field, key.name))
+            elif key.place and key.default is not None:
+                put(found, key.place, make_json_value(key.default), source, join_path(field, key.name))
+        if self.label and label and self.label not in found:
+            found[self.label] = label
+        try:
+            self.read(found)
+        except InputError as error:
+            if error.source not in ("", "recipe"):  # it names a file of its own
+                raise InputError(source, field, str(error)) from None
+            names = {key.place: key.name for key in self.keys if key.place}
+            place, bracket, rest = error.field.partition("[")
+            raise InputError(
+                source, join_path(field, names.get(place, place) + bracket + rest), error.problem
+            ) from None
+        return found
+
+
+def join_path(*parts: str) -> str:
+    """A path of the parts that there are."""
+    return ".".join(filter(None, parts))
+
+
+def put(into: dict[str, Any], place: str, value: Any, source: str, field: str) -> None:
+    """Set the value at the place in a nested object; InputError where something that is no object is in the way."""
+    *outer, last = place.split(".")
+    for name in outer:
+        into = into.setdefault(name, {})
+        if not isinstance(into, dict):
+            raise InputError(source, field, f"`{place}` and `{name}` are both given; at most one is allowed")
+    if last in into:
+        raise InputError(source, field, "a part of it is given already; at most one of them is allowed")
+    into[last] = value
+
+
+def make_json_value(value: Any) -> Any:
+    """A checked value as JSON has it: a fraction as text, a tuple as a list."""
+    if isinstance(value, Fraction):
+        return text_of_fraction(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def text_of(value: Any) -> str:
+    """A value in a table or a name: lists without brackets but for spans."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a nested object by the names of the keys, as they stand.
+
+    Raises
+    ------
+    InputError : a key that is not among them; what should be an object and is none.
+    """
+    if not isinstance(data, Mapping):
+        raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
+    names = [key.name for key in keys]
+    for each, value in data.items():
+        name = join_path(path, str(each))
+        holds = any(other.startswith(f"{name}.") for other in names)
+        if holds and (isinstance(value, Mapping) or name not in names):
+            yield from flatten(keys, value, source, field, name)
+        elif name in names:
+            yield name, value
+        else:
+            raise InputError(
+                source, join_path(field, name), f"unknown key; known: {', '.join(names)}{suggest_name(name, names)}"
+            )
+
+
+class Values(Mapping[str, Any]):
+    """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None.
+
+    Parameters
+    ----------
+    source : in messages.
+    keys : all that there may be.
+    data : the recipe; its ``kind`` is left out where that is no key.
+    field : where the recipe stands, in messages.
+    """
+
+    def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:
+        self.source, self.field, self.known = source, field, {key.name: key for key in keys}
+        if isinstance(data, Mapping) and "kind" not in self.known:
+            data = {name: value for name, value in data.items() if name != "kind"}
+        self.given = {
+            name: self.known[name].kind.checked(source, join_path(field, name), value)
+            for name, value in flatten(keys, data, source, field)
+        }
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.given:
+            return self.given[name]
+        default = self.known[name].default
+        return None if default is None else self.known[name].kind.checked(self.source, name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def needed(self, name: str) -> Any:
+        """The value of a key that has no default; InputError where it is not given."""
+        if self[name] is None:
+            raise InputError(self.source, join_path(self.field, name), "the key is missing")
+        return self[name]
+
+
+def rename_key(key: Key, name: str) -> Key:
+    """The same key under another name."""
+    return replace(key, name=name, place=key.place or key.name)

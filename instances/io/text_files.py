@@ -1,0 +1,141 @@
+"""Text files of any size, line by line: logs, tables of prices. Plain or gzip, a file, a pipe or standard input."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import load_json, make_size_error, open_bytes, read_limit
+
+LONGEST_LINE = 2**20
+"""Characters of a line, and of a row of CSV that goes on over several lines."""
+_GZIP = b"\x1f\x8b"
+
+
+class _Limited(io.RawIOBase):
+    """A binary stream of which no more than the limit of `at_most` is read; `how` says of what the limit is."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> None:
+        self._stream, self._source, self._how, self._left = stream, source, how, read_limit()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise make_size_error(self._source, self._how)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class TextFile:
+    """An open text file: an iterator over its lines, each with its line break.
+
+    Parameters
+    ----------
+    stream : its bytes, none of which was read.
+    source : its name for messages.
+
+    Raises
+    ------
+    InputError : on reading a line longer than `LONGEST_LINE`.
+    """
+
+    def __init__(self, stream: io.BufferedReader[_Limited], source: str) -> None:
+        self._stream, self._source, self._line = stream, source, 0
+        self._text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def readline(self) -> str:
+        """The next line; empty at the end."""
+        line = self._text.readline(LONGEST_LINE + 1)
+        self._line += 1
+        if len(line) > LONGEST_LINE:
+            raise _long(self._source, self._line)
+        return line
+
+    def read(self, size: int) -> str:
+        """The next characters, at most so many, whatever lines they are of; empty at the end."""
+        return self._text.read(size)
+
+    def is_json_list(self) -> bool:
+        """Whether the file, before any line was read, begins with a bracket."""
+        return self._stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+    def json(self) -> Any:
+        """The whole file, before any line was read, as a JSON value."""
+        return load_json(self._stream.read().removeprefix(b"\xef\xbb\xbf"), self._source)
+
+
+@contextmanager
+def open_text(path: str | os.PathLike[str], where: str = "") -> Iterator[TextFile]:
+    """Open a text file, unpacked if it is gzip.
+
+    Parameters
+    ----------
+    path : of a file or pipe; `-` is standard input.
+    where : where one gets such a file, for messages.
+
+    Raises
+    ------
+    InputError : for what cannot be read, a device, and more bytes, packed or unpacked, than `at_most` allows; so does
+        whatever goes wrong while the file is read.
+    """
+    with open_bytes(path, where) as (raw, source):
+        try:
+            stream = io.BufferedReader(_Limited(raw, source))
+            if stream.peek()[:2] == _GZIP:
+                stream = io.BufferedReader(_Limited(gzip.GzipFile(fileobj=stream), source, "unpacked, "))
+            yield TextFile(stream, source)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(source, "", f"not a complete gzip file: {error}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(source, "", f"not UTF-8 text at byte {error.start} of a block") from None
+
+
+def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file that are not blank, each with the number of its (last) line.
+
+    Raises
+    ------
+    InputError : for what is no CSV, and a row longer than `LONGEST_LINE`.
+    """
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for line in file:
+            taken += len(line)
+            if taken > LONGEST_LINE:
+                raise _long(source, reader.line_num + 1)
+            yield line
+
+    reader = csv.reader(lines())
+    try:
+        for row in reader:
+            taken = 0
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(source, f"line {reader.line_num}", f"not CSV: {error}") from None
+
+
+def _long(source: str, line: int) -> InputError:
+    return InputError(source, f"line {line}", f"longer than {LONGEST_LINE} characters, the most that is read")
