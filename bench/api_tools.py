@@ -187,7 +187,9 @@ def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     given = document if judged == "-" else judged
     proof = commands_check.is_certificate(document)
     chosen = Check(file=file, solution=None if proof else given, certificate=given if proof else None, **options)
-    return commands_check.run(chosen).verdict
+    found = commands_check.run(chosen)
+    list(commands_check.write(chosen, found))
+    return found.verdict
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:

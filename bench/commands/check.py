@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
@@ -14,9 +15,15 @@ from ratiobench.bench.commands.shared import (
     read_given,
     require_certificates,
 )
-from ratiobench.bench.commands.texts import exact_document, format_missing, interval_text
+from ratiobench.bench.commands.texts import (
+    exact_document,
+    format_missing,
+    interval_text,
+    require_writable,
+    write_timeline,
+)
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.options import InstanceOrFile, argument, option, switch
+from ratiobench.bench.options import File, InstanceOrFile, argument, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes, text_of
@@ -37,16 +44,28 @@ class Check(InstanceOptions):
     )
     no_migration: bool = switch("every task has to stay on one node, too")
     explain: bool = switch("with --certificate: what it proves, and all that is in it")
+    timeline: Path | None = option(
+        "write a page with the Gantt chart of a valid solution; FILE.svg: the chart alone",
+        File(),
+        "HTML",
+        flags=("--html",),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """The verdict on a solution, or on a certificate, and what the certificate proves in full."""
+    """The verdict on a solution, or on a certificate, and what the certificate proves in full.
+
+    Parameters
+    ----------
+    drawn : the instance and the solution, where that is valid and is to be drawn.
+    """
 
     family: Family
     verdict: Mapping[str, Any]
     certificate: bool
     explained: str = ""
+    drawn: tuple[Any, Any] | None = None
 
 
 def run(options: Check) -> CheckOutcome:
@@ -54,7 +73,11 @@ def run(options: Check) -> CheckOutcome:
     judged = options.solution if options.certificate is None else options.certificate
     if options.file == judged == "-":
         raise InputError("<stdin>", "", "only one of the two files can be standard input")
+    require_writable(options.timeline)
     family, instance = read_given(options.file)
+    if options.timeline and (family.gantt is None or options.certificate is not None):
+        problem = "it draws a solution" if family.gantt is not None else f"the family {family.name} has no Gantt charts"
+        raise InputError("--timeline", "", problem)
     if isinstance(judged, Mapping):
         document, source = dict(judged), "document"
     else:
@@ -70,7 +93,11 @@ def run(options: Check) -> CheckOutcome:
     if not proof:
         if options.no_migration:
             instance = family.without_migration(instance)
-        return CheckOutcome(family, family.check(instance, document, source), False)
+        verdict = family.check(instance, document, source)
+        drawn = None
+        if options.timeline and verdict["valid"]:
+            drawn = instance, family.parse_solution(instance, document, source)
+        return CheckOutcome(family, verdict, False, drawn=drawn)
     certificates = require_certificates(family)
     sum_text, verdict = certificates.sum_text, certificates.check(instance, document, source)
     if not options.explain:
@@ -112,6 +139,17 @@ def text(options: Check, found: CheckOutcome) -> Iterator[str]:
         yield f"{len(verdict['violations']) - BREACHES} more (--json shows all)"
 
 
+def write(options: Check, found: CheckOutcome) -> Iterator[str]:
+    """The Gantt chart of a valid solution."""
+    if options.timeline and found.drawn is None:
+        yield f"{options.timeline} was not written: the solution is not valid"
+    elif options.timeline and found.drawn is not None:
+        instance, solution = found.drawn
+        welfare = found.verdict[found.family.objective]
+        write_timeline(options.timeline, found.family, instance, options.file, [], (welfare, None, solution))
+        yield f"time line: {options.timeline}"
+
+
 def document(options: Check, found: CheckOutcome) -> dict[str, Any]:
     """The verdict in full."""
     return exact_document(found.verdict)
@@ -119,5 +157,5 @@ def document(options: Check, found: CheckOutcome) -> dict[str, Any]:
 
 CHECK = Command(
     "check", "verify a solution, or the certificate of an interval on OPT, exactly", Check, run, text=text,
-    document=document, busy="checking",
+    document=document, write=write, busy="checking",
 )  # fmt: skip

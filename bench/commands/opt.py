@@ -15,7 +15,13 @@ from ratiobench.bench.commands.shared import (
     read_given,
     require_certificates,
 )
-from ratiobench.bench.commands.texts import interval_text, name_the_file, require_writable, write_decisions
+from ratiobench.bench.commands.texts import (
+    interval_text,
+    name_the_file,
+    require_writable,
+    write_decisions,
+    write_timeline,
+)
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import File, option, switch
 from ratiobench.bench.results import ratios
@@ -32,6 +38,12 @@ class Opt(SolveOptions, InstanceOptions):
     no_migration: bool = switch("the optimum with every task on one node instead")
     solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
     certificate: Path | None = option("write what proves it, for `check --certificate`", File(), "CERT")
+    timeline: Path | None = option(
+        "write a page with the Gantt chart of the best solution found; FILE.svg: the chart alone",
+        File(),
+        "HTML",
+        flags=("--html",),
+    )
     log: Path | None = option("write when each end of the interval moved", File(), "CSV")
 
 
@@ -47,8 +59,10 @@ class OptOutcome:
 
 def run(options: Opt) -> OptOutcome:
     """Solve the instance."""
-    require_writable(options.solution, options.certificate, options.log)
+    require_writable(options.solution, options.certificate, options.log, options.timeline)
     family, instance = read_given(options.file)
+    if options.timeline and family.gantt is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
     if options.no_migration and options.certificate:
         raise InputError("--certificate", "", NO_CERTIFICATE)
     with name_the_file(options.file, instance):
@@ -95,8 +109,11 @@ def document(options: Opt, found: OptOutcome) -> dict[str, Any]:
 
 
 def write(options: Opt, found: OptOutcome) -> None:
-    """The solution, the log, the certificate."""
+    """The solution, the log, the chart, the certificate."""
     write_decisions(options.solution, found.document)
+    if options.timeline:
+        best = found.report.lower, found.report.upper, found.report.solution
+        write_timeline(options.timeline, found.family, found.instance, options.file, [], best)
     if options.log:
         lines = [f"{seconds:.3f},{lower},{upper}\n" for seconds, lower, upper in found.report.trail]
         write_atomically(options.log, "".join(["seconds,lower,upper\n", *lines]).encode())

@@ -24,11 +24,13 @@ from ratiobench.bench.commands.texts import (
     profit_text,
     proof_status_text,
     ratio_document,
+    require_gantt,
     require_writable,
     run_lines,
     violation_lines,
     write_csv,
     write_decisions,
+    write_timeline,
 )
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import refuse_other_family, require_algorithms
@@ -41,7 +43,7 @@ from ratiobench.bench.running.options import ALGORITHM, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import load_json, read_bytes, write_atomically
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import Remarks
@@ -77,7 +79,11 @@ class Simulate(InstanceOptions):
     solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
     csv: Path | None = option("write the table, a row per algorithm", File(), "FILE")
     timeline: Path | None = option(
-        "write a page: load, prices, and why arrivals were turned away", File(), "HTML", flags=("--html",)
+        "write a page: load, prices, a Gantt chart of the nodes, why arrivals were turned away; FILE.svg: of one "
+        "algorithm the Gantt chart alone",
+        File(),
+        "HTML",
+        flags=("--html",),
     )
     prior: Any = None
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
@@ -91,11 +97,17 @@ class Simulate(InstanceOptions):
 
 @dataclass(frozen=True, slots=True)
 class OptInterval:
-    """OPT within [lower, upper], and the source of this interval."""
+    """OPT within [lower, upper], and the source of this interval.
+
+    Parameters
+    ----------
+    solution : worth the end that a solution verifies; None where a certificate gave the interval.
+    """
 
     lower: Exact
     upper: Exact
     source: str
+    solution: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +175,7 @@ def run(options: Simulate) -> SimulationOutcome:
     if options.timeline and family.timeline is None:
         raise InputError("--timeline", "", f"the family {family.name} has no time lines")
     names = list(dict.fromkeys(options.algorithms))
+    require_gantt(options.timeline, family, len(names))
     if len(names) > 1 or options.certificate or options.csv:
         return _compare(options, family, instance, names)
     if not options.own:
@@ -214,20 +227,21 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
         return OptInterval(found["lower"], found["upper"], "by the certificate, verified")
     set_current("looking for OPT")
     report = family.solve(instance, SolveSettings())
-    return OptInterval(report.lower, report.upper, f"proof: {report.proof}, {report.formulation} / {report.backend}")
+    source = f"proof: {report.proof}, {report.formulation} / {report.backend}"
+    return OptInterval(report.lower, report.upper, source, report.solution)
 
 
 def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | str]) -> OptInterval:
     """A valid run is a verified solution, too: the best one may move the end of the interval that it can."""
-    ends = {"lower": opt.lower, "upper": opt.upper}
+    ends, solution = {"lower": opt.lower, "upper": opt.upper}, opt.solution
     for each in runs.values():
         if isinstance(each, str) or not each.valid:
             continue
         if ratios.beats_bound(opt.lower, opt.upper, each.welfare, family.sense):
             raise AssertionError(f"{each.label} is better than the bound on OPT: one of the two is wrong")
         if ratios.is_better(each.welfare, ends[family.sense.verified], family.sense):
-            ends[family.sense.verified] = each.welfare
-    return OptInterval(ends["lower"], ends["upper"], opt.source)
+            ends[family.sense.verified], solution = each.welfare, each.decisions
+    return OptInterval(ends["lower"], ends["upper"], opt.source, solution)
 
 
 def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> TableRow:
@@ -355,10 +369,9 @@ def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
     if options.solution is not None and not isinstance(first, str):
         write_decisions(options.solution, found.family.solution_document(first.decisions))
     if options.timeline:
-        from ratiobench.bench.report.timeline.page import render_timelines
-
-        name = str(getattr(found.instance, "name", "") or Path(str(options.file)).name)
-        write_atomically(options.timeline, render_timelines(found.family, found.instance, name, found.ended).encode())
+        opt = found.opt
+        best = None if opt is None or opt.solution is None else (opt.lower, opt.upper, opt.solution)
+        write_timeline(options.timeline, found.family, found.instance, options.file, found.ended, best)
         yield f"time line: {options.timeline}"
 
 

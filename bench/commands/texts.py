@@ -20,6 +20,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
+PICTURE = ".svg"
 VIOLATIONS = 5
 """So many rules that a run broke are shown by `audit`; `online` shows all."""
 
@@ -43,6 +44,55 @@ def write_decisions(path: Path | None, document: Any) -> None:
     """Write a solution."""
     if path is not None:
         write_atomically(path, (json.dumps(document) + "\n").encode())
+
+
+def require_gantt(path: Path | None, family: Family, schedules: int = 1) -> None:
+    """Refuse a Gantt chart alone, a file of pictures, of a family without or of several schedules."""
+    if path is None or path.suffix.lower() != PICTURE:
+        return
+    if family.gantt is None:
+        raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts; name a page, FILE.html")
+    if schedules != 1:
+        raise InputError("--timeline", "", f"{PICTURE} is the chart of one algorithm, not of {schedules}")
+
+
+def write_timeline(
+    path: Path,
+    family: Family,
+    instance: Any,
+    source: Any,
+    runs: Sequence[OnlineRun],
+    best: tuple[Exact, Exact | None, Any] | None = None,
+) -> None:
+    """Write the page of time lines, or the Gantt chart alone as a picture.
+
+    Parameters
+    ----------
+    path : of the page; with the ending .svg of the picture.
+    source : the instance's file, by which an instance without a name is called.
+    best : the ends of the interval on OPT, and the solution that is worth the lower one; without an upper end any
+        solution.
+
+    Raises
+    ------
+    InputError : a Gantt chart alone that would be too large.
+    """
+    if path.suffix.lower() == PICTURE:
+        from ratiobench.bench.draw.document import make_document
+        from ratiobench.bench.report.timeline.gantt import draw_gantt
+
+        assert family.gantt is not None
+        solution = runs[0].decisions if runs or best is None else best[2]
+        try:
+            text = make_document(draw_gantt(family.gantt(instance, solution)))
+        except InputError as error:
+            raise InputError("--timeline", "", error.problem) from None
+    else:
+        from ratiobench.bench.report.timeline.page import BestSolution, render_timelines
+
+        name = str(getattr(instance, "name", "") or Path(str(source)).name)
+        text = render_timelines(family, instance, name, runs, None if best is None else BestSolution(*best))
+    write_atomically(path, text.encode())
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ Member of `Family` -> what is lost without it:
   different loads
 * ``explainer`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
+* ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
 * ``tiny_instances`` -> `ratiobench.testing.instances`
 * ``benchmarks`` -> the family's part of `perf`
 """
@@ -401,6 +402,64 @@ class Timeline:
     asked: Sequence[Fraction] = ()
     used: Fraction | None = None
     classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
+
+
+class GanttBlock(NamedTuple):
+    """A rectangle of a Gantt chart.
+
+    Parameters
+    ----------
+    row : from 0.
+    start, end : times, counted from the beginning of the first one.
+    low, high : which part of the row, as shares of it.
+    """
+
+    row: int
+    start: int
+    end: int
+    low: float
+    high: float
+
+
+class GanttTask(NamedTuple):
+    """What runs: its figures as text, a key of `Gantt.kinds`, and where and when it runs."""
+
+    title: str
+    kind: str
+    blocks: Sequence[GanttBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class Gantt:
+    """Which machines run what, and when.
+
+    Parameters
+    ----------
+    unit : what time is counted in.
+    times : in order, without gaps.
+    rows : the names of the machines.
+    groups : names of neighbouring machines that are alike, and how many these are, from the first row on.
+    tasks : what runs.
+    kinds : by what tasks are told apart, and what is meant by it.
+    clock, clock_title : as of `Timeline`.
+    """
+
+    unit: str
+    times: Sequence[int]
+    rows: Sequence[str]
+    groups: Sequence[tuple[str, int]]
+    tasks: Sequence[GanttTask]
+    kinds: Mapping[str, str]
+    clock: Sequence[str] = ()
+    clock_title: str = ""
+
+
+class GanttFunction(Protocol):
+    """Which machines run what."""
+
+    def __call__(self, instance: Any, solution: Any, /) -> Gantt:
+        """The Gantt chart of a solution, of a run or of OPT."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

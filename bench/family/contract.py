@@ -27,6 +27,7 @@ from ratiobench.bench.family.capabilities import (
     CompilationSteps,
     CounterexampleSearch,
     Explainer,
+    GanttFunction,
     LogImport,
     MeasureFunction,
     Statement,
@@ -366,6 +367,11 @@ class Family(ABC):
         return None
 
     @property
+    def gantt(self) -> GanttFunction | None:
+        """Which machines run what in a solution."""
+        return None
+
+    @property
     def bidding(self) -> Bidding | None:
         """Algorithms that are auctions."""
         return None
@@ -543,7 +549,14 @@ class Family(ABC):
         known = {} if self.proof_status is None else self.proof_status(algorithm)
         if not any(each.unproved for each in remarks):
             return known
-        return {name: text if text.startswith("no") else NOT_ABOUT_THESE for name, text in known.items()}
+        holds = self.proved_of_all_kinds(algorithm)
+        return {
+            name: holds.get(name, text if text.startswith("no") else NOT_ABOUT_THESE) for name, text in known.items()
+        }
+
+    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
+        """What is proved of an algorithm whatever arrives, by the headings of `proof_status`; empty for nothing."""
+        return {}
 
     def bound_checks(self, algorithm: str) -> Sequence[str]:
         """The names of the checks that verify the guarantee which is proved of an algorithm; empty where none is."""

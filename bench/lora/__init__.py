@@ -18,6 +18,7 @@ from ratiobench.bench.family.capabilities import (
     CompilationSteps,
     CounterexampleSearch,
     Explainer,
+    GanttFunction,
     LogImport,
     MeasureFunction,
     Studies,
@@ -284,6 +285,12 @@ class LoraFamily(Family):
         return timeline
 
     @property
+    def gantt(self) -> GanttFunction:
+        from ratiobench.bench.lora.gantt import gantt
+
+        return gantt
+
+    @property
     def bidding(self) -> Bidding:
         """Exact curves, constants that come from the bids following the bid; else by trying bids."""
         from ratiobench.bench.lora.theory.bidder import audit_bidder, curve
@@ -325,6 +332,11 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.studies import STUDIES, study
 
         return Studies(study, STUDIES)
+
+    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
+        from ratiobench.bench.lora.proof_status import proved_of_all_kinds
+
+        return proved_of_all_kinds(algorithm)
 
     @property
     def proof_status(self) -> Callable[[str], Mapping[str, str]]:

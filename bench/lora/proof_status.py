@@ -25,6 +25,26 @@ def proof_status(algorithm: str) -> Mapping[str, str]:
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))
 
 
+TAKE_OR_LEAVE = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule", "pricelist")
+"""Algorithms that offer each task, of whatever kind, its cheapest schedule at prices that its bid does not move."""
+CHEAPEST_RUN = ("dual-posted",)
+"""The same where a task that may pause is offered a run, which a stricter claim may undercut."""
+IN_BID, IN_BID_AND_KIND = "in the bid", "in the bid and the kind of schedule"
+
+
+def proved_of_all_kinds(algorithm: str) -> Mapping[str, str]:
+    """What is proved of runs with rigid tasks, gangs, limits: Theorem T as far as it is about bid and kind.
+
+    The price of a schedule is a sum over its cells that depends on no bid, and the choice is the cheapest that is free.
+    The sets of schedules are nested (rigid, one-node, any), so who claims a stricter kind never pays less, and a looser
+    one gives a schedule that the job cannot use.
+    """
+    head = parse(algorithm).head
+    if head not in (*TAKE_OR_LEAVE, *CHEAPEST_RUN) or proof_status(algorithm)["truthful"].startswith("no"):
+        return {}
+    return {"truthful": IN_BID if head in CHEAPEST_RUN else IN_BID_AND_KIND}
+
+
 _BOUNDS = {
     "pdftsp": ("theorem5_repaired",),
     "posted": ("theorem_a",),

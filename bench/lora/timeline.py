@@ -61,14 +61,19 @@ def timeline(instance: Instance, run: OnlineRun) -> Timeline:
         Refusal(i, int(instance.arrival[i]), reason, f"bid {int(instance.bid[i]):,}, work {int(instance.work[i]):,}")
         for i, reason in find_reasons(instance, run.decisions, run.remarks.single_node).items()
     ]
-    since, title = _first_second(instance)
-    clock = [_clock_text(since + (slot - 1) * instance.slot_seconds) for slot in slots]
+    clock, title = clock_of(instance)
     return Timeline(
-        "slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock, title,
+        "slot", slots, loads, shown, admitted, refused, REASONS, NOTE if shown else "", clock[:-1], title,
         asked=[Fraction(int(amount), capacity) for amount in asked(instance)],
         used=Fraction(done, capacity * instance.slots),
         classes=_classes(instance, taken),
     )  # fmt: skip
+
+
+def clock_of(instance: Instance) -> tuple[list[str], str]:
+    """When each slot begins and, as one more, when the last one ends, to be read; and what these times are."""
+    since, title = _first_second(instance)
+    return [_clock_text(since + slot * instance.slot_seconds) for slot in range(instance.slots + 1)], title
 
 
 def _first_second(instance: Instance) -> tuple[int, str]:

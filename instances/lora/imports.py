@@ -225,8 +225,9 @@ def import_log(
         periods.setdefault(job.submit // DAY, []).append(job)
     if not periods:
         other = report.counts[OTHER_DAYS]
-        found = f"{report.jobs + other} jobs, all left out" if report.jobs + other else "no jobs"
-        found += f", {other} of them of days that were not asked for" if other else ""
+        rules = [f"{count:,} {rule}" for rule, count in report.left.most_common()]
+        rules += [f"{other:,} {OTHER_DAYS}"] * (other > 0)
+        found = f"{report.jobs + other} jobs, all left out: {', '.join(rules)}" if rules else "no jobs"
         found += f"; lines that could not be read: {report.bad}, the first: {report.bad_named[0]}" if report.bad else ""
         raise InputError(str(path), "", found)
     known = _format(form, {})

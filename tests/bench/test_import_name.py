@@ -74,18 +74,6 @@ def test_modules_below_have_their_old_names_too(tmp_path: Path) -> None:
     assert missing.stderr.endswith("No module named 'ratiobench.nosuch'\n")
 
 
-def test_modules_that_were_moved_are_found(tmp_path: Path) -> None:
-    """One module object under both names, with a warning that has the new one."""
-    code = "import ratiobench.instances.errors as old, ratiobench.instances.io.errors as new; print(old is new)"
-    done = run_python(code, tmp_path)
-    assert done.stdout == "True\n", done.stderr
-    assert "`ratiobench.instances.errors` is called `ratiobench.instances.io.errors`" in done.stderr
-    older = run_python(
-        "import ratiobench; from instances.errors import InputError; print(InputError.__module__)", tmp_path
-    )
-    assert older.stdout == "ratiobench.instances.io.errors\n", older.stderr
-
-
 def test_the_old_function_online_is_simulate(tmp_path: Path) -> None:
     """`ratiobench.online` is a package now, and can still be called."""
     code = (

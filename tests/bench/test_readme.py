@@ -35,11 +35,12 @@ from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
-from tests.tools import forecast_ideas, learned_lies, readme_eapm, readme_learned, readme_tables
+from tests.tools import forecast_ideas, learned_lies, readme_eapm, readme_learned, readme_tables, rigid_days
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
@@ -402,6 +403,26 @@ def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, monkeypatch: 
     earned = forecast_ideas.play(idea, today, history)
     plain = int(run_lora(today, f"learned:{idea.options}prior=history", prior=history).welfare)
     assert earned == plain if told == SMALL[0] else 0 < earned != plain
+
+
+def test_the_tables_of_rigid_days_are_those_of_the_committed_rows() -> None:
+    """Of six days; every policy is on each of them, and none is above the bound."""
+    for (file, name), made in rigid_days.TABLES.items():
+        assert readme_tables.block(file, name) == made(), name
+    rows = rigid_days.read_kept()
+    assert list(dict.fromkeys(rows["day"])) == [day.name for day in rigid_days.DAYS]
+    for _, part in rows.groupby("day"):
+        assert set(part["policy"]) == set(rigid_days.POLICIES)
+        assert all(int(row["welfare"]) <= int(row["opt_upper"]) for row in part.to_dict("records"))
+        assert all(int(row["opt_lower"]) <= int(row["opt_upper"]) for row in part.to_dict("records"))
+
+
+def test_the_clusters_of_rigid_days_follow_from_the_jobs() -> None:
+    """Two thirds of the nodes are fast, and the jobs that can end are a load of about 1.2."""
+    jobs = [Job(str(i), 600 * i, 36_000, 8000) for i in range(60)] + [Job("late", 100, 200_000, 8000)]
+    fast, slow = rigid_days.count_nodes(jobs)
+    assert (fast, slow) == (13, 7)
+    assert abs(60 * 36_000 / ((fast + slow / 2) * 180 * 600) - 1.2) < 0.05
 
 
 def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None:

@@ -248,7 +248,7 @@ def long_task(work_: int) -> Document:
 ALGORITHMS = [
     "bbar-rule", "capped", "eft", "eris", "greedy", "guarded", "learned", "minimal-edit", "ntm", "pdftsp:arith=float",
     "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted", "titan",
-    "queue:backfill=conservative", "quota", "pricelist",
+    "queue:backfill=conservative", "quota", "pricelist", "dual-posted", "dual-queue",
 ]  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
     large["tasks"][-1]["rate"] = [7, 9]
     file = written(tmp_path, large)
     instance = parse(large)
-    without = ("eft", "ntm", "titan", "queue", "quota")
+    without = ("eft", "ntm", "titan", "queue", "quota", "dual-posted", "dual-queue")
     refused = [name for name in ALGORITHMS if name.partition(":")[0] not in without]
     for name in refused:
         with pytest.raises(InputError) as caught:

@@ -112,7 +112,7 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pdftsp": _too_large, "pdftsp:search=printed": _too_large, "titan": _titan, "eft": _none, "ntm": _none,
     "greedy": _too_large, "eris": _too_large, "posted": _too_large, "minimal-edit": _too_large, "capped": _too_large,
     "bbar-rule": _too_large, "guarded": _too_large, "learned": _too_large,
-    "pricelist": _too_large, "queue": _none, "quota": _none,
+    "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
 }  # fmt: skip
 EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "online": _none_of_bags, "online:rule=exact-step": _exact_step, "greedy": _none_of_bags, "average": _none_of_bags,

@@ -1,18 +1,16 @@
-"""Jobs of Kubernetes: `kubectl get jobs -A -o json`, with their PodGroups where the cluster has them."""
+"""Jobs of Kubernetes: `kubectl get jobs -A -o json`, with their PodGroups where the cluster has them; or its pods."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.json_items import iterate_entries
 from ratiobench.instances.io.text_files import TextFile
 from ratiobench.instances.lora.logs.base import (
     CANCELLED,
     NO_END,
-    NO_GPU,
     NO_TIME,
     Job,
     LogFormat,
@@ -21,72 +19,35 @@ from ratiobench.instances.lora.logs.base import (
     register,
 )
 from ratiobench.instances.lora.logs.entries import Entry
+from ratiobench.instances.lora.logs.kubernetes import (
+    GPUS,
+    MOST_PODS,
+    asked_type,
+    count_pod_gpus,
+    find_conditions,
+    name_object,
+    no_gpu_rule,
+    submission_time,
+)
+from ratiobench.instances.lora.logs.pods import Pod, pods_as_jobs, read_pod
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 
-GPU = "nvidia.com/gpu"
-MOST_PODS = 10**6
-_OTHER = "other objects than Jobs"
+_OTHER = "other objects than Jobs and Pods"
+_WORKLOADS = "Workloads, which --format kueue reads"
 _GROUPS = "scheduling.k8s.io/"
 _Names = set[tuple[str, str, str]]
 """Kind, namespace and name of objects."""
 
 
-class Condition(NamedTuple):
-    """A condition that holds: since when, and why."""
-
-    since: int
-    reason: str
-
-
-def find_conditions(status: Entry) -> dict[str, Condition]:
-    """The conditions that hold, by their type."""
-    found = {}
-    for each in status.objects("conditions"):
-        if each.text("status") == "True":
-            since = each.moment("lastTransitionTime")
-            if since is None:
-                raise each.fail("lastTransitionTime", "the field is missing")
-            found[each.text("type")] = Condition(since, each.text("reason"))
-    return found
-
-
-def count_pod_gpus(template: Entry) -> int:
-    """GPUs of a pod: the sum over its containers of what they request, else of their limits."""
-    count = 0
-    for container in template.object("spec").objects("containers"):
-        resources = container.object("resources")
-        for key in ("requests", "limits"):
-            if key not in resources.data:
-                continue
-            amounts = resources.object(key)
-            value = amounts.data.get(GPU)
-            if value is not None:
-                if not re.fullmatch("[0-9]{1,7}", str(value)) or isinstance(value, bool):
-                    raise amounts.fail(GPU, f"{shorten(value)} is not a whole number of GPUs")
-                count += int(value)
-                break
-    return count
-
-
-def name_object(entry: Entry) -> tuple[str, str]:
-    """Namespace and name of an object."""
-    metadata = entry.object("metadata")
-    return metadata.text("namespace"), metadata.text("name")
-
-
-def submission_time(entry: Entry) -> int:
-    """When an object was created."""
-    metadata = entry.object("metadata")
-    created = metadata.moment("creationTimestamp")
-    if created is None:
-        raise metadata.fail("creationTimestamp", "the field is missing")
-    return created
-
-
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
-    """What each Job becomes, or why it cannot be read, its names, and those of the gangs: they may stand behind it."""
+    """What each Job becomes, or why it cannot be read, and whether it is a gang; then the jobs that pods were.
+
+    PodGroups may stand behind the Jobs that they make a gang, and pods before their Jobs.
+    """
     found: list[tuple[Job | SkippedLine | InputError, _Names]] = []
     gangs: _Names = set()
+    pods: list[Pod] = []
+    jobs: set[tuple[str, str]] = set()
     for path, value in iterate_entries(file, source, "items"):
         if not path.startswith("items["):
             continue
@@ -94,12 +55,22 @@ def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tu
             entry = Entry(source, path, value)
             if entry.text("kind") == "PodGroup" and entry.text("apiVersion").startswith(_GROUPS):
                 gangs |= _members(entry)
+            elif entry.text("kind") == "Pod":
+                pod = read_pod(entry)
+                if isinstance(pod, Pod):
+                    pods.append(pod)
+                else:
+                    found.append((pod, set()))
             else:
+                if entry.text("kind", "Job") == "Job":
+                    jobs.add(name_object(entry))
                 found.append((_read(entry), _names(entry)))
         except InputError as error:
             found.append((error.with_traceback(None), set()))
     for number, (outcome, names) in enumerate(found, start=1):
         yield number, (outcome, bool(names & gangs))
+    for number, each in enumerate(pods_as_jobs(pods, jobs), start=len(found) + 1):
+        yield number, (each, False)
 
 
 def _names(entry: Entry) -> _Names:
@@ -132,7 +103,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
 
 def _read(data: Entry) -> Job | SkippedLine:
     if data.text("kind", "Job") != "Job":
-        return SkippedLine(_OTHER)
+        return SkippedLine(_WORKLOADS if data.text("kind") == "Workload" else _OTHER)
     submit, spec, status = submission_time(data), data.object("spec"), data.object("status")
     namespace, name = name_object(data)
     start, end = status.moment("startTime"), status.moment("completionTime")
@@ -152,9 +123,9 @@ def _read(data: Entry) -> Job | SkippedLine:
     pods = 1 if parallel is None else parallel
     pods = pods if completions is None else min(pods, completions)
     template = spec.object("template")
-    each = count_pod_gpus(template)
+    each = count_pod_gpus(template.object("spec"))
     if not each * pods:
-        return SkippedLine(NO_GPU, submit)
+        return SkippedLine(no_gpu_rule(template.object("spec")), submit)
     if pods > MOST_PODS:
         raise spec.fail("parallelism", f"{pods} pods; at most {MOST_PODS} are read")
     if end == start:
@@ -168,6 +139,7 @@ def _read(data: Entry) -> Job | SkippedLine:
         end - start,
         1000 * each * pods,
         limit or None,
+        kind=asked_type(template.object("spec")),
         pods=pods,
         gang=False,
         killed=failed is not None and failed.reason == "DeadlineExceeded",
@@ -182,10 +154,14 @@ def _read(data: Entry) -> Job | SkippedLine:
 register(
     LogFormat(
         name="k8s",
-        title="Kubernetes Jobs (kubectl get jobs -A -o json; jobs,podgroups where there are any)",
+        title="Kubernetes Jobs (kubectl get jobs -A -o json; jobs,podgroups where there are any) or pods (get pods)",
         reading=(
-            f"GPUs are {GPU} of a pod's containers, times the pods at once (parallelism, at most completions)",
+            f"GPUs are {' and '.join(GPUS)} of a pod's containers, times the pods at once (parallelism, at most "
+            "completions); a node selector for a GPU product is the node type's name",
             "a Job runs from startTime to completionTime or failure, pods that wait for a node included",
+            "pods are read where their Job is not in the list: those of one pod group, JobSet, training job, "
+            "LeaderWorkerSet, Ray cluster or Volcano job are a gang, which runs from the moment at which all of them "
+            "are on a node until the last one ends; all others are jobs of their own",
             "activeDeadlineSeconds is the time limit; a namespace is a user; days are those of UTC",
         ),
         rows=rows,

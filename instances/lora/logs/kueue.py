@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ratiobench.instances.io.json_items import iterate_entries
@@ -19,18 +19,21 @@ from ratiobench.instances.lora.logs.base import (
     register,
 )
 from ratiobench.instances.lora.logs.entries import Entry
-from ratiobench.instances.lora.logs.k8s import (
-    GPU,
+from ratiobench.instances.lora.logs.kubernetes import (
+    GPUS,
     MOST_PODS,
     Condition,
+    asked_type,
     count_pod_gpus,
     find_conditions,
     name_object,
+    no_gpu_rule,
     submission_time,
 )
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 
-MIXED = "of several pod sets with GPUs"
+MIXED = "of pod sets with different numbers of GPUs a pod"
+FLAVORS = "of pod sets on different ResourceFlavors"
 _LIMIT = "MaximumExecutionTimeExceeded"
 _PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")
 """Names in v1beta2 and in v1beta1."""
@@ -52,7 +55,8 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     path, value = row
     data = Entry(source, path, value)
     if data.text("kind", "Workload") != "Workload":
-        return SkippedLine("other objects than Workloads")
+        read_by_k8s = data.text("kind") in ("Job", "Pod")
+        return SkippedLine("Jobs and Pods, which --format k8s reads" if read_by_k8s else "other objects than Workloads")
     submit, spec, status = submission_time(data), data.object("spec"), data.object("status")
     held = find_conditions(status)
     limit = spec.integer("maximumExecutionTimeSeconds") or None
@@ -73,19 +77,24 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     else:
         seconds = finished.since - start.since + past
     found_sets = [each for each in spec.objects("podSets") if each.data.get("count") != 0]
-    sets = [(each, gpus) for each in found_sets if (gpus := count_pod_gpus(each.object("template")))]
+    sets = [(each, gpus) for each in found_sets if (gpus := count_pod_gpus(each.object("template").object("spec")))]
     if not sets:
-        return SkippedLine(NO_GPU, submit)
-    if len(sets) > 1:
-        return SkippedLine(MIXED, submit)
-    [(pods, each)] = sets
-    found = pods.integer("count", 1)
-    count = 1 if found is None else found
-    if count > MOST_PODS:
-        raise pods.fail("count", f"{count} pods; at most {MOST_PODS} are read")
+        rules = [no_gpu_rule(each.object("template").object("spec")) for each in found_sets]
+        return SkippedLine(max(rules, key=len, default=NO_GPU), submit)
+    count, each = 0, sets[0][1]
+    for pods, gpus in sets:
+        found = pods.integer("count", 1)
+        count += 1 if found is None else found
+        if count > MOST_PODS:
+            raise pods.fail("count", f"{count} pods; at most {MOST_PODS} are read")
+        if gpus != each:
+            return SkippedLine(MIXED, submit)
     if not seconds:
         return SkippedLine(NO_TIME, submit)
     admission = status.object("admission")
+    flavors = {_flavor(admission, pods) for pods, _ in sets}
+    if len(flavors) > 1:
+        return SkippedLine(FLAVORS, submit)
     namespace, name = name_object(data)
     labels = make_labels(
         namespace, admission.text("clusterQueue"), spec.text("queueName"), spec.integer("priority", -(2**31)) or 0
@@ -96,12 +105,12 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
         seconds,
         1000 * each * count,
         limit,
-        kind=_flavor(admission, pods.text("name")),
+        kind=flavors.pop(),
         pods=count,
         killed=killed,
         labels=labels,
         wait=None if start is None or past else max(0, start.since - submit),
-        remarks=tuple(_remarks(status, pods, finished, past)),
+        remarks=tuple(_remarks(status, [pods for pods, _ in sets], finished, past)),
     )
 
 
@@ -113,24 +122,27 @@ def _exceeded(evicted: Condition, status: Entry) -> bool:
     return evicted.reason.startswith("Deactivated") and _LIMIT in causes
 
 
-def _flavor(admission: Entry, name: str) -> str:
-    """The ResourceFlavor of the GPUs of a pod set."""
+def _flavor(admission: Entry, pods: Entry) -> str:
+    """The ResourceFlavor of the GPUs of a pod set; else the type of GPU that its pods ask for."""
+    name = pods.text("name")
     for each in admission.objects("podSetAssignments"):
         if each.text("name") == name:
-            return each.object("flavors").text(GPU)
-    return ""
+            flavors = each.object("flavors")
+            if found := next((found for gpu in GPUS if (found := flavors.text(gpu))), ""):
+                return found
+    return asked_type(pods.object("template").object("spec"))
 
 
-def _remarks(status: Entry, pods: Entry, finished: Condition | None, past: int) -> Iterator[str]:
+def _remarks(status: Entry, sets: Sequence[Entry], finished: Condition | None, past: int) -> Iterator[str]:
     if finished is not None and finished.reason in _ODD:
         yield f"finished with the reason {finished.reason}; how long it ran counts"
     if past:
         reasons = sorted({each.text("reason") for each in status.object("schedulingStats").objects("evictions")})
         for told in [f" ({reason})" for reason in reasons] or [""]:
             yield f"had been evicted{told} and admitted again; the times of all admissions are added"
-    if pods.integer("minCount") is not None:
+    if any(pods.integer("minCount") is not None for pods in sets):
         yield "could have run with fewer pods (minCount); all pods are read"
-    if "topologyRequest" in pods.data and pods.object("topologyRequest").text("required"):
+    if any("topologyRequest" in pods.data and pods.object("topologyRequest").text("required") for pods in sets):
         yield "asked for one topology domain (topologyRequest.required), which is not read"
 
 
@@ -139,8 +151,8 @@ register(
         name="kueue",
         title="Kueue (kubectl get workloads.kueue.x-k8s.io -A -o json)",
         reading=(
-            f"GPUs are {GPU} of the pods of a workload's pod set; sets without GPUs are dropped; a ResourceFlavor is "
-            "a node type's name",
+            f"GPUs are {' and '.join(GPUS)} of the pods of a workload's pod sets; sets without GPUs are dropped, those "
+            "with as many GPUs a pod, such as master and workers, run together; a ResourceFlavor is a node type's name",
             "a workload runs from PodsReady, else from Admitted, to Finished, and Kueue overwrites these times when "
             "it is admitted again; what it ran before is added as Kueue counts it",
             "maximumExecutionTimeSeconds is the time limit; a namespace is a user, a ClusterQueue a group; days are "

@@ -108,12 +108,7 @@ class Queue:
         rows = self._rows
         here = rows.waiting()
         wake = min((first for first in rows.first[here].tolist() if first > view.slot), default=None)
-        here = here[rows.first[here] <= view.slot]
-        rank: NDArray[Any] = rows.rank[here]
-        if self._priorities is not None:
-            self._priorities.go_to(view.slot, view.ended)
-            rank = -self._priorities.of([self._tasks[i] for i in rows.index[here].tolist()], view.slot)
-        order = here[np.argsort(rank, kind="stable")]
+        order = self.choose_order(here[rows.first[here] <= view.slot], view)
         runs, nodes = plan_starts(
             view.slot - 1, view.compute.copy(), view.memory_mb.copy(), self._first_node, order, rows.tasks, rows.rate,
             rows.length, rows.cut, self._mode, self._window, self._depth,
@@ -129,6 +124,15 @@ class Queue:
             if self._priorities is not None:
                 self._priorities.begin(task, view.slot)
         return starts, wake
+
+    def choose_order(self, here: IntArray, view: View) -> IntArray:
+        """The rows of tasks that wait and could start, in the order of the queue."""
+        rank: NDArray[Any] = self._rows.rank[here]
+        if self._priorities is not None:
+            self._priorities.go_to(view.slot, view.ended)
+            rank = -self._priorities.of([self._tasks[i] for i in self._rows.index[here].tolist()], view.slot)
+        found: IntArray = here[np.argsort(rank, kind="stable")]
+        return found
 
 
 def _read_number(options: Mapping[str, str], name: str) -> int:

@@ -10,10 +10,12 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.contract import NOT_ABOUT_THESE
 from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import list_plans
 from ratiobench.bench.lora.measures import ALWAYS, MEASURES
+from ratiobench.bench.lora.proof_status import IN_BID, IN_BID_AND_KIND
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
@@ -68,6 +70,26 @@ def test_theorems_about_p_are_not_told_of_gangs(name: str) -> None:
     assert set(status) == {"guarantee", "truthful"}
     assert not any("Theorem" in text for text in status.values())
     assert FAMILY.proof_status_of("greedy", [Remarks("greedy")])["guarantee"].endswith("(Theorem G)")
+
+
+@pytest.mark.parametrize(
+    ("name", "truthful"),
+    [
+        ("greedy", IN_BID_AND_KIND),
+        ("posted:prior=yesterday", IN_BID_AND_KIND),
+        ("dual-posted", IN_BID),
+        ("pricelist", IN_BID_AND_KIND),
+        ("posted", "no: constants"),
+        ("greedy:migrate=no", "not examined"),
+        ("pdftsp:prior=yesterday", "no: (14)"),
+        ("queue", "no payments"),
+    ],
+)
+def test_theorem_t_is_about_tasks_of_every_kind(name: str, truthful: str) -> None:
+    """As far as bid and kind go; guarantees are not told."""
+    found = FAMILY.proof_status_of(name, [Remarks(name, unproved=True)])
+    assert found["truthful"] == truthful or (truthful.startswith("no") and found["truthful"].startswith(truthful))
+    assert found["guarantee"] == NOT_ABOUT_THESE or found["guarantee"].startswith("no")
 
 
 def test_reasons_of_rejections() -> None:

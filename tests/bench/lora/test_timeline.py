@@ -203,7 +203,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "slot 1 (0:00): fast " in text
     assert "slot, and when it begins (time since the first slot began)" in text
     assert text.count('id="stripes"') == 1
-    assert text.count("<svg") == 4 + 1
+    assert text.count("<svg") == 5 + 1
     for reason in REASONS:
         assert reason in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")

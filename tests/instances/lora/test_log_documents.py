@@ -245,7 +245,7 @@ def test_workloads_that_were_evicted_and_others_left_out(tmp_path: Path) -> None
     limit = {"maximumExecutionTimeSeconds": 1800}
     cause = {"schedulingStats": {"evictions": [{"reason": "Deactivated", "underlyingCause": "X"}]}}
     exceeded = json.loads(json.dumps(cause).replace("X", "MaximumExecutionTimeExceeded"))
-    two = [{"name": name, "count": 1, "template": template("1")} for name in ("a", "b")]
+    two = [{"name": name, "count": 1, "template": template(gpus)} for name, gpus in (("a", "1"), ("b", "2"))]
     items = [
         workload("a", condition("Evicted", at(9), "DeactivatedDueToMaximumExecutionTimeExceeded"), spec=limit),
         workload("b", condition("Evicted", at(9), "Deactivated"), spec=limit, status=exceeded),
@@ -259,6 +259,7 @@ def test_workloads_that_were_evicted_and_others_left_out(tmp_path: Path) -> None
         workload("j", spec={"podSets": two}),
         workload("k", spec={"podSets": [two[0] | {"template": {}}]}),
         workload("l") | {"kind": "ClusterQueue"},
+        workload("m") | {"kind": "Job"},
     ]
     jobs, report = read(tmp_path, "kueue", {"items": items})
     assert [(job.name, job.seconds, job.limit, job.killed) for job in jobs] == [
@@ -274,11 +275,133 @@ def test_workloads_that_were_evicted_and_others_left_out(tmp_path: Path) -> None
             "cancelled before it started": 1,
             "that end before they start": 1,
             "of zero length": 1,
-            "of several pod sets with GPUs": 1,
+            "of pod sets with different numbers of GPUs a pod": 1,
             "without a GPU": 1,
             "other objects than Workloads": 1,
+            "Jobs and Pods, which --format k8s reads": 1,
         }
     )
+
+
+def pod_set(name: str, count: int, gpus: str = "8") -> dict[str, Any]:
+    """A set of pods of a workload."""
+    return {"name": name, "count": count, "template": template(gpus)}
+
+
+def flavors(**names: str) -> dict[str, Any]:
+    """Which ResourceFlavor each pod set has."""
+    sets = [{"name": name, "flavors": {"nvidia.com/gpu": flavor}} for name, flavor in names.items()]
+    return {"admission": {"clusterQueue": "cq", "podSetAssignments": sets}}
+
+
+def test_pod_sets_with_as_many_gpus_a_pod_run_together(tmp_path: Path) -> None:
+    """Master and workers of a training job, on one flavor; else it is left out."""
+    both = {"podSets": [pod_set("master", 1), pod_set("worker", 3), {"name": "log", "count": 2, "template": {}}]}
+    items = [
+        workload("a", spec=both, status=flavors(master="h100", worker="h100")),
+        workload("b", spec=both, status=flavors(master="h100", worker="a100")),
+        workload("c", spec={"podSets": [pod_set("master", 1, "4"), pod_set("worker", 3)]}),
+        workload("d", spec={"podSets": [pod_set("m", 1) | {"template": mig("1")}]}),
+    ]
+    jobs, report = read(tmp_path, "kueue", {"items": items})
+    assert [(job.name, job.pods, job.gpus, job.kind) for job in jobs] == [("ns/a", 4, 32_000, "h100")]
+    assert report.left == {
+        "of pod sets on different ResourceFlavors": 1,
+        "of pod sets with different numbers of GPUs a pod": 1,
+        "without a GPU (they ask for 'nvidia.com/mig-1g.10gb', which is not read)": 1,
+    }
+
+
+def mig(count: str) -> dict[str, Any]:
+    """A template that asks for slices of a GPU."""
+    return {"spec": {"containers": [{"resources": {"limits": {"nvidia.com/mig-1g.10gb": count}}}]}}
+
+
+def pod(name: str, start: str | None, end: str | None, gpus: str = "8", **given: Any) -> dict[str, Any]:
+    """A pod that came at eight; of a gang where `group` is given, of a Job where `of` is."""
+    labels = {"training.kubeflow.org/job-name": given["group"]} if "group" in given else {}
+    labels |= {"batch.kubernetes.io/job-name": given["of"]} if "of" in given else {}
+    state = {} if end is None else {"terminated": {"exitCode": given.get("code", 0), "reason": "E", "finishedAt": end}}
+    phase = given.get("phase", "Running" if end is None else "Succeeded")
+    conditions = [] if start is None else [condition("PodScheduled", start)]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ns", "creationTimestamp": at(8), "labels": labels},
+        "spec": template(gpus)["spec"] | given.get("spec", {}),
+        "status": {"phase": phase, "conditions": conditions, "containerStatuses": [{"state": state}]}
+        | given.get("status", {}),
+    }
+
+
+def test_pods_of_kubernetes(tmp_path: Path) -> None:
+    """Gangs run from the moment at which all pods are there; others alone; those of a Job in the list not twice."""
+    selector = {"nodeSelector": {"nvidia.com/gpu.product": "A100"}, "activeDeadlineSeconds": 3600, "priority": 7}
+    items = [
+        pod("head", at(9), at(11), "0", group="g"),
+        pod("g-0", at(9), at(11), group="g", spec=selector),
+        pod("g-1", at(9, 10), at(10, 50), group="g"),
+        pod("alone", at(9), at(10), "2", code=1, phase="Failed"),
+        pod("batch-1", at(9), at(10), of="batch"),
+        pod("gone-1", at(9), at(10), "4", of="gone"),
+        pod("of-both", at(9), at(10), of="batch", group="set"),  # as a JobSet's, whose Jobs are in the list
+        batch("batch"),
+    ]
+    jobs, report = read(tmp_path, "k8s", {"items": items})
+    found = {job.name: job for job in jobs}
+    assert list(found) == ["ns/batch", "ns/alone", "ns/gone-1", "ns/g"]
+    assert found["ns/g"] == Job(
+        "ns/g", EIGHT, 6600, 16_000, 3600, kind="A100", pods=2, labels=Labels("ns", "", "", 7), wait=4200
+    )
+    assert (found["ns/alone"].gpus, found["ns/alone"].gang, found["ns/gone-1"].gpus) == (2000, False, 4000)
+    assert report.remarks == {"failed (E); how long it ran counts": 1}
+    assert not report.left
+
+
+def test_odd_pods_of_kubernetes(tmp_path: Path) -> None:
+    """Pods of a gang that were started again or differ, evicted ones, limits, and what is left out."""
+    late = {"reason": "DeadlineExceeded"}
+    evicted = {"reason": "Evicted", "conditions": [
+        condition("PodScheduled", at(9)), condition("Ready", at(9, 30), status="False"),
+    ], "containerStatuses": []}  # fmt: skip
+    items = [
+        pod("g-0", at(9), at(9, 20), group="g"),
+        pod("g-0-again", at(9, 30), at(11), group="g"),
+        pod("g-1", at(9, 10), at(11), "4", group="g"),
+        pod("late", at(9), at(10), phase="Failed", spec={"activeDeadlineSeconds": 3600}, status=late),
+        pod("evicted", None, None, phase="Failed", status=evicted),
+        pod("h-0", at(9), at(10), group="h"),
+        pod("h-1", at(9), None, group="h"),
+        pod("waits", None, None, phase="Pending"),
+        pod("cancelled", None, at(9)),
+        pod("backwards", at(9), at(8, 30)),
+        pod("short", at(9), at(9)),
+        pod("runs", at(9), None),
+        pod("service", at(9), None, "0"),
+        pod("slice", at(9), at(10), "0", spec=mig("1")["spec"]),
+        pod("claims", at(9), at(10), "0", spec={"containers": [], "resourceClaims": [{"name": "gpu"}]}),
+    ]
+    jobs, report = read(tmp_path, "k8s", {"items": items})
+    assert [(job.name, job.seconds, job.gpus, job.pods, job.killed) for job in jobs] == [
+        ("ns/late", 3600, 8000, 1, True),
+        ("ns/evicted", 1800, 8000, 1, False),
+        ("ns/g", 6600, 16_000, 2, False),
+    ]
+    assert report.remarks == {
+        "failed (DeadlineExceeded); how long it ran counts": 1,
+        "failed (Evicted); how long it ran counts": 1,
+        "had pods that were started again; as many as ran at the same time are read": 1,
+        "had pods with fewer GPUs than others; all are read as the largest one": 1,
+    }
+    assert report.left == {
+        "not started yet": 1,
+        "cancelled before it started": 1,
+        "that end before they start": 1,
+        "of zero length": 1,
+        "without an end": 2,
+        "without a GPU": 1,
+        "without a GPU (they ask for 'nvidia.com/mig-1g.10gb', which is not read)": 1,
+        "without a GPU (their resource claims are not read)": 1,
+    }
 
 
 def batch(name: str, status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -333,7 +456,8 @@ def test_what_is_left_out_of_kubernetes(tmp_path: Path) -> None:
         batch("e", {"startTime": at(9), "completionTime": at(8)}),
         batch("f", parallelism=0),
         batch("g", template={"spec": {"containers": [{"resources": {"requests": {"cpu": 1}}}]}}),
-        batch("h") | {"kind": "Pod"},
+        batch("h") | {"kind": "CronJob"},
+        batch("i") | {"kind": "Workload"},
     ]
     jobs, report = read(tmp_path, "k8s", {"items": items})
     assert jobs == []
@@ -345,7 +469,8 @@ def test_what_is_left_out_of_kubernetes(tmp_path: Path) -> None:
             "of zero length": 1,
             "that end before they start": 1,
             "without a GPU": 2,
-            "other objects than Jobs": 1,
+            "other objects than Jobs and Pods": 1,
+            "Workloads, which --format kueue reads": 1,
         }
     )
 

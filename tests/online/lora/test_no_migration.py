@@ -37,7 +37,9 @@ VARIANTS = (*ABLE, "pdftsp:search=printed", "pdftsp:updates=admitted", "pdftsp:a
 
 def test_which_algorithms_have_the_form() -> None:
     """And their names without it, which key stored results, are what they were."""
-    assert sorted(set(entries()) - set(ABLE)) == ["guarded", "learned", "queue", "quota", "titan"]
+    assert sorted(set(entries()) - set(ABLE)) == [
+        "dual-posted", "dual-queue", "guarded", "learned", "queue", "quota", "titan",
+    ]  # fmt: skip
     assert canonical("greedy") == "greedy version 1"
     assert canonical("pdftsp:search=printed") == "pdftsp:search=printed version 1"
     assert canonical("greedy:migrate=yes") == "greedy version 1"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
@@ -16,7 +17,7 @@ from ratiobench.formulations.lora.models.enumerate import Schedule, enumerate_op
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Task
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.one_node import RUNS
@@ -52,7 +53,7 @@ def instances(draw: st.DrawFn, limits: bool = False) -> Instance:
 def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
     """The others say which do."""
     assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
-        (*NAMES, "pricelist", "queue", "quota")
+        (*NAMES, "dual-posted", "dual-queue", "pricelist", "queue", "quota")
     )
 
 
@@ -189,3 +190,39 @@ def parse_one() -> Instance:
     node = {"name": "a", "count": 1, "compute": 1, "memory_mb": 2, "tariff": [1, 1]}
     top = {"format": "ratiobench/lora/2", "name": "one", "slots": 2, "slot_seconds": 1, "base_memory_mb": 1}
     return parse(top | {"node_types": [node], "tasks": [task]})
+
+
+@pytest.mark.parametrize("name", ["greedy", "posted:prior=yesterday", "bbar-rule:prior=yesterday", "dual-posted"])
+@settings(max_examples=40, deadline=None)
+@given(instance=tiny_instances_of_kinds(), data=st.data())
+def test_no_bid_and_no_stricter_kind_pays_less(name: str, instance: Instance, data: st.DataObject) -> None:
+    """Theorem T on tasks of every kind: what a task pays is the same with each bid that wins, and no less if rigid."""
+    if instance.tasks == 0:
+        return
+    i = data.draw(st.integers(0, instance.tasks - 1))
+    other = replace(instance, bid=instance.bid + 3, cache={})
+
+    def pays(bid: int, kind: int) -> int | None:
+        bids, kinds = instance.bid.copy(), instance.run.copy()
+        bids[i], kinds[i] = bid, kind
+        try:
+            played = run(replace(instance, bid=bids, run=kinds, cache={}), name, prior=other)
+        except InputError as error:  # a history without a task that is worth anything has no constants
+            assume("prior" not in error.field and "constant" not in error.problem)
+            raise
+        assert played.valid, played.violations
+        decision = played.decisions[i]
+        return None if decision is None else decision.payment
+
+    own, bid, much = int(instance.run[i]), int(instance.bid[i]), 2**20
+    most, less = pays(much, own), pays(bid, own)
+    if most is None:
+        assert less is None
+    elif bid > most:
+        assert less == most
+    else:
+        assert less is None or less == most == bid
+    if instance.parts[i] == 1 and name != "dual-posted":  # it offers runs to tasks that may pause, too
+        for stricter in range(own + 1, KINDS.index(ScheduleKind.RIGID) + 1):
+            charged = pays(much, stricter)
+            assert charged is None or (most is not None and charged >= most)

@@ -1,0 +1,162 @@
+"""The Gantt chart of a solution: which nodes each task runs on, and when."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+
+from ratiobench.bench.family.capabilities import Gantt, GanttBlock, GanttTask
+from ratiobench.bench.lora.timeline import clock_of
+from ratiobench.instances.lora.model import Instance, Labels
+from ratiobench.instances.lora.solution import Decision, Solution
+
+ONE_RUN, GANG, PAUSES, VOID = "one run on one node", "gang", "with pauses or moves", "void"
+KINDS = {
+    ONE_RUN: "slots in a row on one node",
+    GANG: "several nodes at the same time",
+    PAUSES: "not in a row, or not on one node",
+    VOID: "killed at its limit, or ended after its deadline: it takes capacity and earns nothing",
+}
+Stretch = tuple[int, int, int]
+"""A node and the first and last slot of a stretch of slots in a row on it."""
+Part = tuple[int, int]
+"""An interval of a node's compute, in samples per slot."""
+
+
+def gantt(instance: Instance, solution: Solution) -> Gantt:
+    """Draw up the Gantt chart of a solution.
+
+    Parameters
+    ----------
+    instance : of problem P, any kinds of schedules.
+    solution : a decision per task, valid: at no time do tasks use more than the compute of a node.
+
+    Returns
+    -------
+    A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share of the
+    node's compute that the task takes; in pieces, where no gap is high enough. A node that serves tasks by memory
+    alone (rate 1 of many) has thin blocks.
+    """
+    kind = instance.public("").type_of_node.tolist()
+    stretches = {i: _stretches(decision) for i, decision in enumerate(solution) if decision is not None}
+    starts: list[tuple[int, int, int, int]] = []
+    for i, each in stretches.items():
+        starts += [
+            (first, -int(instance.rate[i, kind[node]]), i, number) for number, (node, first, _) in enumerate(each)
+        ]
+    places = _Places([instance.node_types[g].compute for g in kind])
+    found: dict[tuple[int, int], list[Part]] = {}
+    # In the order of their starts: what is free when a stretch begins stays free until whatever begins later.
+    for first, size, i, number in sorted(starts):
+        node, _, last = stretches[i][number]
+        found[i, number] = places.take(node, first, last, -size)
+    clock, clock_title = clock_of(instance)
+    tasks = []
+    for i, each in stretches.items():
+        blocks = []
+        for number, (node, first, last) in enumerate(each):
+            compute = instance.node_types[kind[node]].compute
+            blocks += [
+                GanttBlock(node, first - 1, last, low / compute, high / compute) for low, high in found[i, number]
+            ]
+        decision = solution[i]
+        assert decision is not None
+        tasks.append(
+            GanttTask(_title(instance, i, decision, each, kind, clock), _kind(instance, i, decision, each), blocks)
+        )
+    return Gantt(
+        unit="slot",
+        times=range(1, instance.slots + 1),
+        rows=[f"{node}" for node in range(instance.nodes)],
+        groups=[(each.name, each.count) for each in instance.node_types if each.count],
+        tasks=tasks,
+        kinds=KINDS,
+        clock=clock[:-1],
+        clock_title=clock_title,
+    )
+
+
+def _stretches(decision: Decision) -> list[Stretch]:
+    """The cells of a decision, those of a node in slots in a row put together."""
+    found: list[Stretch] = []
+    for node, slot in sorted(decision.cells):
+        if found and found[-1][0] == node and found[-1][2] == slot - 1:
+            found[-1] = (node, found[-1][1], slot)
+        else:
+            found.append((node, slot, slot))
+    return found
+
+
+class _Places:
+    """Which parts of each node's compute are free, while stretches come in the order of their starts."""
+
+    def __init__(self, compute: Sequence[int]) -> None:
+        self._free: list[list[Part]] = [[(0, each)] if each else [] for each in compute]
+        self._held: list[list[tuple[int, Part]]] = [[] for _ in compute]
+
+    def take(self, node: int, first: int, last: int, size: int) -> list[Part]:
+        """Parts of the node for a stretch: the smallest gap that is large enough, else the lowest gaps."""
+        free, held = self._free[node], self._held[node]
+        while held and held[0][0] < first:
+            _, part = held.pop(0)
+            _give_back(free, part)
+        fitting = [part for part in free if part[1] - part[0] >= size]
+        taken = []
+        for part in [min(fitting, key=lambda each: (each[1] - each[0], each))] if fitting else list(free):
+            low, high = part
+            here = min(size, high - low)
+            free.remove(part)
+            if high > low + here:
+                insort(free, (low + here, high))
+            taken.append((low, low + here))
+            size -= here
+            if not size:
+                break
+        for part in taken:
+            insort(held, (last, part))
+        return taken
+
+
+def _give_back(free: list[Part], part: Part) -> None:
+    """Put a part among the free ones, together with its neighbours."""
+    low, high = part
+    for each in [each for each in free if each[1] == low or each[0] == high]:
+        free.remove(each)
+        low, high = min(low, each[0]), max(high, each[1])
+    insort(free, (low, high))
+
+
+def _kind(instance: Instance, i: int, decision: Decision, stretches: Sequence[Stretch]) -> str:
+    if decision.void:
+        return VOID
+    if instance.parts[i] > 1:
+        return GANG
+    return ONE_RUN if len(stretches) <= 1 else PAUSES
+
+
+def _title(
+    instance: Instance,
+    i: int,
+    decision: Decision,
+    stretches: Sequence[Stretch],
+    kind: Sequence[int],
+    clock: Sequence[str],
+) -> str:
+    """What the pointer shows of a task."""
+    labels = instance.labels.get(i, Labels())
+    whose = [f"{what} {name}" for what, name in (("user", labels.user), ("group", labels.group)) if name]
+    nodes = sorted({node for node, _, _ in stretches})
+    names = ", ".join(f"{node}" for node in nodes[:8]) + ", ..." * (len(nodes) > 8)
+    types = " and ".join(dict.fromkeys(instance.node_types[kind[node]].name for node in nodes))
+    first, last = min(each[1] for each in stretches), max(each[2] for each in stretches)
+    waited = first - int(instance.arrival[i])
+    when = f"slot {first}" if first == last else f"slots {first} to {last}"
+    when += f" ({clock[first - 1]} to {clock[last]})"
+    words = [
+        f"node{'s' * (len(nodes) > 1)} {names} ({types})",
+        f"{when}, {waited} slot{'s' * (waited > 1)} after its arrival" if waited else f"{when}, at its arrival",
+        f"bid {int(instance.bid[i]):,}",
+        *whose,
+        *(["earns nothing"] if decision.void else []),
+    ]
+    return f"task {i}: {', '.join(words)}"

@@ -1,0 +1,226 @@
+"""Gantt charts: blocks against the cells of the solution, and the pictures that commands write."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import xml.etree.ElementTree as ET
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.capabilities import Gantt
+from ratiobench.bench.lora.gantt import GANG, ONE_RUN, PAUSES, VOID, gantt
+from ratiobench.bench.report.timeline.gantt import MOST_BLOCKS, MOST_ROWS, draw_gantt, require_drawable
+from ratiobench.instances.eapm.named import names
+from ratiobench.instances.eapm.named import path as eapm_file
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.files import line_of, write_text
+from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora.cluster import read_cluster
+from ratiobench.instances.lora.imports import Laws, import_log
+from ratiobench.instances.lora.solution import Decision, Solution
+from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+from ratiobench.online.lora.run import run
+from tests.online.lora.test_later import cluster
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def require_sound(instance: Instance, solution: Solution, chart: Gantt) -> None:
+    """Each cell is covered by as much of the row as the task takes, no place twice, a stretch at one place."""
+    kind = instance.public("").type_of_node
+    taken = {(i, node, slot) for i, each in enumerate(solution) if each is not None for node, slot in each.cells}
+    held: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    drawn: dict[tuple[int, int, int], float] = {}
+    placed = [i for i, each in enumerate(solution) if each is not None]
+    for i, task in zip(placed, chart.tasks, strict=True):
+        assert task.title.startswith(f"task {i}: ")
+        for block in task.blocks:
+            assert 0 <= block.low < block.high <= 1
+            for slot in range(block.start + 1, block.end + 1):
+                held.setdefault((block.row, slot), []).append((block.low, block.high))
+                key = i, block.row, slot
+                drawn[key] = drawn.get(key, 0.0) + block.high - block.low
+    assert set(drawn) == taken
+    for (i, node, _), height in drawn.items():
+        compute = instance.node_types[kind[node]].compute
+        assert height == pytest.approx(float(Fraction(int(instance.rate[i, kind[node]]), compute)))
+    for parts in held.values():
+        parts.sort()
+        assert all(one[1] <= other[0] + 1e-12 for one, other in itertools.pairwise(parts))
+    stretches = sum((i, node, slot - 1) not in taken for i, node, slot in taken)
+    places = {(i, block.row, block.start) for i, task in zip(placed, chart.tasks, strict=True) for block in task.blocks}
+    assert len(places) == stretches
+
+
+@settings(max_examples=60, deadline=None)
+@given(tiny_instances_of_kinds())
+def test_blocks_are_the_cells_of_the_solution(instance: Instance) -> None:
+    """Of runs at arrival and of a queue, whatever the tasks may do."""
+    for solution in (run(instance, name).decisions for name in ("greedy", "queue:backfill=easy")):
+        require_sound(instance, solution, gantt(instance, solution))
+
+
+def node_of_three(*tasks: dict[str, Any]) -> Instance:
+    """Tasks on one node of compute 3."""
+    data = document(cluster(*tasks, nodes=(1,)))
+    data["node_types"][0] |= {"compute": 3, "memory_mb": 9}
+    return parse(data)
+
+
+def test_a_task_without_a_gap_that_is_high_enough_is_drawn_in_pieces() -> None:
+    """Beside the middle of three parts, at places that it keeps; a lower task goes where the gap is smallest."""
+    instance = node_of_three({"work": 1}, {"work": 5}, {"work": 1}, {"work": 4, "rate": [2]}, {"work": 1})
+    solution = tuple(
+        Decision(None, tuple((0, slot) for slot in slots))
+        for slots in (range(1, 2), range(1, 6), range(1, 2), range(2, 4), range(6, 7))
+    )
+    chart = gantt(instance, solution)
+    require_sound(instance, solution, chart)
+    third = Fraction(1, 3)
+    assert [(b.low, b.high) for b in chart.tasks[3].blocks] == [(0.0, float(third)), (float(2 * third), 1.0)]
+    assert all((b.start, b.end) == (1, 3) for b in chart.tasks[3].blocks)
+
+
+def test_kinds_and_figures_of_tasks() -> None:
+    """A gang stays on its nodes; a run that was killed earns nothing; waits and labels are said."""
+    instance = cluster(
+        {"run": "gang", "nodes": 2, "work": 6, "user": "ann", "group": "lab"},
+        {"work": 4, "limit": 2, "bid": 12_345},
+        {"run": "any", "work": 2},
+        nodes=(2,), slots=9,
+    )  # fmt: skip
+    solution = (
+        Decision(None, tuple((node, slot) for slot in (2, 3, 4) for node in (0, 1))),
+        Decision(None, ((0, 5), (0, 6)), None, True),
+        Decision(None, ((0, 7), (1, 9))),
+    )
+    chart = gantt(instance, solution)
+    assert [task.kind for task in chart.tasks] == [GANG, VOID, PAUSES]
+    assert chart.tasks[0].title == (
+        "task 0: nodes 0, 1 (g0), slots 2 to 4 (0:10 to 0:40), 1 slot after its arrival, bid 10, user ann, group lab"
+    )
+    assert chart.tasks[1].title.endswith(
+        "slots 5 to 6 (0:40 to 1:00), 4 slots after its arrival, bid 12,345, earns nothing"
+    )
+    assert {(block.row, block.start, block.end) for block in chart.tasks[0].blocks} == {(0, 1, 4), (1, 1, 4)}
+    one = gantt(instance, (None, None, Decision(None, ((1, 1), (1, 2)))))
+    assert [(task.kind, task.title) for task in one.tasks] == [
+        (ONE_RUN, "task 2: node 1 (g0), slots 1 to 2 (0:00 to 0:20), at its arrival, bid 10")
+    ]
+
+
+def _marks(text: str) -> dict[str, int]:
+    """The titles of the marks of an SVG document, with their rectangles."""
+    root = ET.fromstring(text)
+    found = {}
+    for mark in root.iter(f"{SVG}g"):
+        title = mark.find(f"{SVG}title")
+        if title is not None and title.text:
+            found[title.text] = len(mark.findall(f"{SVG}rect"))
+    return found
+
+
+def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`simulate` and `opt` as a picture and in pages; names are text."""
+    instance = cluster(
+        {"run": "gang", "nodes": 2, "work": 6, "user": "<b>"}, {"work": 4}, {"work": 2}, nodes=(2,), slots=9
+    )
+    file = tmp_path / "day.json"
+    write_text(file, line_of(document(instance)))
+    picture, page = tmp_path / "run.svg", tmp_path / "run.html"
+    arguments = ["simulate", str(file), "--algorithm", "queue:backfill=easy"]
+    assert main([*arguments, "--no-opt", "--timeline", str(picture)]) == 0
+    marks = _marks(picture.read_text(encoding="utf-8"))
+    assert sorted(marks.values()) == [1, 1, 2]
+    assert any("user <b>" in title for title in marks)
+    assert main(["opt", str(file), "--timeline", str(tmp_path / "opt.svg")]) == 0
+    assert sum(_marks((tmp_path / "opt.svg").read_text(encoding="utf-8")).values()) == 4
+    assert main([*arguments, "--algorithm", "greedy", "--timeline", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count('aria-label="Which nodes run which tasks"') == 3
+    assert "<h2>OPT</h2>" in text
+    assert "Gang: several nodes at the same time" in text
+    assert "<b>" not in text
+    assert main(["opt", str(file), "--timeline", str(page)]) == 0
+    assert page.read_text(encoding="utf-8").count('aria-label="Which nodes run which tasks"') == 1
+    capsys.readouterr()
+    assert main([*arguments, "--algorithm", "greedy", "--timeline", str(picture)]) == 2
+    assert ".svg is the chart of one algorithm, not of 2" in capsys.readouterr().err
+    tiny = str(eapm_file(names()[0]))
+    assert main(["opt", tiny, "--timeline", str(page)]) == 2
+    assert "the family eapm has no Gantt charts" in capsys.readouterr().err
+
+
+def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `check`; an invalid one is not, and a certificate has none."""
+    instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"work": 2}, nodes=(2,), slots=6)
+    file, solution, picture = tmp_path / "day.json", tmp_path / "solution.json", tmp_path / "it.svg"
+    write_text(file, line_of(document(instance)))
+    cells = [[node, slot] for slot in (3, 4) for node in (0, 1)]
+    decisions = [{"vendor": None, "cells": cells}, {"vendor": None, "cells": [[1, 1], [1, 2]]}]
+    solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
+    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
+    assert sorted(_marks(picture.read_text(encoding="utf-8")).values()) == [1, 2]
+    assert main(["check", str(file), str(solution), "--timeline", str(tmp_path / "it.html")]) == 0
+    text = (tmp_path / "it.html").read_text(encoding="utf-8")
+    assert "<h2>Solution</h2>" in text
+    assert "OPT is at most" not in text
+    decisions[1]["cells"] = [[1, 3], [1, 4]]
+    solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
+    picture.unlink()
+    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
+    assert "was not written: the solution is not valid" in capsys.readouterr().out
+    assert not picture.exists()
+    assert main(["check", str(file), "--certificate", str(solution), "--timeline", str(picture)]) == 2
+    assert "--timeline: it draws a solution" in capsys.readouterr().err
+
+
+def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line; the page says it and has the rest."""
+    instance = cluster({"work": 1}, nodes=(MOST_ROWS + 1,), slots=2)
+    solution = run(instance, "greedy").decisions
+    with pytest.raises(InputError, match="no Gantt chart of 501 nodes: it has at most 500"):
+        draw_gantt(gantt(instance, solution))
+    chart = gantt(node_of_three({"work": 1}), (Decision(None, ((0, 1),)),))
+    many = Gantt(chart.unit, chart.times, chart.rows, chart.groups, [chart.tasks[0]] * (MOST_BLOCKS + 1), chart.kinds)
+    with pytest.raises(InputError, match="no Gantt chart of 20,001 pieces of tasks"):
+        require_drawable(many)
+    write_text(tmp_path / "day.json", line_of(document(instance)))
+    arguments = ["simulate", str(tmp_path / "day.json"), "--algorithm", "greedy", "--no-opt", "--timeline"]
+    assert main([*arguments, str(tmp_path / "it.html")]) == 0
+    assert "No Gantt chart of 501 nodes" in (tmp_path / "it.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*arguments, str(tmp_path / "it.svg")]) == 2
+    assert "--timeline: no Gantt chart of 501 nodes" in capsys.readouterr().err
+
+
+def test_a_real_day_of_three_thousand_jobs(tmp_path: Path) -> None:
+    """The Philly day of 3,022 jobs on 19 nodes: below a megabyte, and each run of the queue at its place."""
+    folder = os.environ.get("RATIOBENCH_DATA")
+    if not folder:
+        pytest.skip("RATIOBENCH_DATA is not set: no real trace rows here")
+    toml = "usd_per_kwh = 0.1\n" + "".join(
+        f'[[node]]\nname = "{name}"\ncount = {count}\ngpus = 8\nmemory_gb = 8\nspeed = {speed}\n'
+        for name, count, speed in (("new", 13, 1.0), ("old", 6, 0.5))
+    )
+    (tmp_path / "cluster.toml").write_text(toml, encoding="utf-8")
+    day = date(2017, 10, 12)
+    log = Path(folder) / "traces" / "philly" / "philly.csv.gz"
+    _, instances = import_log(log, "philly", read_cluster(tmp_path / "cluster.toml"), Laws(first=day, last=day))
+    (instance,) = instances
+    assert instance.tasks == 3022
+    played = run(instance, "queue:order=value,backfill=easy")
+    chart = gantt(instance, played.decisions)
+    require_sound(instance, played.decisions, chart)
+    text = draw_gantt(chart)
+    assert len(text) < 1_000_000
+    assert len(_marks(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))) == played.admitted > 1000
+    assert parse(document(instance), "again").tasks == 3022
