@@ -27,6 +27,8 @@ WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
 WINDOWS = 24
 """Programs of some tasks between two turns of programs of all."""
+BEFORE_TREE = 0.4
+"""Part of the seconds in which better solutions are looked for before the tree."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""
 
@@ -107,11 +109,13 @@ def grow(
     effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
     seconds : no further node is begun after them.
     """
-    until = None if seconds is None else time.perf_counter() + seconds
+    began = time.perf_counter()
+    until = None if seconds is None else began + seconds
     p = pool(instance, spare=1)
     if p.tasks == 0 or table_size(p) > TABLE:
         return None
     search = Search(Decomposition(p, lambda: until is not None and time.perf_counter() > until), lower)
     primal = Primal(instance, solution, lower, WORK * effort, until)
-    search.run(rent[p.klass], nodes, effort, primal)
+    late = lambda: seconds is not None and time.perf_counter() > began + BEFORE_TREE * seconds  # noqa: E731
+    search.run(rent[p.klass], nodes, effort, primal, late)
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

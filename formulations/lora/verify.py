@@ -40,6 +40,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -79,6 +80,9 @@ SPLIT_LIMIT = 2**25
 """Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
 FEW_SLOTS = 200
 """So many slots are sorted at once; to sort more takes longer than to take one after the other."""
+FEW_ITEMS, FEW_SIZES = 12, 12
+"""Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
+cells have no more sizes than the second one."""
 WEIGHTS = 4
 """The weights of two constraints that are tried are multiples of one in so many."""
 SPLIT, SORT, PYTHON = 4, 16, 64
@@ -367,6 +371,7 @@ class _Priced:
         self.known: dict[Any, int | None] = {}
         self.sets: dict[tuple[int, int], list[tuple[int, int, int, int]]] = self._list_items()
         self.worth: dict[tuple[int, int, frozenset[int]], int] = {}
+        self.sizes: dict[int, tuple[list[tuple[int, int]], Any] | None] = {}
 
     def _list_items(self) -> dict[tuple[int, int], list[tuple[int, int, int, int]]]:
         """By type and slot, of types with prices of single cells: (price, rate, memory, task) of the cells that pay."""
@@ -399,9 +404,25 @@ class _Priced:
                 node = self.instance.node_types[g]
                 memory_mb = node.memory_mb - self.instance.base_memory_mb
                 present = [each[:3] for each in listed if each[3] not in absent]
-                self.worth[key] = node.count * _best_set(present, node.compute, memory_mb, self.steps)
+                patterns = self._patterns_of_sizes(g) if len(present) > FEW_ITEMS else None
+                if patterns is None:
+                    self.worth[key] = node.count * _best_set(present, node.compute, memory_mb, self.steps)
+                else:
+                    self.worth[key] = node.count * _best_of_patterns(present, *patterns, self.steps)
             total += self.worth[key]
         return total
+
+    def _patterns_of_sizes(self, g: int) -> tuple[list[tuple[int, int]], Any] | None:
+        """The sizes of cells on a type, and the maximal patterns of them; None where they are not few."""
+        if g not in self.sizes:
+            node = self.instance.node_types[g]
+            sizes = sorted({each[1:3] for (kind, _), listed in self.sets.items() if kind == g for each in listed})
+            self.sizes[g] = None
+            if len(sizes) <= FEW_SIZES:
+                memory_mb = node.memory_mb - self.instance.base_memory_mb
+                with suppress(CertificateError):  # too many patterns: branch and bound does it
+                    self.sizes[g] = sizes, _maximal_patterns(sizes, node.compute, memory_mb, self.steps)
+        return self.sizes[g]
 
     def bound(self, decided: NodeDecisions, present: Counts | None) -> int:
         """In 1/unit micro-dollars, of the solutions that the decisions allow; 0 where there are none for sure."""
@@ -439,6 +460,23 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
     nobody = np.zeros(price.shape[1], dtype=np.int64)
     most = np.array([present.get(each[:3], nobody) for each in classes]).astype(exact)
     return sum(int((np.minimum(count, most[:, slot]) @ price[:, slot]).max()) for slot in range(price.shape[1]))
+
+
+def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, int]], count: Any, steps: Steps) -> int:
+    """As `_best_set`, from all maximal patterns of the sizes: of each size the items of the largest values are taken.
+
+    Parameters
+    ----------
+    count : (patterns, sizes) how many items of each size.
+    """
+    most = int(count.max(initial=0))
+    worth = np.zeros((len(sizes), most + 1), dtype=object)
+    for c, size in enumerate(sizes):
+        values = sorted((value for value, *mine in items if tuple(mine) == size), reverse=True)[:most]
+        worth[c] = list(accumulate([0, *values, *[0] * (most - len(values))]))
+    exact = np.int64 if sum(value for value, *_ in items) < 2**63 else object
+    steps.take(SORT * PYTHON * len(items) + count.size * (PYTHON if exact is object else 1), "cells")
+    return int(worth.astype(exact)[np.arange(len(sizes)), count].sum(axis=1).max(initial=0))
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:

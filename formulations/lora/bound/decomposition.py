@@ -559,8 +559,18 @@ class Search:
         self.enough = lower + 0.999
         self.solved = 0
 
-    def run(self, price: Floats, nodes: int, effort: int, primal: PrimalSearch) -> None:
-        """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all."""
+    def run(
+        self, price: Floats, nodes: int, effort: int, primal: PrimalSearch, late: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
+
+        Parameters
+        ----------
+        price : (entries, T) to begin with.
+        nodes : most nodes that are solved.
+        effort : multiplies rounds at the root and turns of programs.
+        late : says when it is time to branch.
+        """
         programme = self.programme
         self.root = root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
         polished = programme.descend(no_decisions(programme.pool), root.price, self.enough, POLISH, GENTLE)
@@ -572,12 +582,12 @@ class Search:
         ]
         turn = 0
         for dive in (False, True):
-            if dive and self._is_open(root) and not programme.over():
-                primal.complete(self._dive(root))
+            if dive and self._is_open(root) and not programme.over() and not late():
+                primal.complete(self._dive(root, late))
                 self.enough = primal.lower + 0.999
             for _ in range(TURNS * min(effort, 100)):
                 turn += 1
-                if not self._is_open(root) or programme.over() or not self._look(primal, turn):
+                if not self._is_open(root) or programme.over() or late() or not self._look(primal, turn):
                     break
         if self._is_open(root) and not programme.over():
             cells = self._open_cells(1.0)
@@ -615,7 +625,7 @@ class Search:
         self.enough = primal.lower + 0.999
         return primal.lower > before
 
-    def _dive(self, root: Node) -> list[Column]:
+    def _dive(self, root: Node, late: Callable[[], bool]) -> list[Column]:
         """Schedules of most tasks: those that the programme uses most are settled one after the other.
 
         What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
@@ -624,7 +634,7 @@ class Search:
         d = no_decisions(p)
         fixed: dict[int, Column] = {}
         price, close = root.price, max(CLOSE, DIVE_CLOSE * (root.value - self.enough))
-        while p.tasks - len(fixed) > DIVE_LEFT and not programme.over():
+        while p.tasks - len(fixed) > DIVE_LEFT and not programme.over() and not late():
             try:
                 found, values = programme.bound(d, price, self.enough, rounds=1, close=close)
             except ArithmeticError:

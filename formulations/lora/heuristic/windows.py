@@ -35,7 +35,7 @@ from ratiobench.instances.lora.solution import Solution
 
 CELLS = (80, 150, 250)
 """Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
-WORK = 6
+WORK = 3
 """Units of HiGHS's work for a program."""
 NODES = 6
 """Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now."""

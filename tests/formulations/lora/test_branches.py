@@ -396,6 +396,13 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
             if sum(rate for _, rate, _ in chosen) <= compute and sum(size for *_, size in chosen) <= memory
         )
         assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
+        fitting = [each for each in items if each[1] <= compute and each[2] <= memory]
+        if fitting:
+            sizes = sorted({each[1:] for each in fitting})
+            listed = checker._maximal_patterns(sizes, compute, memory, checker.Steps(1))
+            for unit in (1, 2**70):
+                scaled = [(unit * value, *size) for value, *size in fitting]
+                assert checker._best_of_patterns(scaled, sizes, listed, checker.Steps(1)) == unit * best
         value, rate, size = np.array([*items, (0, 1, 1)]).T
         mine, weighing = np.zeros(len(items) + 1, np.int64), np.full(1, -1)
         arguments = value.astype(np.float64), np.ascontiguousarray(rate), np.ascontiguousarray(size), len(items)
