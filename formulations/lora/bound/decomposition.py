@@ -52,8 +52,9 @@ as closely as this part of the way to the lower end."""
 DESCENTS, POLISH, GENTLE = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
-GUESSES = (0.5, 0.25, 1.0)
-"""Guesses of OPT, as parts of the way from the upper to the lower end."""
+GUESSES, GUESS = (0.5, 0.25, 1.0), 0.3
+"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of one
+of all tasks."""
 TURNS, BETWEEN = 4, 8
 """Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
 one, twice as many after each that finds nothing."""
@@ -589,11 +590,12 @@ class Search:
                 turn += 1
                 if not self._is_open(root) or programme.over() or late() or not self._look(primal, turn):
                     break
-        if self._is_open(root) and not programme.over():
-            cells = self._open_cells(1.0)
-            if cells.sum() <= WHOLE * (programme.slots.where >= 0).sum():
-                primal.improve(cells, True)
-                self.enough = primal.lower + 0.999
+        for share in (GUESS, 1.0):
+            if self._is_open(root) and not primal.proved and not programme.over():
+                cells = self._open_cells(share)
+                if cells.sum() <= WHOLE * len(programme.slots.entry):
+                    primal.improve(cells, share == 1.0)
+                    self.enough = primal.lower + 0.999
         waiting = [(-root.value, 0, root)]
         done, pause = 0, BETWEEN
         while waiting and self.solved < nodes and not programme.over():
