@@ -83,6 +83,8 @@ FEW_SLOTS = 200
 FEW_ITEMS, FEW_SIZES = 12, 12
 """Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
 cells have no more sizes than the second one."""
+SETS = 2_000
+"""Sets that are built in the search for the best one."""
 WEIGHTS = 4
 """The weights of two constraints that are tried are multiples of one in so many."""
 SPLIT, SORT, PYTHON = 4, 16, 64
@@ -484,7 +486,8 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
 
     Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
     parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
-    Of items of one size the one of the larger value is taken first.
+    Of items of one size the one of the larger value is taken first. After `SETS` descents what is still open counts as
+    what it can be worth at most: a value that no set exceeds.
     """
     items = [each for each in items if each[1] <= compute and each[2] <= memory]
     if sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory:
@@ -494,12 +497,16 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
     room = WEIGHTS * compute * memory
     order = min(orders, key=lambda listed: _at_most(listed, 0, room))
     twin = [max((b for b in range(a) if order[b][2:] == order[a][2:]), default=-1) for a in range(len(order))]
-    best = worth = at = 0
+    best = worth = at = missed = descents = 0
     left = [room, compute, memory]
     taken = [False] * len(order)
     while True:
         steps.take(PYTHON * (len(order) - at + 1), "cells")
-        if worth + _at_most(order[at:], 0, left[0]) > best:
+        most = worth + _at_most(order[at:], 0, left[0])
+        descents += most > best
+        if most > best and descents > SETS:
+            missed = max(missed, most)
+        elif most > best:
             for a in range(at, len(order)):
                 value, *sizes = order[a]
                 fits = all(size <= free for size, free in zip(sizes, left, strict=True))
@@ -510,7 +517,7 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
             at, best = len(order), max(best, worth)
         at = max((a for a in range(at) if taken[a]), default=-1)  # the last one that was taken is left out
         if at < 0:
-            return best
+            return max(best, missed)
         value, *sizes = order[at]
         taken[at] = False
         worth -= value

@@ -52,14 +52,14 @@ as closely as this part of the way to the lower end."""
 DESCENTS, POLISH, GENTLE = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
-GUESSES, GUESS = (0.5, 0.25, 1.0), 0.3
-"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of one
-of all tasks."""
+GUESSES, GUESS = (0.5, 0.25, 1.0), (0.1,)
+"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of all
+tasks."""
 TURNS, BETWEEN = 4, 8
 """Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
 one, twice as many after each that finds nothing."""
-WHOLE = 0.6
-"""A program of all tasks is tried where no more than this part of the cells is open."""
+WHOLE = 0.75
+"""A program of all tasks without a guess is tried where no more than this part of the cells is open."""
 DIVE_LEFT, DIVE_SURE, DIVE_CLOSE = 12, 0.95, 0.02
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as this part of the way to the lower end."""
@@ -582,6 +582,9 @@ class Search:
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
         turn = 0
+        if self._is_open(root) and not programme.over():
+            self._look(primal, turn)
+        self._guess(primal, GUESS)
         for dive in (False, True):
             if dive and self._is_open(root) and not programme.over() and not late():
                 primal.complete(self._dive(root, late))
@@ -590,12 +593,7 @@ class Search:
                 turn += 1
                 if not self._is_open(root) or programme.over() or late() or not self._look(primal, turn):
                     break
-        for share in (GUESS, 1.0):
-            if self._is_open(root) and not primal.proved and not programme.over():
-                cells = self._open_cells(share)
-                if cells.sum() <= WHOLE * len(programme.slots.entry):
-                    primal.improve(cells, share == 1.0)
-                    self.enough = primal.lower + 0.999
+        self._guess(primal, (1.0,))
         waiting = [(-root.value, 0, root)]
         done, pause = 0, BETWEEN
         while waiting and self.solved < nodes and not programme.over():
@@ -610,6 +608,15 @@ class Search:
                 turn += 1
                 pause = BETWEEN if self._look(primal, turn) else 2 * pause
                 done = 0
+
+    def _guess(self, primal: PrimalSearch, shares: tuple[float, ...]) -> None:
+        """Programs of all tasks in the cells of solutions better than guesses of OPT."""
+        for share in shares:
+            if self._is_open(self.root) and not primal.proved and not self.programme.over():
+                cells = self._open_cells(share)
+                if share < 1 or cells.sum() <= WHOLE * len(self.programme.slots.entry):
+                    primal.improve(cells, share == 1.0)
+                    self.enough = primal.lower + 0.999
 
     def _is_open(self, node: Node) -> bool:
         return node.value >= self.enough
