@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import time
@@ -24,10 +23,18 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 def install(session: nox.Session, group: str | None = None, extra: str = "") -> None:
     """The package in its own place with the pinned versions, an optional extra, and a group of development tools."""
     tools = nox.project.dependency_groups(PROJECT, group) if group else ()
-    # Python compiles what is imported, and keeps it: that is a third of the installation that need not be waited for.
-    lazy = [] if os.environ.get("PYTHONDONTWRITEBYTECODE") else ["--no-compile"]
+    keep_bytecode(session)
     with told(session, "installing the packages: half a minute to a minute the first time"):
-        session.install("-q", *lazy, "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
+        session.install("-q", "--no-compile", "-c", "constraints.txt", "-e", f".[{extra}]" if extra else ".", *tools)
+
+
+def keep_bytecode(session: nox.Session) -> None:
+    """Let Python store the modules that it compiles, also where the environment of the caller forbids it.
+
+    An installation then need not compile every module, which is a third of its time, and pytest and the processes that
+    the tests start do not compile the same modules again.
+    """
+    session.env["PYTHONDONTWRITEBYTECODE"] = ""
 
 
 @contextmanager

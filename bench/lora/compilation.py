@@ -27,6 +27,7 @@ from ratiobench.online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
+_LEARNED = "prices that are learned"
 _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
@@ -34,7 +35,8 @@ _BATCHES = "titan"
 def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
-    Without migration nothing is solved but where that is asked for, so its search comes with all there are only.
+    Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
+    there are.
     """
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     shipped = [spec for spec in map(parse, names) if spec.entry is not None]
@@ -52,13 +54,16 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     ]
     if learned:
         # Shares come from a day's dual prices.
-        steps.append(Step("prices that are learned", 12, partial(_run_each, learned), (_FACTS,)))
+        steps.append(Step(_LEARNED, 12, partial(_run_each, learned), (_FACTS,)))
     if len(online) < len(shipped):
         steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
     if algorithms is None:
         alone = partial(solve.warm_search, ScheduleKind.ONE_NODE)
+        # The guard of learned prices lists patterns of a node, too.
+        steps.append(Step("prices of single cells", 25, solve.warm_cells, (_LEARNED,)))
         steps.append(Step("the search without migration", 5, alone, (_SEARCH,)))
+        steps.append(Step("the search without pauses", 8, solve.warm_runs, (_SEARCH,)))
     return steps
 
 

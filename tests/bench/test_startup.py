@@ -25,6 +25,7 @@ from ratiobench.bench.perf.measurement import Measurement
 from ratiobench.bench.perf.page import format_csv as as_csv
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_stably
+from ratiobench.formulations.lora import solve
 from ratiobench.instances.io.errors import InputError
 
 IN_BOTH = {
@@ -107,6 +108,12 @@ def test_steps_share_no_kernel() -> None:
     assert all(steps[name] for name in ("bounds on OPT", "the search for solutions", "the online algorithms"))
     times = Counter(name for found in steps.values() for name in found)
     assert {name for name, count in times.items() if count > 1} == set()
+
+
+def test_all_that_solves_compile_is_a_step_where_everything_is_asked_for() -> None:
+    """A kernel that is left out is compiled by the first solve that needs it, for half a minute."""
+    work = {step.work for step in compilation.compilation_steps(None)}
+    assert {solve.warm_bounds, solve.warm_search, solve.warm_cells, solve.warm_runs} <= work
 
 
 def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:

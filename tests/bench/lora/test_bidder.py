@@ -61,8 +61,11 @@ def test_the_checks_of_all_bidders_one_by_one_are_those_of_the_run(instance: Ins
             assert {each.reason for each in found} <= {check.reason}
 
 
-def test_a_bidder_whose_curve_cannot_be_followed_is_heard_in_runs_with_other_bids() -> None:
+def test_a_bidder_whose_curve_cannot_be_followed_is_heard_in_runs_with_other_bids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """truth_alpha_underbid in doubles and under Algorithm 2: the audit leaves it open, a run with a low bid shows 3."""
+    monkeypatch.setattr(bidder_view, "ONE", 4)
     instance = named("truth_alpha_underbid")
     data = document(instance)
     assert check_claim(instance, "pdftsp:arith=float", "theorem3").status is Verdict.UNDECIDED
@@ -111,6 +114,7 @@ def test_the_command_asks_one_bidder_without_solving(
 ) -> None:
     """Its three claims, or those named, in text and JSON; those that are no claims about one bidder say so."""
     monkeypatch.setattr("ratiobench.bench.lora.LoraFamily.solve", lambda *_: pytest.fail("solved"))
+    monkeypatch.setattr(bidder_view, "ONE", 4)
     command = ["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", "--task", "1"]
     assert main([*command, "--json"]) == 0
     document_ = json.loads(capsys.readouterr().out)

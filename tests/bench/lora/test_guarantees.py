@@ -100,7 +100,7 @@ def test_theorem_b_holds_where_bids_are_large(instance: Instance) -> None:
         ]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(instance=roomy_instances())
 def test_theorem_b_needs_no_luck_with_units(instance: Instance) -> None:
     """In canonical units bbar >= 1 on every schedule that can be admitted; the factor is 1 + U / (2^(1-eps) - 1)."""
@@ -130,7 +130,7 @@ def test_canonical_units_with_too_small_a_spread_are_told() -> None:
         run(alone, f"{CANONICAL},spread=0")
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(instance=roomy_instances())
 def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
     """OPT <= D(X on full cells) <= (1 + U/(1-eps)) ALG, recomputed from the loads."""
