@@ -335,6 +335,8 @@ def test_the_goals_in_the_readme_are_told_as_the_set_has_them() -> None:
 
 def decimal_digits(value: Fraction) -> str:
     """Three significant digits, rounded up."""
+    if value == 0:
+        return "0"
     places = 2 - math.floor(math.log10(value))
     return f"{float(Fraction(math.ceil(value * 10**places), 10**places)):g}"
 
