@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -111,7 +112,7 @@ def count_nodes(jobs: Sequence[Job]) -> tuple[int, int]:
 
 def make_day(data: Path, out: Path, day: Day) -> tuple[Path, list[Path], tuple[int, int]]:
     """The instance of a day and those of the days before it, on one cluster, by `import`."""
-    folder = out / day.name.replace(" ", "-").replace(",", "")
+    folder = _folder(out, day)
     folder.mkdir(parents=True, exist_ok=True)
     jobs = list(trace_jobs(data, day.form, day.log, day.dates))
     counts = count_nodes(jobs)
@@ -180,17 +181,21 @@ def run_day(
     return rows
 
 
-def commands(day: Day) -> list[str]:
+def _folder(out: Path, day: Day) -> Path:
+    return out / day.name.replace(" ", "-").replace(",", "")
+
+
+def commands(out: Path, day: Day) -> list[str]:
     """The commands that make each figure of a day from the files that this program writes."""
-    folder = day.name.replace(" ", "-").replace(",", "")
-    instance = f"{folder}/days-0/*.json.gz"
-    earlier = [f"{folder}/days-{each}/*.json.gz" for each in day.before]
-    files = {"before": earlier[0], "history": ";".join(earlier), "prices": f"{folder}/days-0/prices.toml"}
-    cluster = f"--cluster {folder}/cluster.toml --list-price 2"
+    folder = _folder(out, day)
+    instance, *earlier = (next((folder / f"days-{each}").glob("*.json.gz")) for each in (0, *day.before))
+    files = {"before": earlier[0], "history": ";".join(map(str, earlier)), "prices": folder / "days-0" / "prices.toml"}
+    cluster = f"--cluster {quote(str(folder / 'cluster.toml'))} --list-price 2"
+    log, days, file = (quote(str(each)) for each in (folder / "before-0.csv", folder / "days-0", instance))
     return [
-        f"import {folder}/before-0.csv --format csv {cluster} --out {folder}/days-0",
-        f"opt {instance} --certificate {folder}/opt.cert",
-        *(f"simulate {instance} --algorithm {policy.format(**files)}" for policy in POLICIES),
+        f"import {log} --format csv {cluster} --out {days}",
+        f"opt {file} --certificate {quote(str(folder / 'opt.cert'))}",
+        *(f"simulate {file} --algorithm {quote(policy.format(**files))}" for policy in POLICIES),
     ]
 
 
@@ -263,7 +268,7 @@ def main(words: Sequence[str]) -> None:
         order = [each.name for each in DAYS]
         rows.sort(key=lambda row: order.index(row["day"]))
         pd.DataFrame(rows).to_csv(path, index=False, lineterminator="\n")
-        print("\n".join(f"python -m ratiobench {each}" for each in commands(day)))
+        print("\n".join(f"python -m ratiobench {each}" for each in commands(out, day)))
     if "--keep" in flags:
         KEPT.write_bytes(path.read_bytes())
         write_tables(TABLES)
