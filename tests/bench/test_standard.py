@@ -314,6 +314,15 @@ def test_the_readme_has_the_sets_table() -> None:
     assert tables.BEGIN + tables.markdown(R1, families()) + tables.END in text
 
 
+def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:
+    """And of an interval that is open nothing."""
+    for entry, row in zip(R1.entries, tables.rows_of(R1.entries), strict=True):
+        cells = dict(zip(tables.HEAD, row, strict=True))
+        closed = entry.best is not None and entry.best.lower == entry.best.upper
+        assert (cells["gap"] == "proved") == closed
+        assert cells["first proved by"] == (entry.best.command if closed and entry.best is not None else "-")
+
+
 def test_the_goals_in_the_readme_are_told_as_the_set_has_them() -> None:
     """Gaps by pattern from the manifest, rounded up to three digits; met or missed as the numbers say."""
     text = (R1.path.parent / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import read_bytes, write_text
 
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->"
-HEAD = ("instance", "tier", "size", "OPT", "gap", "first solve", "since")
+HEAD = ("instance", "tier", "size", "OPT", "gap", "first solve", "since", "first proved by")
 
 
 def size_text(entry: Entry) -> str:
@@ -45,13 +45,16 @@ def rows_of(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     """Cells under `HEAD`."""
     found: list[tuple[str, ...]] = []
     for entry in entries:
-        gap = since = first = "-"
+        gap = since = first = by = "-"
         if entry.best is not None:
-            gap, since = gap_text(interval_of(entry.best)), entry.best.date
+            lower, upper = interval_of(entry.best)
+            gap, since = gap_text((lower, upper)), entry.best.date
+            if lower == upper:  # a closed interval is never replaced: the command and the date are those of the proof
+                by = entry.best.command
         if entry.first is not None:
             ends = read_exact(entry.first["lower"]), read_exact(entry.first["upper"])
             first = f"{gap_text(ends)} in {entry.first['seconds']:.0f} s"
-        found.append((entry.name, entry.tier, size_text(entry), interval_text(entry), gap, first, since))
+        found.append((entry.name, entry.tier, size_text(entry), interval_text(entry), gap, first, since, by))
     return found
 
 
