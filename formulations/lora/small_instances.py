@@ -1,8 +1,8 @@
 """Small instances from both ends, in the worker process of HiGHS: prices of single cells, programs, branch and bound.
 
-The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Integer programs of
-all tasks over the other cells, tightened by the facets that the prices came from, find better solutions; so do programs
-of some tasks at a time. Then comes the tree.
+The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Integer programs
+over the other cells find better solutions: of some tasks at a time, of the tasks that a dive leaves, and of all tasks,
+tightened by the facets that the prices came from. Then comes the tree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ratiobench.instances.lora.solution import Solution
 WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
 WINDOWS = 24
-"""Programs of some tasks between two turns of programs of all."""
+"""Programs of some tasks in a turn."""
 BEFORE_TREE = 0.4
 """Part of the seconds in which better solutions are looked for before the tree."""
 TABLE = 10_000_000
@@ -62,9 +62,9 @@ class Primal:
     def complete(self, schedules: list[Column]) -> None:
         """One program of the other tasks beside these schedules, as far as they fit."""
         given = [(each.task, each.option, each.local) for each in schedules]
-        found = complete(self.instance, given, Limits(work=REST, seconds=self._seconds()))
-        if found.welfare > self.lower:
-            self.solution, self.lower = found.solution, found.welfare
+        solution, welfare = complete(self.instance, given, Limits(work=REST, seconds=self._seconds()))
+        if welfare > self.lower:
+            self.solution, self.lower = solution, welfare
 
     def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
         """One program of all tasks in these cells.
@@ -110,12 +110,14 @@ def grow(
     seconds : no further node is begun after them.
     """
     began = time.perf_counter()
-    until = None if seconds is None else began + seconds
     p = pool(instance, spare=1)
     if p.tasks == 0 or table_size(p) > TABLE:
         return None
-    search = Search(Decomposition(p, lambda: until is not None and time.perf_counter() > until), lower)
-    primal = Primal(instance, solution, lower, WORK * effort, until)
-    late = lambda: seconds is not None and time.perf_counter() > began + BEFORE_TREE * seconds  # noqa: E731
-    search.run(rent[p.klass], nodes, effort, primal, late)
+
+    def passed(part: float) -> bool:
+        return seconds is not None and time.perf_counter() - began > part * seconds
+
+    search = Search(Decomposition(p, lambda: passed(1.0)), lower)
+    primal = Primal(instance, solution, lower, WORK * effort, None if seconds is None else began + seconds)
+    search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

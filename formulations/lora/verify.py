@@ -25,6 +25,8 @@ The best pattern is found by listing those to which no cell can be added: no oth
 
 Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
 on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
+It is read from all patterns where the cells have few sizes, else found by branch and bound, which ends after a number
+of sets with a value that no set exceeds.
 
 A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
 how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or

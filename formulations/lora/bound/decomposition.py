@@ -46,21 +46,21 @@ Decision = tuple[int, ...]
 """What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
 Path = tuple[tuple[Decision, bool], ...]
 
-ROOT_ROUNDS, NODE_ROUNDS, NODE_CLOSE = 60, 2, 0.01
+ROOT_ROUNDS, NODE_ROUNDS, NODE_TOLERANCE = 60, 2, 0.01
 """Most rounds of facets at the root per unit of effort up to ten, and at a node after it, where a programme is solved
 as closely as this part of the way to the lower end."""
-DESCENTS, POLISH, GENTLE = 1_500, 400, 0.05
+DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
-GUESSES, GUESS = (0.5, 0.25, 1.0), (0.1,)
+SOME_GUESSES, ALL_GUESSES = (0.5, 0.25, 1.0), (0.1,)
 """Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of all
 tasks."""
-TURNS, BETWEEN = 4, 8
+TURNS, BRANCHINGS = 4, 8
 """Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
 one, twice as many after each that finds nothing."""
-WHOLE = 0.75
+OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-DIVE_LEFT, DIVE_SURE, DIVE_CLOSE = 12, 0.95, 0.02
+DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as this part of the way to the lower end."""
 CANDIDATES = 4
@@ -68,7 +68,7 @@ CANDIDATES = 4
 CHUNK = 100
 """Evaluations of the subgradient method between two looks at the clock."""
 INTEGRAL = 1e-5
-CLOSE = 0.3
+TOLERANCE = 0.3
 """A programme is solved when its optimum is so near to the bound, micro-dollars."""
 STALLED, LEAST, PART = 3, 0.02, 0.01
 """After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and
@@ -438,7 +438,7 @@ class Decomposition:
         *,
         descents: int = 0,
         rounds: int = 1_000,
-        close: float = CLOSE,
+        tolerance: float = TOLERANCE,
     ) -> tuple[Evaluated, Floats]:
         """The least bound found, and the columns' values at the end.
 
@@ -448,7 +448,7 @@ class Decomposition:
         enough : a value below which no more is needed.
         descents : evaluations of the subgradient method before.
         rounds : most rounds of facets.
-        close : a programme is solved when its optimum is so near to the bound, micro-dollars.
+        tolerance : a programme is solved when its optimum is so near to the bound, micro-dollars.
         """
         p = self.pool
         self.open_columns(d)
@@ -470,7 +470,7 @@ class Decomposition:
                     if new:
                         break
                 turn += 1
-                if best.value - optimum < close:
+                if best.value - optimum < tolerance:
                     break
             if best.value < enough or self.over():
                 break
@@ -558,10 +558,15 @@ class Search:
     def __init__(self, programme: Decomposition, lower: int) -> None:
         self.programme = programme
         self.enough = lower + 0.999
-        self.solved = 0
+        self.solved = self.turn = 0
 
     def run(
-        self, price: Floats, nodes: int, effort: int, primal: PrimalSearch, late: Callable[[], bool] = lambda: False
+        self,
+        price: Floats,
+        nodes: int,
+        effort: int,
+        primal: PrimalSearch,
+        time_to_branch: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
@@ -570,32 +575,30 @@ class Search:
         price : (entries, T) to begin with.
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root and turns of programs.
-        late : says when it is time to branch.
+        time_to_branch : says when it is time to branch.
         """
         programme = self.programme
         self.root = root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
-        polished = programme.descend(no_decisions(programme.pool), root.price, self.enough, POLISH, GENTLE)
-        if polished.value < root.value:
-            root.value, root.price = polished.value, polished.price
+        last = programme.descend(no_decisions(programme.pool), root.price, self.enough, LAST_DESCENTS, LAST_STEP)
+        if last.value < root.value:
+            root.value, root.price = last.value, last.price
         slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
-        turn = 0
         if self._is_open(root) and not programme.over():
-            self._look(primal, turn)
-        self._guess(primal, GUESS)
+            self._improve_some(primal)
+        self._improve_all(primal, ALL_GUESSES)
         for dive in (False, True):
-            if dive and self._is_open(root) and not programme.over() and not late():
-                primal.complete(self._dive(root, late))
+            if dive and self._is_open(root) and not programme.over() and not time_to_branch():
+                primal.complete(self._dive(root, time_to_branch))
                 self.enough = primal.lower + 0.999
             for _ in range(TURNS * min(effort, 100)):
-                turn += 1
-                if not self._is_open(root) or programme.over() or late() or not self._look(primal, turn):
+                if not self._is_open(root) or programme.over() or time_to_branch() or not self._improve_some(primal):
                     break
-        self._guess(primal, (1.0,))
+        self._improve_all(primal, (1.0,))
         waiting = [(-root.value, 0, root)]
-        done, pause = 0, BETWEEN
+        done, pause = 0, BRANCHINGS
         while waiting and self.solved < nodes and not programme.over():
             _, _, node = heapq.heappop(waiting)
             if not self._is_open(node) or not node.candidates:
@@ -605,16 +608,15 @@ class Search:
                 heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child))
             done += 1
             if done >= pause and not primal.proved and not programme.over():
-                turn += 1
-                pause = BETWEEN if self._look(primal, turn) else 2 * pause
+                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
                 done = 0
 
-    def _guess(self, primal: PrimalSearch, shares: tuple[float, ...]) -> None:
+    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...]) -> None:
         """Programs of all tasks in the cells of solutions better than guesses of OPT."""
         for share in shares:
             if self._is_open(self.root) and not primal.proved and not self.programme.over():
                 cells = self._open_cells(share)
-                if share < 1 or cells.sum() <= WHOLE * len(self.programme.slots.entry):
+                if share < 1 or cells.sum() <= OPEN_SHARE * len(self.programme.slots.entry):
                     primal.improve(cells, share == 1.0)
                     self.enough = primal.lower + 0.999
 
@@ -627,14 +629,15 @@ class Search:
         found = self.programme.evaluate(self.root.price, d)
         return self.programme.open_cells(found, d, found.value - share * (found.value - self.enough))
 
-    def _look(self, primal: PrimalSearch, turn: int) -> bool:
-        """Look for solutions that are like the best one; whether one was found."""
+    def _improve_some(self, primal: PrimalSearch) -> bool:
+        """Schedule some tasks at a time again; whether that found a better solution."""
         before = primal.lower
-        primal.search(self._open_cells(GUESSES[turn % len(GUESSES)]))
+        primal.search(self._open_cells(SOME_GUESSES[self.turn % len(SOME_GUESSES)]))
+        self.turn += 1
         self.enough = primal.lower + 0.999
         return primal.lower > before
 
-    def _dive(self, root: Node, late: Callable[[], bool]) -> list[Column]:
+    def _dive(self, root: Node, time_to_branch: Callable[[], bool]) -> list[Column]:
         """Schedules of most tasks: those that the programme uses most are settled one after the other.
 
         What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
@@ -642,10 +645,10 @@ class Search:
         programme, p = self.programme, self.programme.pool
         d = no_decisions(p)
         fixed: dict[int, Column] = {}
-        price, close = root.price, max(CLOSE, DIVE_CLOSE * (root.value - self.enough))
-        while p.tasks - len(fixed) > DIVE_LEFT and not programme.over() and not late():
+        price, tolerance = root.price, max(TOLERANCE, DIVE_TOLERANCE * (root.value - self.enough))
+        while p.tasks - len(fixed) > DIVE_REST and not programme.over() and not time_to_branch():
             try:
-                found, values = programme.bound(d, price, self.enough, rounds=1, close=close)
+                found, values = programme.bound(d, price, self.enough, rounds=1, tolerance=tolerance)
             except ArithmeticError:
                 break
             pairs = zip(values[p.tasks :].tolist(), programme.columns, strict=False)
@@ -657,7 +660,7 @@ class Search:
             price = found.price
             for value, n in new:
                 column = programme.columns[n]
-                if column.task in fixed or (value > -DIVE_SURE and value > new[0][0]):
+                if column.task in fixed or (value > -DIVE_THRESHOLD and value > new[0][0]):
                     continue
                 fixed[column.task] = column
                 i, t = column.task, np.flatnonzero(column.local >= 0)
@@ -671,8 +674,10 @@ class Search:
         programme = self.programme
         d = ranges_of(programme.pool, path)
         try:
-            close = CLOSE if descents else max(CLOSE, NODE_CLOSE * (self.root.value - self.enough))
-            found, values = programme.bound(d, price, self.enough, descents=descents, rounds=rounds, close=close)
+            tolerance = TOLERANCE if descents else max(TOLERANCE, NODE_TOLERANCE * (self.root.value - self.enough))
+            found, values = programme.bound(
+                d, price, self.enough, descents=descents, rounds=rounds, tolerance=tolerance
+            )
         except ArithmeticError:  # what the prices so far prove stands
             found, values = programme.evaluate(price, d), np.zeros(0)
         self.solved += 1

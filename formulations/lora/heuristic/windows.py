@@ -128,8 +128,10 @@ def improve_within(
     return ProgramResult(solution_of_state(instance, p, search.state), search.state.welfare, bound)
 
 
-def complete(instance: Instance, schedules: Sequence[tuple[int, int, IntArray]], limits: Limits) -> ProgramResult:
-    """A solution from schedules of some tasks, as far as they fit, and one program of all other tasks.
+def complete(
+    instance: Instance, schedules: Sequence[tuple[int, int, IntArray]], limits: Limits
+) -> tuple[Solution, int]:
+    """A solution from schedules of some tasks, as far as they fit, and one program of all other tasks; its welfare.
 
     Parameters
     ----------
@@ -139,9 +141,10 @@ def complete(instance: Instance, schedules: Sequence[tuple[int, int, IntArray]],
     p = find_pool(instance)
     search = _Search(p, empty_state(p), 0)
     for task, option, local in schedules:
-        search.book(task, option, local)
-    bound = search.rest(limits)
-    return ProgramResult(solution_of_state(instance, p, search.state), search.state.welfare, bound)
+        if search.state.option[task] < 0:
+            search.book(task, option, local)
+    search.add_rejected(limits)
+    return solution_of_state(instance, p, search.state), search.state.welfare
 
 
 def compute_welfare(instance: Instance, solution: Solution) -> int:
@@ -168,13 +171,7 @@ class _Search:
                 free[node, slot] += p.rate[entry]
                 free_mb[node, slot] += p.memory[j]
         window = self._window(chosen, free, free_mb, cells)
-        start = self._vector(window)
-        found = solve(window.model, Limits(work=WORK), start, restart=False)
-        if found.values is None:
-            return
-        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
-        if after > before:
-            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
+        self._solve(window, chosen, free, free_mb, Limits(work=WORK), restart=False)
 
     def within(self, cells: NDArray[np.bool_], facets: Sequence[CellRow], limits: Limits) -> float | None:
         """Schedule all tasks again in these cells; HiGHS's bound on all solutions in them."""
@@ -182,15 +179,7 @@ class _Search:
         chosen = list(range(p.tasks))
         free = np.repeat(np.repeat(p.compute, p.nodes)[:, None], p.tariff.shape[1], axis=1)
         free_mb = np.repeat(np.repeat(p.capacity_mb, p.nodes)[:, None], p.tariff.shape[1], axis=1)
-        window = self._window(chosen, free, free_mb, cells, facets)
-        start = self._vector(window)
-        found = solve(window.model, limits, start)
-        if found.values is None:
-            return None
-        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
-        if after > before:
-            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
-        return found.bound
+        return self._solve(self._window(chosen, free, free_mb, cells, facets), chosen, free, free_mb, limits)
 
     def book(self, j: int, option: int, local: IntArray) -> None:
         """Give a task this schedule, on the fullest nodes with room; nothing where there is none."""
@@ -214,18 +203,31 @@ class _Search:
             s.free[node, slot] -= p.rate[e]
             s.free_mb[node, slot] -= p.memory[j]
 
-    def rest(self, limits: Limits) -> float | None:
-        """Schedule the tasks that are rejected beside the others; HiGHS's bound."""
+    def add_rejected(self, limits: Limits) -> None:
+        """Schedule the tasks that are rejected beside the others, which stay as they are."""
         s = self.state
         chosen = np.flatnonzero(s.option < 0).tolist()
-        if not chosen:
-            return None
-        window = self._window(chosen, s.free, s.free_mb)
-        found = solve(window.model, limits, self._vector(window))
+        if chosen:
+            self._solve(self._window(chosen, s.free, s.free_mb), chosen, s.free.copy(), s.free_mb.copy(), limits)
+
+    def _solve(
+        self,
+        window: Window,
+        chosen: Sequence[int],
+        free: IntArray,
+        free_mb: IntArray,
+        limits: Limits,
+        *,
+        restart: bool = True,
+    ) -> float | None:
+        """Solve a program from the state, and book its answer where that is better; HiGHS's bound."""
+        start = self._vector(window)
+        found = solve(window.model, limits, start, restart=restart)
         if found.values is None:
             return None
-        if float(window.model.objective @ found.values.round()) > 0:
-            self._book(window, found.values.round().astype(bool), chosen, s.free.copy(), s.free_mb.copy())
+        before, after = (round(float(window.model.objective @ each)) for each in (start, found.values.round()))
+        if after > before:
+            self._book(window, found.values.round().astype(bool), chosen, free, free_mb)
         return found.bound
 
     def _choose(self, size: int, cells: NDArray[np.bool_] | None) -> list[int]:
@@ -242,8 +244,8 @@ class _Search:
             slot = words.integer(0, p.tariff.shape[1] - 1)
         away = np.maximum(0, np.maximum(p.first - slot, slot - last)) + noise
         chosen: list[int] = []
-        size *= int(np.minimum(p.nodes, NODES).sum())
         nodes = np.minimum(p.nodes, NODES)
+        size *= int(nodes.sum())
         for j in np.argsort(away, kind="stable").tolist():
             mine = slice(p.type_start[j], p.type_start[j + 1])
             open_ = np.full(mine.stop - mine.start, p.width[j]) if cells is None else cells[mine].sum(axis=1)

@@ -19,12 +19,15 @@ from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.bound.pricing import places, pool
 from ratiobench.formulations.lora.bound.task_prices import (
+    NEVER,
     best_set,
     descend,
     find_sets,
     find_slots,
     new_scratch,
     no_decisions,
+    table_size,
+    through,
 )
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
@@ -454,6 +457,54 @@ def test_what_nodes_earn_at_prices_of_cells_is_what_their_best_sets_earn(listed:
                 assert w.worth[j] == best
                 seen += best > 0
     assert seen > 100
+
+
+@pytest.mark.parametrize("sets", [0, 1, 3])
+def test_a_search_for_a_set_that_ends_early_never_claims_too_little(sets: int) -> None:
+    """An open part counts as what it can be worth at most; with so few sets that is more than the best at times."""
+    stream = Stream("tests", "sets that end early")
+    above = 0
+    for _ in range(300):
+        compute, memory = stream.integer(5, 20), stream.integer(5, 20)
+        items = [(stream.integer(1, 30), stream.integer(1, 8), stream.integer(1, 8)) for _ in range(9)]
+        best = checker._best_set(items, compute, memory, checker.Steps(1))
+        with mock.patch.object(checker, "SETS", sets):
+            found = checker._best_set(items, compute, memory, checker.Steps(1))
+        assert best <= found <= sum(value for value, *_ in items)
+        above += found > best
+    assert above > 10
+
+
+def test_what_a_task_gains_through_a_cell_is_that_of_its_best_schedule_with_it() -> None:
+    """Against the list of all schedules, minimal or not, at random prices; with and without a cell that is decided."""
+    stream = Stream("tests", "through cells")
+    seen = 0
+    for n in range(12):
+        small = {"tasks": 8, "slots": 6, "data": [500, 3000], "vendors": 2}
+        instance = generate({"kind": "paper", "seed": n, "nodes": {"a100": 1, "a40": 1}} | small)
+        p = pool(instance, spare=1)
+        price = np.array(stream.integers(0, 900, len(p.kind) * instance.slots), np.float64).reshape(len(p.kind), -1)
+        d = no_decisions(p)
+        if p.tasks and n % 2:
+            d.fixed[stream.integer(0, len(p.kind) - 1), stream.integer(0, instance.slots - 1)] = NEVER
+        reach = np.empty(price.shape)
+        through(p, d, price, np.empty(table_size(p)), reach)
+        for j, i in enumerate(p.task.tolist()):
+            here = range(int(p.type_start[j]), int(p.type_start[j + 1]))
+            entry = {int(p.kind[e]): e for e in here}
+            best = np.full((len(p.kind), instance.slots), -np.inf)
+            for value, decision in list_schedules(instance, instance.task(i)):
+                cells = [(entry.get(node, -1), slot - 1) for node, slot in decision.cells]  # a node of each type
+                if any(e < 0 or d.fixed[e, t] == NEVER for e, t in cells):
+                    continue
+                gain = value - sum(price[e, t] for e, t in cells)
+                for e, t in cells:
+                    best[e, t] = max(best[e, t], gain)
+            rows = list(here)
+            window = slice(int(p.first[j]), int(p.first[j] + p.width[j]))
+            assert reach[rows, window] == pytest.approx(best[rows, window])
+            seen += int(np.isfinite(best[rows, window]).sum())
+    assert seen > 200
 
 
 def test_plain_solves_do_not_branch() -> None:

@@ -316,7 +316,7 @@ def test_named_and_file_recipes_read_instances(tmp_path: Path) -> None:
             "batch": st.sampled_from([[2], [2, 4]]),
             "vendors": st.integers(0, 3) | st.just({"percent": 100, "delay": [0, 0], "count": 1}),
             "deadlines": st.sampled_from(["tight", "uniform", "loose", [100, 100]]),
-            "sizes": st.sampled_from(["profiles", "own", [1, 1000]]),
+            "sizes": st.sampled_from(["profiles", "own", "wide", [1, 1000]]),
             "prices": st.sampled_from(
                 [{"region": region, "day": day} for region, ds in regions().items() for day in ds]
             ),
@@ -437,6 +437,23 @@ def test_defaults_are_the_paper_s() -> None:
     assert (recipe.slots, dict(recipe.nodes)) == (144, {"a100": 25, "a40": 25})
     assert (recipe.data, recipe.epochs, recipe.vendors.count) == ((5_000, 20_000), (1, 5), 5)
     assert recipe.arrivals == {"poisson": 50}
+
+
+def test_wide_sizes_are_from_a_tenth_to_four_tenths_of_a_node() -> None:
+    """Compute and memory apart, with the profile's energy per sample; all else is what it was."""
+    recipe = {"kind": "paper", "tasks": 500, "seed": 3, "arrivals": {"trace": "pai"}}
+    plain, wide = (generate(recipe | {"sizes": sizes}) for sizes in ("profiles", "wide"))
+    public = wide.public("")
+    compute, memory = wide.rate / public.compute, wide.memory_mb / public.memory_mb.min()
+    for share in (compute, memory):
+        assert 0.099 < share.min() < 0.12
+        assert 0.38 < share.max() <= 0.4
+    assert (np.abs(compute[:, 0] - compute[:, 1]) < 0.001).all()
+    assert abs(np.corrcoef(compute[:, 0], memory)[0, 1]) < 0.15
+    assert (wide.work == plain.work).all()
+    assert (wide.bid == plain.bid).all()
+    assert (wide.energy_wh == plain.energy_wh * wide.rate // plain.rate).all()
+    assert read_recipe(recipe | {"sizes": "wide"}).document()["sizes"] == "wide"
 
 
 def test_sizes_of_their_own_are_drawn_around_the_profiles() -> None:
