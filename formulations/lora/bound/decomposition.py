@@ -238,7 +238,6 @@ class Decomposition:
         self._sets = find_sets(p, self.slots)
         self._scratch = new_scratch(p, self.slots)
         self._option, self._local = self._scratch.option, self._scratch.local
-        self.mean = np.zeros(len(self.slots.entry))
         self._nodes = p.nodes[self.slots.kind].astype(np.float64)
         self._grown = False
         self.bonus = 4.0 * float(p.bid.max(initial=1))
@@ -312,7 +311,7 @@ class Decomposition:
         for done in range(0, rounds, CHUNK):
             descend(
                 p, self.slots, self._sets, d, price, 4 * self.bonus, self._places, self._scratch, known, state,
-                direction, min(rounds - done, CHUNK), best_price, gain, self.mean,
+                direction, min(rounds - done, CHUNK), best_price, gain,
             )  # fmt: skip
             if state[0] < known or state[1] < 1e-3 or self.over():
                 break

@@ -26,8 +26,6 @@ OPEN, NEVER, ALWAYS = 0, 1, 2
 MANY = 1 << 30
 STEPS = 20_000
 """Steps of the search for the best set of one pair."""
-MEAN = 0.02
-"""Weight of the last answer in the mean of the answers."""
 
 
 class Slots(NamedTuple):
@@ -653,7 +651,7 @@ def _evaluate(p, s, sets, d, price, bonus, places, w):  # type: ignore[no-untype
 
 
 @compiled
-def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, used):  # type: ignore[no-untyped-def]
+def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
     """Better prices by a deflected subgradient method with Polyak's steps.
 
     Parameters
@@ -665,7 +663,6 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
     direction : (cells,) of the last step; changed.
     rounds : evaluations, at least 1; with one the bound at `price` is computed and no more.
     best_price, best_gain : (entries, T) and (n,) out: of the least bound.
-    used : (cells,) in and out: mean of how far the answers use each cell, the last ones weighing most.
     """
     cells = len(s.entry)
     slot_of = np.empty(cells, np.int64)
@@ -689,7 +686,6 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
             break
         for a in range(cells):
             slack[a] = nodes[a] * w.chosen[a]
-            used[a] *= 1.0 - MEAN
         for i in range(len(p.task)):
             if w.option[i] < 0 or (w.gain[i] <= 0 and d.admitted[i] == 0):
                 continue
@@ -698,7 +694,6 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
                 if g >= 0:
                     a = s.where[p.type_start[i] + g, p.first[i] + t]
                     slack[a] -= 1.0
-                    used[a] += MEAN
         if waited > 20:
             theta, waited = 0.7 * theta, 0
             if theta < 1e-3:
@@ -798,8 +793,8 @@ def warm(p: Pool) -> None:
     """Compile and cache the kernels by using each once."""
     s, d, w = find_slots(p), no_decisions(p), new_scratch(p, find_slots(p))
     price = np.zeros((len(p.kind), p.tariff.shape[1]))
-    used, gain, state = np.zeros(len(s.entry)), np.empty(p.tasks), np.array([np.inf, 1.0, 0.0])
-    descend(p, s, find_sets(p, s), d, price, 0.0, places(p), w, 0.0, state, used, 1, price.copy(), gain, used)
+    direction, gain, state = np.zeros(len(s.entry)), np.empty(p.tasks), np.array([np.inf, 1.0, 0.0])
+    descend(p, s, find_sets(p, s), d, price, 0.0, places(p), w, 0.0, state, direction, 1, price.copy(), gain)
     through(p, d, price, w.table, np.empty(price.shape))
     one = np.ones(1, np.int64)
     best_set(np.ones(1), one, one, 1, p.compute[0], p.capacity_mb[0], np.zeros(1, np.int64), -one)

@@ -443,8 +443,9 @@ def test_what_nodes_earn_at_prices_of_cells_is_what_their_best_sets_earn(listed:
         d.out[stream.integer(0, p.tasks - 1)] = stream.integer(0, 1)
         for _ in range(3):
             price = np.array(stream.integers(0, 50, p.kind.size * instance.slots), np.float64).reshape(len(p.kind), -1)
-            state, used, gain = np.array([np.inf, 1.0, 0.0]), np.zeros(len(s.entry)), np.empty(p.tasks)
-            descend(p, s, sets, d, price, 1e9, places(p), w, 0.0, state, used, 1, price.copy(), gain, used)
+            state, direction = np.array([np.inf, 1.0, 0.0]), np.zeros(len(s.entry))
+            gain = np.empty(p.tasks)
+            descend(p, s, sets, d, price, 1e9, places(p), w, 0.0, state, direction, 1, price.copy(), gain)
             for j, (g, t) in enumerate(zip(s.kind.tolist(), s.slot.tolist(), strict=True)):
                 here = [e for e in s.entry[s.start[j] : s.start[j + 1]].tolist() if not d.out[s.owner[e]]]
                 best = max(
