@@ -19,7 +19,6 @@ from ratiobench.bench.lora.perf import models as parts
 from ratiobench.bench.lora.perf.scaling import scaling, sweep
 from ratiobench.bench.perf import command
 from ratiobench.bench.perf.measurement import Bars, Curves, Measurement, Part, Value, time_in_turns
-from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
@@ -134,20 +133,28 @@ def test_models_are_compared_at_equal_seconds_on_verified_incumbents() -> None:
     assert max(incumbents) <= min(bounds)
 
 
-def test_solvers_begin_from_our_solution_and_lose_nothing_of_it() -> None:
-    """A solver's incumbent is at least the start that it was given; all bounds are above all incumbents."""
-    measured = parts.compare_started([(6, 2, 8), (12, 2, 12)], 0.5, ["highs"], _quiet)
-    assert measured.columns == parts.STARTED
-    for name in ("6_2_8", "12_2_12"):
-        mine, highs = (row for row in measured.rows if row["instance"] == name)
-        assert (mine["who"], highs["who"]) == ("opt", "tight / highs from our solution")
-        assert (
-            int(str(highs["incumbent"]))
-            >= solve(parts.make_contention(*map(int, name.split("_"))), "auto", "none").lower
-        )
-        assert max(int(str(row["incumbent"])) for row in (mine, highs)) <= min(
-            int(str(row["bound"])) for row in (mine, highs)
-        )
+def test_certificates_and_solvers_that_prove_agree() -> None:
+    """All that prove a part find the same optimum; a note per contender counts the proofs."""
+    recipe = "paper:tasks=6,nodes.a100=1,nodes.a40=1,start=60,slots=10,quiet=2,arrivals.trace=philly"
+    measured = parts.compare_proofs([recipe], 20.0, {"highs": "1", "cpsat": "2"}, _quiet)
+    assert measured.columns == parts.PROOFS
+    assert [(row["model"], row["solver"]) for row in measured.rows] == [
+        ("certificate", "-"), ("tight", "highs"), ("cpsat", "cpsat"), ("printed", "highs"),
+    ]  # fmt: skip
+    assert {row["ended"] for row in measured.rows} == {"proved"}
+    assert len({row["incumbent"] for row in measured.rows}) == 1
+    assert all(note.split(": ")[1].startswith("1 of 1 proved") for note in measured.notes[1:])
+
+
+def test_what_is_not_proved_counts_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A contender without a proof has the limit as its median, one without any bound a gap of 100 %."""
+    monkeypatch.setattr(parts, "certify", lambda *_: parts.Answer(90, 100, 0.0, 3.0, "seconds"))
+    monkeypatch.setattr(parts, "solve_directly", lambda *_: parts.Answer(None, None, 1.0, 2.0, "memory"))
+    recipe = "paper:tasks=6,nodes=2,slots=10"
+    measured = parts.compare_proofs([recipe], 20.0, {"highs": "1"}, _quiet)
+    first, *others = measured.notes[1:]
+    assert first == "certificate: 0 of 1 proved, median 20 s; gap 10 % in the median, 10 % at most"
+    assert all("median 20 s; gap 100 %" in each for each in others)
 
 
 def test_no_useful_incumbent_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,12 +239,12 @@ def test_a_part_becomes_a_table_a_csv_file_and_a_page(
 
 def test_every_part_of_every_family_is_known_by_name() -> None:
     """One of no family, one of the family `eapm`, six of `lora`."""
-    assert list(command.parts()) == ["startup", "eapm", "models", "started", "building", "online", "growth", "scaling"]
+    assert list(command.parts()) == ["startup", "eapm", "models", "proofs", "building", "online", "growth", "scaling"]
 
 
 def test_scaling_compares_clocks_and_tables_of_whole_runs() -> None:
     """A row per number of workers, the first being the measure; the table does not depend on it."""
-    measured = scaling(sweep(2, 25, 1), 25, (1, 2), 1, lambda _: None)
+    measured = scaling(sweep(2, 6, 1), 6, (1, 2), 1, lambda _: None)
     assert [(row["workers"], row["same_table"]) for row in measured.rows] == [(1, True), (2, True)]
     assert measured.rows[0]["times_one_worker"] == 1.0
     assert all(float(str(row[name])) > 0 for row in measured.rows for name in ("clock_seconds", "work_seconds"))

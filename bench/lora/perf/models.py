@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ratiobench.bench.lora.perf.decisions import PART as ONLINE
 from ratiobench.bench.lora.perf.scaling import PART as SCALING
-from ratiobench.bench.perf.measurement import Curves, Measurement, Part, Value, time_in_turns
+from ratiobench.bench.perf.measurement import Bars, Curves, Measurement, Part, Value, time_in_turns
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
+from ratiobench.formulations.lora.certificate import Certificate, document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
+from ratiobench.formulations.lora.models.formulation import registry, solution_of
 from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.lora.verify import verify
 from ratiobench.formulations.report import UNLIMITED
 from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.lora.feasibility import load
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.solution import Solution
 from ratiobench.online.lora.run import run
 
 Say = Callable[[str], None]
@@ -70,17 +72,25 @@ class Answer(NamedTuple):
     ended: str
 
 
-def solve_ours(instance: Instance, seconds: float, backend: str = NO_BACKEND) -> Answer:
-    """The bound and the search, without any solver unless one is named, until the seconds are over."""
-    report = solve(instance, "auto", backend, UNLIMITED, seconds=seconds)
+def solve_ours(instance: Instance, seconds: float) -> Answer:
+    """The bound and the search without any solver, until the seconds are over."""
+    report = solve(instance, "auto", NO_BACKEND, UNLIMITED, seconds=seconds)
     ended = "proved" if report.lower == report.upper else "seconds"
     return Answer(int(report.lower), int(report.upper), 0.0, report.seconds, ended)
 
 
-def solve_directly(
-    instance: Instance, formulation: str, backend: str, seconds: float, start: Solution | None = None
-) -> Answer:
-    """A solver on a model as it stands, from a solution if one is given; its incumbent is verified."""
+def certify(instance: Instance, seconds: float) -> Answer:
+    """`opt --certificate`: the interval that the certificate proves to the independent checker."""
+    report = solve(instance, effort=UNLIMITED, seconds=seconds, certified=True)
+    certificate: Certificate = report.certificate  # type: ignore[assignment]
+    lower, upper = certificate.lower, certificate.upper
+    if not verify(instance, document(certificate)).valid:
+        raise RuntimeError(f"{instance.name}: the certificate is not valid")
+    return Answer(lower, upper, 0.0, report.seconds, "proved" if lower == upper else "seconds")
+
+
+def solve_directly(instance: Instance, formulation: str, backend: str, seconds: float) -> Answer:
+    """A solver on a model as it stands; its incumbent is verified."""
     model = registry()[formulation]
     nothing = Answer(None, None, 0.0, 0.0, "")
     size = model.columns(instance)
@@ -96,13 +106,8 @@ def solve_directly(
         built = reply.value
     reduced, step = built.reduced() if isinstance(built, LinearModel) else (built, 1)
     spent = time.perf_counter() - began
-    begin = None
-    if start is not None:
-        canonical = model.canonical or (lambda _, solution: solution)
-        begin = vector_of(reduced.columns, canonical(instance, start))
-    result = backends.solve(
-        backend, reduced if isinstance(reduced, LinearModel) else reduced.text, Limits(None, 0.0, seconds), begin
-    )
+    handed = reduced if isinstance(reduced, LinearModel) else reduced.text
+    result = backends.solve(backend, handed, Limits(None, 0.0, seconds))
     incumbent = None
     if result.values is not None:
         report = check(instance, solution_of(instance, reduced.columns, result.values))
@@ -200,38 +205,88 @@ def _measure_models(quick: bool, say: Say) -> Measurement:
     return compare_models(SIZES[2:5:2] if quick else SIZES, 3.0 if quick else 20.0, solvers, say)
 
 
-# ------------------------------------------------------------------------------------------- solvers from our solution
+# ------------------------------------------------------------------------------------------ proofs of small instances
 
-STARTED_SIZES = ((40, 2, 24), (45, 2, 27), (50, 2, 30), (55, 2, 33), (60, 2, 36))
-STARTED = ("instance", "tasks", "nodes", "slots", "load", "who", "incumbent", "bound", "gap", "seconds", "ended")
-STARTING = ("highs", "scip", "gurobi")
+ARRIVALS = ("arrivals.poisson=50", *(f"arrivals.trace={name}" for name in ("helios", "pai", "philly")))
+PROVED = tuple(
+    f"paper:tasks={tasks},nodes.a100=1,nodes.a40=1,start={start},slots={slots},quiet=8,sizes={sizes},{arrivals}"
+    for tasks, slots, sizes, start in (
+        (20, 24, "profiles", 40), (30, 32, "profiles", 70), (40, 40, "profiles", 60), (60, 40, "profiles", 80),
+        (40, 40, "own", 50),
+    )
+    for arrivals in ARRIVALS
+)  # fmt: skip
+"""Recipes: parts of days, 20 to 60 tasks on two nodes."""
+CERTIFICATE = "certificate"
+PROOFS = ("recipe", "load", "model", "solver", "incumbent", "bound", "gap", "seconds", "ended")
 
 
-def compare_started(
-    sizes: Sequence[tuple[int, int, int]], seconds: float, solvers: Sequence[str], say: Say
-) -> Measurement:
-    """`opt` as it comes against the tight model in each solver, which begins from the solution of `opt` at effort 1."""
+def compare_proofs(recipes: Sequence[str], seconds: float, solvers: dict[str, str], say: Say) -> Measurement:
+    """Certificates of small instances against solvers on models as they stand, from nothing: seconds to the proof."""
     rows: list[dict[str, Value]] = []
-    for size in sizes:
-        instance = make_contention(*size)
-        begin = solve(instance, "auto", NO_BACKEND)
-        answers = {"opt": solve_ours(instance, seconds, "auto")}
-        answers |= {name: solve_directly(instance, "tight", name, seconds, begin.solution) for name in solvers}
-        for name, each in answers.items():
-            say(f"{instance.name}: {name} {_told(each)}")
-            who = name if name == "opt" else f"tight / {name} from our solution"
-            rows.append(_row(instance, size, each) | {"who": who})
+    for recipe in recipes:
+        instance = _make(recipe)
+        answers = {(CERTIFICATE, "-"): certify(instance, seconds)}
+        for pair in DIRECT:
+            if pair[1] in solvers:
+                answers[pair] = solve_directly(instance, *pair, seconds)
+        for (model, solver), each in answers.items():
+            say(f"{recipe}: {_label(model, solver)} {_told(each)}")
+            row = _row(instance, (instance.tasks, 0, 0), each) | {"recipe": recipe, "model": model, "solver": solver}
+            row["seconds"] = each.build_seconds + each.seconds
+            if each.incumbent is not None and each.incumbent == each.bound:
+                row["ended"] = "proved"
+            rows.append({name: row[name] for name in PROOFS})
+    contenders: dict[str, list[dict[str, Value]]] = {}
+    for row in rows:
+        contenders.setdefault(_label(str(row["model"]), str(row["solver"])), []).append(row)
+    medians = {
+        name: statistics.median(_seconds_to_proof(each, seconds) for each in of) for name, of in contenders.items()
+    }
     return Measurement(
-        STARTED,
+        PROOFS,
         rows,
-        (),
-        (f"{seconds:g} seconds each; the solvers' start, the solution of opt at effort 1, comes on top.",),
+        [Bars("seconds to the proof, median over all instances", "seconds", list(medians.items()))],
+        (
+            f"At most {seconds:g} seconds each, building a model included; what is not proved counts as {seconds:g} in "
+            "a median. The certificate is computed with HiGHS.",
+            *(_summarize(name, of, medians[name]) for name, of in contenders.items()),
+        ),
     )
 
 
-def _measure_started(quick: bool, say: Say) -> Measurement:
-    solvers = list(find_installed(STARTING))
-    return compare_started(STARTED_SIZES[:1] if quick else STARTED_SIZES, 3.0 if quick else 300.0, solvers, say)
+def _make(recipe: str) -> Instance:
+    from ratiobench.bench.family.registry import families
+    from ratiobench.bench.family.suite_file import read_recipe
+
+    found = read_recipe(recipe, families())
+    assert found is not None
+    return generate(found[1].cases[0].recipe)
+
+
+def _label(model: str, solver: str) -> str:
+    return model if solver == "-" else f"{model} / {solver}"
+
+
+def _seconds_to_proof(row: Mapping[str, Value], limit: float) -> float:
+    return min(limit, float(str(row["seconds"]))) if row["ended"] == "proved" else limit
+
+
+def _gap(row: Mapping[str, Value]) -> float:
+    return 1.0 if row["gap"] is None else float(str(row["gap"]))
+
+
+def _summarize(name: str, rows: Sequence[Mapping[str, Value]], median: float) -> str:
+    proved, gaps = sum(row["ended"] == "proved" for row in rows), [100 * _gap(row) for row in rows]
+    return (
+        f"{name}: {proved} of {len(rows)} proved, median {median:.3g} s; "
+        f"gap {statistics.median(gaps):.3g} % in the median, {max(gaps):.3g} % at most"
+    )
+
+
+def _measure_proofs(quick: bool, say: Say) -> Measurement:
+    solvers = find_installed(sorted({backend for _, backend in DIRECT}))
+    return compare_proofs(PROVED[:3] if quick else PROVED, 10.0 if quick else 60.0, solvers, say)
 
 
 # ---------------------------------------------------------------------------------------------------- model building
@@ -396,11 +451,7 @@ def _measure_growth(quick: bool, say: Say) -> Measurement:
 
 PARTS: tuple[Part, ...] = (
     Part("models", "Bounds and search against direct models: what each has after equal seconds", _measure_models),
-    Part(
-        "started",
-        "opt against solvers that begin from its solution, on 40 to 60 tasks, 5 minutes each",
-        _measure_started,
-    ),
+    Part("proofs", "Certificates of 20 to 60 tasks against direct models: seconds to the proof", _measure_proofs),
     Part("building", "Building the printed model with PuLP against building arrays", _measure_building),
     ONLINE,
     Part("growth", "How seconds grow with tasks and nodes", _measure_growth),

@@ -21,7 +21,7 @@ ALGORITHMS = ("pdftsp", "titan", "eft", "greedy")
 
 def sweep(cases: int, tasks: int, effort: int) -> Suite:
     """Parts of a day of one size, every one of its own content."""
-    recipe = {"kind": "paper", "nodes": tasks // 25, "slots": 36, "start": 60, "quiet": 8, "tasks": tasks}
+    recipe = {"kind": "paper", "nodes": max(1, tasks // 25), "slots": 36, "start": 60, "quiet": 8, "tasks": tasks}
     made = (
         Case(
             f"part{i}",
