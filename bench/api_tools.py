@@ -231,9 +231,9 @@ def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
 
     Returns
     -------
-    ``case``, ``algorithm``, ``differs`` (names of what differs, ``; `` between them), then each figure of A and of B as
-    ``NAME_a``, ``NAME_b`` (float64), and exact ones once more as ``NAME_a_exact``, ``NAME_b_exact``; ``attrs`` has
-    ``unlike`` (what the runs had different) and ``seconds`` (a frame: B over A by stage, with its interval).
+    ``case``, ``algorithm``, ``differs`` (names of what differs, with semicolons between them), then each figure of A
+    and of B as ``NAME_a``, ``NAME_b`` (float64), and exact ones once more as ``NAME_a_exact``, ``NAME_b_exact``;
+    ``attrs`` has ``unlike`` (what the runs had different) and ``seconds`` (a frame: B over A by stage, with intervals).
     """
     found = _compare(Path(a), Path(b))
     columns: dict[str, Any] = {

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
+from ratiobench.formulations.versions import PACKAGES, package_versions
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import read_bytes
 from ratiobench.online import run_context
@@ -163,7 +164,8 @@ class Spec:
 def version(spec: Spec) -> str:
     """The version of an algorithm's code; for an import path the hash of the module's file (not of what it imports).
 
-    Of a class or object that was handed over it is the hash of that.
+    Of a class or object that was handed over it is the hash of that. Packages of solvers that this code names follow
+    with their versions, since answers of solvers differ between these.
 
     Raises
     ------
@@ -177,6 +179,7 @@ def version(spec: Spec) -> str:
                 parts.append(hashlib.sha256(read_bytes(path)[0]).hexdigest()[:16])
         return " ".join(parts)
     own = run_context.current().own.get(spec.path)
-    if own is not None:
-        return own.code
-    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
+    content = module_file(spec.path).read_bytes() if own is None else own.pickled
+    code = hashlib.sha256(content).hexdigest()[:16] if own is None else own.code
+    solvers = [backend for backend, package in PACKAGES.items() if package.encode() in content]
+    return " ".join(filter(None, [code, *map(package_versions, solvers)]))

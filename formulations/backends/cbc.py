@@ -125,6 +125,9 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
     or break a row are not an incumbent.
     """
     results = re.findall(r"^Result - (.*)$", log, re.MULTILINE) or ([state] if state.startswith("Infeasible") else [])
+    linear = not results and not model.integer.any() and state.startswith("Optimal")
+    if linear:  # without whole numbers there is no search whose result the log could name
+        results = [_OPTIMAL]
     if not results:
         last = (log.strip().splitlines() or ["nothing"])[-1]
         return BackendResult(Termination.ERROR, seconds=seconds, message=f"CBC gave no result: {last[:200]}")
@@ -134,7 +137,7 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
     if "No feasible solution found" in log or termination not in (Termination.OPTIMAL, Termination.LIMIT):
         values = None
     bound = value = None
-    objective = re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+    objective = re.findall(r"objective value" + _NUMBER, state) if linear else _objective_values(log)
     if objective and termination in (Termination.OPTIMAL, Termination.LIMIT):
         value = _parsed(objective[-1])
         value = None if value is None or "No feasible solution found" in log else 0.0 - value
@@ -160,6 +163,10 @@ def read_result(model: LinearModel, log: str, state: str, values: FloatArray | N
     )
 
 
+def _objective_values(log: str) -> list[str]:
+    return re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+
+
 def _parsed(text: str) -> float | None:
     try:
         return finite_or_none(float(text))
@@ -170,7 +177,7 @@ def _parsed(text: str) -> float | None:
 def optimum_of_file(path: str) -> tuple[float, bool]:
     """Read an MPS or LP file and solve it: the optimum as CBC prints it, and whether the file says Maximize (LP)."""
     log = run([path, "-ratioGap", "0", "-allowableGap", "0", "-solve"])
-    values = re.findall(r"^Objective value:" + _NUMBER, log, re.MULTILINE)
+    values = _objective_values(log)
     if f"Result - {_OPTIMAL}" not in log or not values:
         raise ValueError(f"CBC: {(log.strip().splitlines() or ['nothing'])[-1]}")
     return float(values[-1]), bool(re.search(r"^maximi[sz]e", Path(path).read_text(), re.MULTILINE | re.IGNORECASE))

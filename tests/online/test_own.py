@@ -13,6 +13,7 @@ import pytest
 
 import ratiobench
 from ratiobench.bench.family.registry import families
+from ratiobench.formulations.versions import package_versions
 from ratiobench.instances.eapm import Instance, generate
 from ratiobench.instances.eapm.named import path
 from ratiobench.instances.io.errors import InputError
@@ -21,6 +22,7 @@ from ratiobench.online import user_algorithm
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+from ratiobench.online.spec import version
 from ratiobench.online.user_algorithm import name_algorithms
 from tests.support import eapm_contestants
 from tests.support.eapm_contestants import Honest
@@ -86,6 +88,22 @@ def test_a_class_of_a_module_keeps_its_import_path() -> None:
         "own:low-3",
     )  # fmt: skip
     assert list(handed) == ["own:Named", "own:low-3"]
+
+
+def test_the_key_names_the_solvers_that_the_code_names() -> None:
+    """Their answers differ between versions; code that names none has the key of its content alone."""
+
+    class Asks(Honest):
+        def decide(self, user: Any, view: Any) -> Any:
+            import highspy
+
+            return highspy.Highs().getNumCol()
+
+    (name, plain), handed = name_algorithms([Asks(), Honest()])
+    registry = families()["eapm"].environment.registry
+    with run_context(RunContext(own=handed)):
+        assert version(registry.parse(name)) == f"{handed[name].code} {package_versions('highs')}"
+        assert version(registry.parse(plain)) == handed[plain].code
 
 
 def test_the_key_follows_the_content() -> None:

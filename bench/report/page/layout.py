@@ -19,6 +19,7 @@ from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.report.compare.page import compare_algorithms
 from ratiobench.bench.report.means.reached import draw_reached, find_spreads
 from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
+from ratiobench.bench.report.rows.crosscheck import make_solvers_table
 from ratiobench.bench.report.rows.page import list_checks, list_rows
 from ratiobench.bench.report.shared.cells import Table, make_download
 from ratiobench.bench.report.shared.glossary import make_glossary
@@ -67,6 +68,7 @@ def render_page(
         figures_without_data=[each for each in drawn if each.is_empty and not found.is_part],
         make_download=make_download,
         overview=_overview(found, family, every),
+        solvers=make_solvers_table(found.solvers),
         compared=compare_algorithms(found),
         claims=make_claims(settled, family.notation(), explained),
         readings=family.readings(),

@@ -22,6 +22,7 @@ from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import dumps
+from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import contended_instance
@@ -232,3 +233,11 @@ def test_opt_tells_what_the_solver_said(capsys: pytest.CaptureFixture[str]) -> N
     assert "proved by: trivial (printed / cbc)" in printed
     assert "the solver said: printed / cbc" in printed
     assert "optimal, bound 312, value 312, verified 312 (18 columns, 58 rows)" in printed
+
+
+def test_an_instance_without_tasks_is_optimal_for_all() -> None:
+    """The model as printed has no whole number then, and CBC's log no line about a search."""
+    instance = generate({"kind": "paper", "tasks": 0, "nodes": 2, "slots": 3})
+    found = crosscheck(instance)
+    assert {row.answer.status for row in found.rows} == {Termination.OPTIMAL}
+    assert (found.lower, found.upper) == (0, 0)
