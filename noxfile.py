@@ -128,6 +128,14 @@ def perf(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into docs/_build/html; notebooks are executed, warnings are errors."""
+    install(session, "docs")
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html", *session.posargs)
+    session.log("documentation: docs/_build/html/index.html")
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, format, and imports between the packages."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
