@@ -41,9 +41,9 @@ class Limit(Options):
 
     name: str = argument(
         "family of instances or recipe, as `list limits` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME",
-        default="", complete="limits",
+        complete="limits",
     )  # fmt: skip
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table", ())
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table; of none the limits alone", ())
     repeat: int = option(
         "runs of an algorithm that draws, and orders of a random family that has too many to take all: ALG is the mean",
         Integer(1, REPEATS),
@@ -54,7 +54,7 @@ class Limit(Options):
     isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)")
     csv: Path | None = option("write a row per algorithm and prefix, figures exact", File(), "FILE")
     figure: Path | None = option(
-        "write the figure of proved factors and limits over the spread of values; needs no NAME", File(), "FILE.svg"
+        "write the figure of proved factors and limits over the spread of values", File(), "FILE.svg"
     )
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
@@ -111,15 +111,11 @@ class LimitReport:
         return worst is not None and worst < self.bound(run).value
 
 
-def run(options: Limit) -> LimitReport | None:
+def run(options: Limit) -> LimitReport:
     """Run the algorithms on the whole instance; every prefix is judged by the decisions of that run."""
     require_writable(options.csv, options.figure)
-    if not options.name:
-        if options.figure is None:
-            raise InputError("NAME", "", "which family? `list limits` names them")
-        return None
-    if not options.algorithms:
-        raise InputError("--algorithms", "", "which algorithm? `list algorithms` names them")
+    if options.csv is not None and not options.algorithms:
+        raise InputError("--csv", "", "it has a row per algorithm and prefix, and no algorithm is named")
     if options.isolate:
         sandbox.require()
     family, limits = find_limits()
@@ -177,11 +173,11 @@ def _ratio_text(ratio: Fraction | None) -> str:
     return "unbounded" if ratio is None else ratios.format_truncated(ratio)
 
 
-def text(options: Limit, found: LimitReport | None) -> Iterator[str]:
+def text(options: Limit, found: LimitReport) -> Iterator[str]:
     """The limits, then one algorithm prefix by prefix, or several in a table."""
-    if found is None:
-        return
     yield from _head(found)
+    if not found.runs:
+        return
     yield ""
     if len(found.runs) == 1 and found.runs[0].state == "ok":
         yield from _single(found, found.runs[0])
@@ -276,10 +272,8 @@ def _table(found: LimitReport) -> Iterator[str]:
             yield f"{run.algorithm}: {run.reason}"
 
 
-def document(options: Limit, found: LimitReport | None) -> dict[str, Any]:
+def document(options: Limit, found: LimitReport) -> dict[str, Any]:
     """All figures, exact."""
-    if found is None:
-        return {"figure": str(options.figure)}
     case = found.case
     return {
         "recipe": case.recipe,
@@ -338,10 +332,9 @@ def rows(found: LimitReport) -> list[dict[str, Any]]:
     return lines
 
 
-def write(options: Limit, found: LimitReport | None) -> Iterator[str]:
+def write(options: Limit, found: LimitReport) -> Iterator[str]:
     """The rows as CSV, and the figure."""
-    if found is not None:
-        write_csv(options.csv, rows(found))
+    write_csv(options.csv, rows(found))
     if options.figure is not None:
         write_atomically(options.figure, find_limits()[1].figure().encode())
         yield f"figure: {options.figure}"
@@ -350,6 +343,6 @@ def write(options: Limit, found: LimitReport | None) -> Iterator[str]:
 LIMIT = Command(
     "limit", "an algorithm on instances on which none can do well, beside what no algorithm can beat", Limit, run,
     text=text, document=document, write=write,
-    status=lambda found: int(found is not None and any(each.state == "failed" for each in found.runs)),
+    status=lambda found: int(any(each.state == "failed" for each in found.runs)),
     busy="running",
 )  # fmt: skip
