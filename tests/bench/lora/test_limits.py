@@ -26,8 +26,8 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import limits
 from ratiobench.instances.lora.format import document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.registry import entries
+from tests.support.contestants import Declares, Honest, HonestBatch
 from tests.tools import theory_limits
 
 TINY = (
@@ -252,7 +252,7 @@ def test_n5_tends_to_its_limit() -> None:
         limit = formulas.bound_slack(float(sigma))
         found = [float(formulas.bound_nested(limits.windows_of(longest, sigma))) for longest in (10, 80)]
         assert found[0] < found[1] <= limit + 1e-9
-        assert found[1] > limit - 0.02
+        assert found[1] > limit - 0.03
 
 
 def test_n2_refuses_what_no_algorithm_can_promise() -> None:
@@ -372,33 +372,11 @@ def test_a_wrong_closed_form_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -
 # Anyone's own algorithm, the function, the command.
 
 
-class FirstFit:
-    """Takes whatever fits on the first node with room."""
-
-    def start(self, public: Any, constants: Any) -> None:
-        self.public = public
-
-    def decide(self, task: Any, view: Any) -> Decision | None:
-        for node, free in enumerate(view.room(task, self.public)):
-            slots = [slot for slot in range(task.arrival, task.deadline + 1) if free[slot - 1]]
-            needed = -(-task.work // max(1, int(task.rate[self.public.type_of_node[node]])))
-            if len(slots) >= needed and not task.vendors:
-                return Decision(None, tuple((node, slot) for slot in slots[:needed]), 0)
-        return None
-
-
-class Nobody(FirstFit):
-    """Rejects every task."""
-
-    def decide(self, task: Any, view: Any) -> Decision | None:
-        return None
-
-
 def test_ones_own_algorithms_play_as_in_simulate() -> None:
-    """As classes; one that rejects all is unbounded at the first prefix."""
-    frame = ratiobench.limit("rising:levels=1+2+4,K=1,n=2", [FirstFit, Nobody, "greedy"])
+    """As classes; one that rejects all is unbounded; one that answers a whole slot at once has its levels apart."""
+    frame = ratiobench.limit("rising:levels=1+2+4,K=1,n=2", [Honest, Declares, "greedy"])
     assert frame.attrs["recipe"] == "limit:rising:levels=1+2+4,K=1,n=2"
-    assert [bound.value for bound in frame.attrs["bounds"]] == [2, 2]
+    assert [bound.value for bound in frame.attrs["bounds"]] == [2, Fraction(8, 3)]
     by = dict(iter(frame.groupby("algorithm", sort=False)))
     first, nobody, greedy = by.values()
     assert first["ratio_exact"].tolist() == greedy["ratio_exact"].tolist() == [1, 2, 4]
@@ -407,6 +385,9 @@ def test_ones_own_algorithms_play_as_in_simulate() -> None:
     assert nobody["ratio_exact"].tolist() == [None] * 3
     assert nobody["worst"].tolist() == [True, False, False]
     assert frame["opt"].tolist()[:3] == [2_000_000, 4_000_000, 8_000_000]
+    batch = ratiobench.limit("rising:levels=1+2+4,K=1,n=2", HonestBatch)
+    assert batch["alg"].tolist() == [1_000_000, 3_000_000, 3_000_000]
+    assert "a moment of its own" in batch["reason"][0]
 
 
 def test_the_mean_over_draws_is_taken_before_the_largest_ratio(capsys: pytest.CaptureFixture[str]) -> None:
@@ -435,9 +416,10 @@ def test_the_command_prints_one_algorithm_prefix_by_prefix(capsys: pytest.Captur
     assert "9 <- worst" in told
     assert "OPT/ALG = 9, 1 times the limit 9 (Theorem N4)" in told
     assert (tmp_path / "rows.csv").read_text().splitlines()[2].endswith("value 9,2,9000000,1000000,9,True,9")
-    assert main(["limit", "two:theta=9", "-a", "posted:cap_compute=9000", "--json"]) == 0
-    [run] = json.loads(capsys.readouterr().out)["runs"]
-    assert (run["worst_ratio"], run["worst"]) == (None, 0)
+    assert main(["limit", "two:theta=9", "-a", "tests.support.contestants:Declares"]) == 0
+    told = capsys.readouterr().out
+    assert "unbounded <- worst" in told
+    assert "worst prefix: up to value 1: OPT/ALG is unbounded, ALG = 0 where OPT > 0; the limit is 9 (" in told
     figure = tmp_path / "limits.svg"
     assert main(["limit", "two", "--figure", str(figure)]) == 0
     drawing = figure.read_text()
@@ -487,3 +469,31 @@ def test_audits_show_the_least_factor_beside_the_proved_one(algorithm: str, clai
     assert 1 < least <= row["figures"][factor]
     if claim == "theorem_a":  # equal memories: U = 2 theta, N = 4
         assert least == formulas.round_down(formulas.bound_units(4, 9.0))
+
+
+def test_the_figures_of_the_documentation() -> None:
+    """The tables of docs/theory/limits.md, from the functions and the runs that they name."""
+    text = (Path(__file__).parents[3] / "docs" / "theory" / "limits.md").read_text(encoding="utf-8")
+
+    def rows(head: str) -> list[list[str]]:
+        lines = text.partition(f"| {head}")[2].split("\n\n")[0].splitlines()[2:]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+    def same(shown: str, value: float | Fraction) -> bool:
+        return Fraction(shown) == formulas.round_down(float(value)) or Fraction(shown) == value
+
+    tables = rows("$\\theta$"), rows("$\\sigma$"), rows("algorithm | `rising")
+    assert [len(table) for table in tables] == [4, 5, 8]
+    for theta, *shown in tables[0]:
+        values = [formulas.bound_theta(float(theta)), formulas.bound_any_choice(float(theta))]
+        values += [formulas.bound_units(units, float(theta)) for units in (1, 4, 16, 50, 150)]
+        assert all(map(same, shown, values)), theta
+    for sigma, *shown in tables[1]:
+        ends = [limits.windows_of(longest, Fraction(sigma)) for longest in (12, 40, 100)]
+        assert all(map(same, shown, [*map(formulas.bound_nested, ends), formulas.bound_slack(float(sigma))])), sigma
+    names = [row[0] for row in tables[2]]
+    for place, member in enumerate(("rising:theta=20", "nested", "choice"), 1):
+        frame = ratiobench.limit(member, names)
+        for name, *shown in tables[2]:
+            [worst] = frame.loc[(frame["algorithm"] == name) & frame["worst"], "ratio"].tolist()
+            assert shown[place - 1] == ("unbounded" if math.isinf(worst) else f"{math.floor(1000 * worst) / 1000:.3f}")
