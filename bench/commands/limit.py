@@ -123,10 +123,10 @@ def run(options: Limit) -> LimitReport:
     names = list(dict.fromkeys(options.algorithms))
     with run_context(RunContext(own=options.own)):
         require_algorithms(family, names)
-    return LimitReport(family, case, [_play(options, family, limits, case, name) for name in names])
+    return LimitReport(family, case, [_run_algorithm(options, family, limits, case, name) for name in names])
 
 
-def _play(options: Limit, family: Family, limits: Limits, case: LimitCase, name: str) -> LimitRun:
+def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCase, name: str) -> LimitRun:
     """The mean ALG of each prefix over the instances and the runs of an algorithm."""
     set_current(f"running {name}")
     with run_context(RunContext(own=options.own)):

@@ -139,8 +139,8 @@ def _list_mechanisms(family: Family) -> list[NamedSummary]:
     return [
         NamedSummary(
             each.algorithm,
-            f"proved: {each.proved} = {_factor_text(each.factor)}; nobody can beat, {each.limit}: "
-            f"{_factor_text(each.least)}; gap: {each.gap} ({parameters})",
+            f"proved: {each.proved} = {_factor_text(each.factor)}; limit of {each.limit} = "
+            f"{_factor_text(each.least)}; between them: {each.gap} ({parameters})",
         )
         for each in rows
     ]

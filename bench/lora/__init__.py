@@ -325,7 +325,7 @@ class LoraFamily(Family):
     @property
     def limits(self) -> Limits:
         """Theorems N1 to N7."""
-        from ratiobench.bench.lora.theory.limits.play import LIMITS
+        from ratiobench.bench.lora.theory.limits.cases import LIMITS
 
         return LIMITS
 

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import permutations, product
 
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
-from ratiobench.bench.lora.theory.limits import play
+from ratiobench.bench.lora.theory.limits import cases
 from ratiobench.instances.lora import limits
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import run
@@ -163,7 +163,7 @@ def find_worst(recipe: dict[str, object], algorithm: str) -> Fraction | None:
         result = run(instance, algorithm)
         if not result.valid:
             raise Failure(f"{algorithm}: {result.violations[0]}")
-        gains = play.find_gains(instance, result)
+        gains = cases.find_gains(instance, result)
         if sum(gains) != result.welfare:
             raise Failure(f"{algorithm}: the gains are {sum(gains)}, the referee counts {result.welfare}")
         found = [sum(gains[: prefix.tasks]) for prefix in made.prefixes]
@@ -207,7 +207,7 @@ def checked(j: int) -> Iterator[str]:
             if found != prefix.opt:
                 raise Failure(f"OPT up to {prefix.label} is {found}, not {prefix.opt}")
         yield "limit_opt"
-    bounds = play.find_bounds(family, values, made)
+    bounds = cases.find_bounds(family, values, made)
     algorithm = ALGORITHMS[j // len(limits.families()) % len(ALGORITHMS)]
     worst, least = find_worst(recipe, algorithm), max(bound.value for bound in bounds)
     if worst is not None and worst < least:

@@ -17,7 +17,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.limits import formulas, play
+from ratiobench.bench.lora.theory.limits import cases, formulas
 from ratiobench.bench.lora.theory.limits.claims import KIND, STATEMENTS
 from ratiobench.bench.lora.theory.limits.table import Parameters, factor_posted, list_rows
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -57,7 +57,7 @@ def _first(instance: Instance, tasks: int) -> Instance:
 @pytest.mark.parametrize("text", TINY)
 def test_opt_of_every_prefix_is_what_enumeration_finds(text: str) -> None:
     """The closed form, and what the instance says of itself; whole numbers, no costs."""
-    recipe = play.parse_recipe(text)
+    recipe = cases.parse_recipe(text)
     _, _, made = limits.read(recipe)
     instance = limits.generate(recipe)
     origin = document(instance)["origin"]["prefixes"]
@@ -72,13 +72,13 @@ def test_opt_of_every_prefix_is_what_enumeration_finds(text: str) -> None:
 
 def test_files_are_what_the_theorems_say() -> None:
     """Rates, units, windows; the example's number of tasks; memory in proportion to the bid gives U = theta + 1."""
-    recipe = play.parse_recipe("rising")
+    recipe = cases.parse_recipe("rising")
     _, _, made = limits.read(recipe)
     assert (made.prefixes[-1].tasks, len(made.levels)) == (1144, 143)
     assert made.values[:3] == (1_000_000, 1_050_000, 1_102_500)
     assert made.values[-1] == 10**9
     for memory, spread in (("bid", 31), ("equal", 60)):
-        instance = limits.generate(play.parse_recipe(f"rising:theta=30,memory={memory},K=1,n=4"))
+        instance = limits.generate(cases.parse_recipe(f"rising:theta=30,memory={memory},K=1,n=4"))
         public = instance.public("")
         assert set(instance.work.tolist()) == {1000}
         assert public.compute.tolist() == [4000]
@@ -87,7 +87,7 @@ def test_files_are_what_the_theorems_say() -> None:
         for bid, size in zip(instance.bid.tolist(), instance.memory_mb.tolist(), strict=True):
             fattest = max(fattest, (top + top_memory * size) / bid)
         assert fattest == spread
-    nested = limits.generate(play.parse_recipe("nested:L=4,sigma=5/4,K=1,n=1"))
+    nested = limits.generate(cases.parse_recipe("nested:L=4,sigma=5/4,K=1,n=1"))
     lengths = [work // 1000 for work in nested.work.tolist()]
     assert all(last >= Fraction(5, 4) * length for last, length in zip(nested.deadline.tolist(), lengths, strict=True))
 
@@ -112,10 +112,10 @@ def test_files_are_what_the_theorems_say() -> None:
 def test_what_cannot_be_made_is_named(text: str, place: str) -> None:
     """Recipe and key."""
     with pytest.raises(InputError) as found:
-        play.make_case(text, 1)
+        cases.make_case(text, 1)
     assert found.value.field == place
     with pytest.raises(InputError, match="did you mean 'rising'"):
-        play.make_case("risin", 1)
+        cases.make_case("risin", 1)
 
 
 # No policy does better: linear programmes over all fractional policies, and all whole sales.
@@ -372,18 +372,18 @@ def test_a_wrong_closed_form_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -
 # Anyone's own algorithm, the function, the command.
 
 
-def test_ones_own_algorithms_play_as_in_simulate() -> None:
+def test_users_algorithms_run_as_in_simulate() -> None:
     """As classes; one that rejects all is unbounded; one that answers a whole slot at once has its levels apart."""
     frame = ratiobench.limit("rising:levels=1+2+4,K=1,n=2", [Honest, Declares, "greedy"])
     assert frame.attrs["recipe"] == "limit:rising:levels=1+2+4,K=1,n=2"
     assert [bound.value for bound in frame.attrs["bounds"]] == [2, Fraction(8, 3)]
     by = dict(iter(frame.groupby("algorithm", sort=False)))
-    first, nobody, greedy = by.values()
+    first, rejecting, greedy = by.values()
     assert first["ratio_exact"].tolist() == greedy["ratio_exact"].tolist() == [1, 2, 4]
     assert first["worst"].tolist() == [False, False, True]
-    assert nobody["ratio"].tolist() == [math.inf] * 3
-    assert nobody["ratio_exact"].tolist() == [None] * 3
-    assert nobody["worst"].tolist() == [True, False, False]
+    assert rejecting["ratio"].tolist() == [math.inf] * 3
+    assert rejecting["ratio_exact"].tolist() == [None] * 3
+    assert rejecting["worst"].tolist() == [True, False, False]
     assert frame["opt"].tolist()[:3] == [2_000_000, 4_000_000, 8_000_000]
     batch = ratiobench.limit("rising:levels=1+2+4,K=1,n=2", HonestBatch)
     assert batch["alg"].tolist() == [1_000_000, 3_000_000, 3_000_000]
@@ -396,14 +396,14 @@ def test_the_mean_over_draws_is_taken_before_the_largest_ratio(capsys: pytest.Ca
     [run] = json.loads(capsys.readouterr().out)["runs"]
     assert run["runs"] == 3
     assert run["bound"]["theorem"] == "N1"
-    case = play.make_case("choice:G=3", 1)
+    case = cases.make_case("choice:G=3", 1)
     assert case.exact
     assert len(case.instances(False)) == 6
     assert "all 6 orders" in case.note
-    drawn = play.make_case("choice:G=6", 4)
+    drawn = cases.make_case("choice:G=6", 4)
     assert not drawn.exact
     assert len({tuple(document(each)["tasks"][-1]["rate"]) for each in drawn.instances(False)}) > 1
-    assert len(play.make_case("choice:G=3,order=3+1+2", 4).instances(False)) == 1
+    assert len(cases.make_case("choice:G=3,order=3+1+2", 4).instances(False)) == 1
 
 
 def test_the_command_prints_one_algorithm_prefix_by_prefix(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_the_table_of_limits(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_audits_show_the_least_factor_beside_the_proved_one(algorithm: str, claim: str, factor: str) -> None:
     """Of the class of instances with the run's U and eps: never above what is proved."""
-    instance = limits.generate(play.parse_recipe("rising:levels=1+3+9,K=1,n=4"))
+    instance = limits.generate(cases.parse_recipe("rising:levels=1+3+9,K=1,n=4"))
     [row] = ratiobench.audit(instance, algorithm, claims=claim).to_dict("records")
     assert row["verdict"] == Verdict.HOLDS
     least = row["figures"]["least_factor"]
