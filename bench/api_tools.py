@@ -257,8 +257,8 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     -------
     A row per algorithm and prefix: columns as `LIMIT_TYPES` (`opt` and `alg` in the unit of the family, `ratio`
     infinite where ALG is 0, `bound` the limit of such an algorithm), and ``alg_exact``, ``ratio_exact`` (None:
-    unbounded), ``bound_exact``. An algorithm without figures has one row, with its `state` and `reason`. ``attrs`` has ``recipe``,
-    ``note`` and ``bounds`` (theorem, whether it is about deterministic algorithms alone, exact value).
+    unbounded), ``bound_exact``. An algorithm without figures has one row, with its `state` and `reason`. ``attrs`` has
+    ``recipe``, ``note`` and ``bounds`` (theorem, whether it is about deterministic algorithms alone, exact value).
 
     Raises
     ------
