@@ -13,6 +13,7 @@ from ratiobench.bench.commands.texts import require_writable, write_csv
 from ratiobench.bench.family.capabilities import LimitBound, LimitCase, Limits
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_limits, require_algorithms
+from ratiobench.bench.family.suite import YESTERDAY, is_informed
 from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
@@ -131,16 +132,17 @@ def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCa
     set_current(f"running {name}")
     with run_context(RunContext(own=options.own)):
         repeat = options.repeat if family.is_randomised(name) else 1
+        told = family.with_prior(name, YESTERDAY) if case.announced(False) is not None else name
     gains: list[list[Fraction]] = []
     apart = False
     try:
-        instances = list(case.instances(apart))
+        instances, announced = list(case.instances(apart)), case.announced(apart)
         for number in range(len(instances)):
             for again in range(1, repeat + 1):
-                found = _run_once(options, family, instances[number], name, again)
+                found = _run_once(options, family, instances[number], told, announced, again)
                 if found.batch and not apart:
-                    apart, instances = True, list(case.instances(True))
-                    found = _run_once(options, family, instances[number], name, again)
+                    apart, instances, announced = True, list(case.instances(True)), case.announced(True)
+                    found = _run_once(options, family, instances[number], told, announced, again)
                 if not found.valid:
                     return LimitRun(name, "invalid", str(found.violations[0]))
                 if reason := limits.outside(found):
@@ -154,9 +156,9 @@ def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCa
     return LimitRun(name, "ok", APART * apart, means, len(gains), repeat == 1)
 
 
-def _run_once(options: Limit, family: Family, instance: Any, name: str, repetition: int) -> OnlineRun:
+def _run_once(options: Limit, family: Family, instance: Any, name: str, announced: Any, repetition: int) -> OnlineRun:
     with run_context(RunContext(options.limit, options.isolate, options.own, repetition)):
-        return family.run(instance, name)
+        return family.run(instance, name, announced if is_informed(name) else None)
 
 
 def _sums(case: LimitCase, gains: Sequence[Any]) -> list[Fraction]:
@@ -197,7 +199,10 @@ def _head(found: LimitReport) -> Iterator[str]:
         whom = "no deterministic algorithm" if bound.deterministic else "no algorithm, drawing or not,"
         least = ratios.format_truncated(bound.value)
         yield f"{whom} keeps OPT/ALG below {least} at every prefix (Theorem {bound.theorem})"
-    yield "An algorithm's constants are those of the whole instance: they do not tell where a prefix ends."
+    if case.announced(False) is None:
+        yield "An algorithm's constants are those of the whole instance: they do not tell where a prefix ends."
+    else:
+        yield "An algorithm's constants are those of the family: they tell neither the order nor where a prefix ends."
 
 
 def _single(found: LimitReport, run: LimitRun) -> Iterator[str]:

@@ -284,6 +284,8 @@ class LimitCase:
     prefixes : of each instance, with the same OPT; one per level, the last one is everything.
     bounds : the theorems.
     exact : the mean over the instances is that of the theorem, and no sample.
+    announced : (apart): the instance whose constants are announced; None: those of the instance itself, which do not
+        tell where a prefix ends.
     levels : of a family of rising values alone, these values in any unit; else empty.
     note : what must be said of it; empty for nothing.
     """
@@ -294,6 +296,7 @@ class LimitCase:
     prefixes: Sequence[LimitPrefix]
     bounds: Sequence[LimitBound]
     exact: bool = True
+    announced: Callable[[bool], Any] = lambda apart: None
     levels: Sequence[Exact] = ()
     note: str = ""
 

@@ -144,6 +144,30 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     return parse(_document(name[:150], family, values, made), SOURCE)
 
 
+def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
+    """The instance from which constants are taken where those of the recipe's instance would tell too much; else None.
+
+    Of a random family: the tasks of all rotations of one order of the types, level by level, so that all types are
+    alike and the order of the recipe cannot be seen. It is no member of the family.
+
+    Raises
+    ------
+    InputError : as `generate`.
+    """
+    family, values, made = read(recipe)
+    if not family.random:
+        return None
+    types = made.types
+    rotations = [[1 + (g + shift) % types for g in range(types)] for shift in range(types)]
+    base = {key: value for key, value in recipe.items() if key not in ("seed", "order")}
+    parts = [read(base | {"order": order})[2].levels for order in rotations]
+    levels = tuple(
+        Level(same[0].label, tuple(group for level in same for group in level.groups), 0)
+        for same in zip(*parts, strict=True)
+    )
+    return parse(_document(f"limit_{family.name}_announced", family, values, replace(made, levels=levels)), SOURCE)
+
+
 def read(recipe: Mapping[str, Any]) -> tuple[LimitFamily, Values, Construction]:
     """The family of a recipe, the values of its keys and the member that it names.
 

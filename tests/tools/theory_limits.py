@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
 
+from ratiobench.bench.family.suite import YESTERDAY
+from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.theory.limits import cases
 from ratiobench.instances.lora import limits
@@ -81,8 +83,9 @@ def find_optimum(instance: Instance, tasks: int) -> int:
         for g, node in enumerate(instance.node_types)
         for t in range(1, instance.slots + 1)
     }
-    ordered = sorted(kinds.items(), key=lambda each: (-Fraction(each[0][0], each[0][3]), each[0]))
-    cells = sum(room.values())
+    ordered = sorted(kinds.items(), key=lambda each: (-Fraction(each[0][0], each[0][3]), -each[0][3], each[0]))
+    reached = {(g, t) for _, first, last, _, usable in kinds for g in usable for t in range(first, last + 1)}
+    cells = sum(room[cell] for cell in reached)
     best = 0
 
     def search(place: int, admitted: list[tuple[int, int, int, tuple[int, ...]]], value: int, used: int) -> None:
@@ -157,10 +160,12 @@ def find_worst(recipe: dict[str, object], algorithm: str) -> Fraction | None:
     if recipe["name"] == "choice":
         orders = [{"order": list(order)} for order in permutations(range(1, 1 + int(str(recipe["G"]))))]
     sums: list[int] = []
+    announced = limits.generate_announced(recipe)
+    told = algorithm if announced is None else FAMILY.with_prior(algorithm, YESTERDAY)
     for order in orders:
         _, _, made = limits.read(recipe | order)
         instance = limits.generate(recipe | order)
-        result = run(instance, algorithm)
+        result = run(instance, told, prior=announced if told != algorithm else None)
         if not result.valid:
             raise Failure(f"{algorithm}: {result.violations[0]}")
         gains = cases.find_gains(instance, result)

@@ -62,6 +62,9 @@ def make_case(text: str, draws: int) -> LimitCase:
     def instances(apart: bool) -> list[Instance]:
         return [limits.generate(each | ({"apart": True} if apart else {})) for each in recipes]
 
+    def announced(apart: bool) -> Instance | None:
+        return limits.generate_announced(recipe | ({"apart": True} if apart else {}))
+
     given = ",".join(f"{key.name}={_text(recipe[key.name])}" for key in family.keys if key.name in recipe)
     return LimitCase(
         recipe=f"{HEAD}{family.name}" + (f":{given}" if given else ""),
@@ -70,6 +73,7 @@ def make_case(text: str, draws: int) -> LimitCase:
         prefixes=[LimitPrefix(*each) for each in made.prefixes],
         bounds=find_bounds(family, values, made),
         exact=exact,
+        announced=announced,
         levels=made.values if family.name in ("rising", "units", "two", "flat") else (),
         note=note,
     )
