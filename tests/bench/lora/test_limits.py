@@ -365,6 +365,23 @@ def test_no_registered_algorithm_is_below_its_limit(member: str, capsys: pytest.
     assert "moment" in exact["titan"]["reason"]
 
 
+def test_constants_do_not_tell_the_order_of_the_types() -> None:
+    """They come from one instance for all orders, in which all types are alike; else `guarded` is below Theorem N3."""
+    text = "choice:G=2,m=1,theta=3,delta=2,K=2,n=2"
+    recipe = cases.parse_recipe(text)
+    announced = limits.generate_announced(recipe)
+    assert announced is not None
+    again = limits.generate_announced(recipe | {"order": [2, 1]})
+    assert again is not None
+    assert document(again) == document(announced)
+    usable = [[bool(rate) for rate in row] for row in announced.rate.tolist()]
+    assert sum(row[0] for row in usable) == sum(row[1] for row in usable) > announced.tasks // 2
+    for name in ("rising", "nested"):
+        assert limits.generate_announced(cases.parse_recipe(name)) is None
+    [guarded] = ratiobench.limit(text, "guarded:inner=greedy,beta=3").query("worst").to_dict("records")
+    assert guarded["ratio_exact"] == 2 >= guarded["bound_exact"] == Fraction(16, 9)
+
+
 def test_the_sample_of_the_shared_members() -> None:
     """A sample of `nox -s theory`."""
     held = theory_limits.theory(0, 160)
