@@ -108,7 +108,10 @@ def calibrate(session: nox.Session) -> None:
 
 @nox.session
 def theory(session: nox.Session) -> None:
-    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--processes N]`."""
+    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--limits N] [--processes N]`.
+
+    Limits of every algorithm on 1,000 members of their families; `--limits 10000` for more.
+    """
     install(session, "test")
     session.run("python", "-m", "tests.tools.theory_run", *session.posargs)
 

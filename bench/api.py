@@ -212,7 +212,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     ------
     InputError : a suite, algorithm, folder or number that cannot be used.
     """
-    alone, added = _listed(algorithms), _listed(options.pop("add", ()))
+    alone, added = listed(algorithms), listed(options.pop("add", ()))
     if alone and options.get("rows"):
         raise InputError(
             "rows", "", "chooses of the suite's algorithms, of which none runs beside named ones; see `add`"
@@ -253,7 +253,7 @@ def backtest(
     else:
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
-    names, handed = name_algorithms(_listed(algorithms), instances_of(family))
+    names, handed = name_algorithms(listed(algorithms), instances_of(family))
     with run_context(RunContext(isolate=chosen.isolate, own=handed)):
         suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
@@ -330,7 +330,7 @@ def _path(given: AnyPath | None) -> Path | None:
     return None if given is None else Path(given)
 
 
-def _listed(algorithms: object) -> list[object]:
+def listed(algorithms: object) -> list[object]:
     """One algorithm or several: what cannot be gone through is one."""
     if isinstance(algorithms, str | type) or not isinstance(algorithms, Iterable):
         return [algorithms]

@@ -1,4 +1,4 @@
-"""More commands as functions (see `ratiobench.bench.api`): `audit`, `check`, `search`, `compare`, `generate`,
+"""More commands as functions (see `ratiobench.bench.api`): `audit`, `check`, `search`, `limit`, `compare`, `generate`,
 `imported`.
 
 Tables are pandas DataFrames: figures as float64, the exact figure beside each as ``NAME_exact`` (integers, fractions).
@@ -13,22 +13,24 @@ from typing import Any
 
 import pandas as pd
 
-from ratiobench.bench.api import AnyPath, instances_of
+from ratiobench.bench.api import AnyPath, instances_of, listed
 from ratiobench.bench.commands import audit as commands_audit
 from ratiobench.bench.commands import check as commands_check
 from ratiobench.bench.commands import crosscheck as commands_crosscheck
 from ratiobench.bench.commands import imports as commands_import
+from ratiobench.bench.commands import limit as commands_limit
 from ratiobench.bench.commands import search as commands_search
 from ratiobench.bench.commands.audit import Audit
 from ratiobench.bench.commands.check import Check
 from ratiobench.bench.commands.crosscheck import Crosscheck
 from ratiobench.bench.commands.functions import MIGRATION, as_function
 from ratiobench.bench.commands.imports import Import, ImportOutcome
+from ratiobench.bench.commands.limit import Limit
 from ratiobench.bench.commands.search import RUNS, Search
 from ratiobench.bench.commands.shared import SuitePartOptions, read_given
 from ratiobench.bench.family.capabilities import SearchResult
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.family.registry import families, find_worst_case_search
+from ratiobench.bench.family.registry import families, find_limits, find_worst_case_search
 from ratiobench.bench.family.suite_file import suite_of
 from ratiobench.bench.report.compare.folders import SHOWN
 from ratiobench.bench.report.compare.folders import compare as _compare
@@ -224,6 +226,58 @@ def search(claim: str = "", *, algorithm: object = None, **options: Any) -> Sear
     (name,), handed = name_algorithms([algorithm], instances_of(family))
     with run_context(RunContext(own=handed)):
         return commands_search.run(Search(algorithm=name, **options), _silent).result
+
+
+LIMIT_TYPES: Mapping[str, Any] = {
+    "algorithm": "string",
+    "state": "string",
+    "reason": "string",
+    "level": "string",
+    "arrivals": "Int64",
+    "opt": "float64",
+    "alg": "float64",
+    "ratio": "float64",
+    "worst": "boolean",
+    "bound": "float64",
+}
+"""Types of the columns of `limit`."""
+
+
+@as_function(Limit, without=("name", "algorithms", "csv", "figure"))
+def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
+    """OPT/ALG at every prefix of an instance on which no algorithm can do well, beside what none can beat.
+
+    Parameters
+    ----------
+    name : family or recipe, such as ``rising`` or ``limit:rising:theta=20,K=1``; any other name lists them.
+    algorithm : one or several: names with options, import paths, classes, or objects.
+    {options}
+
+    Returns
+    -------
+    A row per algorithm and prefix: columns as `LIMIT_TYPES` (`opt` and `alg` in the unit of the family, `ratio`
+    infinite where ALG is 0, `bound` the limit of such an algorithm), and ``alg_exact``, ``ratio_exact`` (None:
+    unbounded), ``bound_exact``. An algorithm without figures has one row, with its `state` and `reason`. ``attrs`` has
+    ``recipe``, ``note`` and ``bounds`` (theorem, whether it is about deterministic algorithms alone, exact value).
+
+    Raises
+    ------
+    InputError : a family, key, algorithm or number that cannot be used.
+    """
+    family, _ = find_limits()
+    names, handed = name_algorithms(listed(algorithm), instances_of(family))
+    found = commands_limit.run(Limit(name=name, algorithms=tuple(names), own=handed, **options))
+    rows = commands_limit.rows(found)
+    exact = ("alg", "ratio", "bound")
+    frame = pd.DataFrame(rows, columns=[*LIMIT_TYPES], dtype=object)
+    for column in exact:
+        frame[f"{column}_exact"] = [None if value == "unbounded" else value for value in frame[column]]
+        frame[column] = [
+            None if value is None else float("inf") if value == "unbounded" else float(value) for value in frame[column]
+        ]
+    frame = frame.astype(dict(LIMIT_TYPES))
+    frame.attrs = {"recipe": found.case.recipe, "note": found.case.note, "bounds": list(found.case.bounds)}
+    return frame
 
 
 def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:

@@ -77,6 +77,7 @@ class OnlineRun:
     seconds : wall time of the decisions, for information.
     trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
     history : what it was shown of earlier days, in words; empty where there was nothing.
+    batch : whether it answered all arrivals of a moment together.
     """
 
     algorithm: str
@@ -96,6 +97,7 @@ class OnlineRun:
     seconds: float = 0.0
     trace: Any = None
     history: str = ""
+    batch: bool = False
 
     @property
     def label(self) -> str:

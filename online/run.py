@@ -190,6 +190,7 @@ def run_built(
         counts=dict(getattr(algorithm, "counts", {})),
         trace=environment.trace_of_ours(instance, getattr(algorithm, "trace", None)),
         history=getattr(algorithm, "history", ""),
+        batch=hasattr(algorithm, "decide_batch"),
     )  # fmt: skip
 
 
@@ -227,6 +228,7 @@ def run_isolated(
         arithmetic="unknown",
         counts=dict(played.counts),
         trace=environment.trace(instance, played.exposed),
+        batch=played.batch,
     )  # fmt: skip
 
 
@@ -245,6 +247,7 @@ def _told(
     counts: dict[str, int],
     trace: Any,
     history: str = "",
+    batch: bool = False,
 ) -> OnlineRun:
     """The run's result, its figures taken from the independent verifier."""
     judged = environment.judge(instance, log, violations)
@@ -272,6 +275,7 @@ def _told(
         seconds=seconds,
         trace=trace,
         history=history,
+        batch=batch,
     )
 
 

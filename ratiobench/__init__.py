@@ -1,9 +1,9 @@
 """Measures online scheduling and pricing algorithms against a certified offline optimum.
 
 The commands are functions: `run`, `results`, `backtest`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
-`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `search` (`ratiobench.bench.api_tools`). They are
-loaded at their first use, so that importing one part of the package costs that part alone. `ratiobench.testing` is for
-the tests of other projects.
+`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `limit`, `search` (`ratiobench.bench.api_tools`).
+They are loaded at their first use, so that importing one part of the package costs that part alone.
+`ratiobench.testing` is for the tests of other projects.
 
 The four parts are `ratiobench.bench`, `ratiobench.online`, `ratiobench.formulations` and `ratiobench.instances`. In a
 checkout they are folders at the top level; the links in this folder are for type checkers and editors.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         run,
         simulate,
     )
-    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, search
+    from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, limit, search
 
 __all__ = [
     "InputError",
@@ -48,6 +48,7 @@ __all__ = [
     "generate",
     "imported",
     "instance",
+    "limit",
     "opt",
     "results",
     "run",

@@ -227,6 +227,9 @@ COMPLETIONS: Mapping[str, Names] = {
     "backends": lambda: ("auto", *backends.backends()),
     "claims": _claims,
     "searches": claim_searches,
+    "limits": lambda: [
+        each.name for family in families().values() if family.limits is not None for each in family.limits.families()
+    ],
     "entries": lambda: [each.name for each in read_set().entries],
 }
 

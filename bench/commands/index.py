@@ -12,6 +12,7 @@ from ratiobench.bench.commands.explain import EXPLAIN
 from ratiobench.bench.commands.export import EXPORT
 from ratiobench.bench.commands.generate import GENERATE
 from ratiobench.bench.commands.imports import IMPORT
+from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
 from ratiobench.bench.commands.opt import OPT
 from ratiobench.bench.commands.perf import PERF, WARM
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Command | Group] = {
         AUDIT,
         EXPLAIN,
         SEARCH,
+        LIMIT,
         CHECK,
         EXPORT,
         RUN,

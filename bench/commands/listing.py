@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
         if not each.proof
     ],
     "backends": lambda family: _backends(family),
+    "limits": lambda family: [*_list_mechanisms(family), *_list_limits(family)],
     "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
     "problems": lambda family: [_describe_problem(family)],
     "families": lambda family: family.constructions(),
@@ -55,7 +57,8 @@ class List(Options):
     what: str = argument(
         "problems: the families of problems with their file formats; constructions (before: families): parametric "
         "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
-        "with every key; the others as they are called",
+        "with every key; limits: what is proved of each mechanism beside what no algorithm can beat, the theorems, and "
+        "the instances of `limit`; the others as they are called",
         Choice(tuple(_KINDS)),
         "",
     )
@@ -95,6 +98,10 @@ def run(options: List) -> list[dict[str, Any]]:
 
 def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
     """The entries by family; recipes with their keys."""
+    if options.what == "limits" and not options.names:
+        for family in families().values():
+            yield from _limit_lines(family)
+        return
     if options.what == "recipes":
         yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
         return
@@ -122,6 +129,60 @@ def _recipe_text(family: Family, names: Collection[str]) -> str:
             cells = [row[column].ljust(width[column]) for column in columns]
             lines.append("    " + "  ".join([*cells, row["meaning"]]).rstrip())
     return "\n".join(lines)
+
+
+def _list_mechanisms(family: Family) -> list[NamedSummary]:
+    """What is proved of each mechanism, what no algorithm can beat, and the gap."""
+    if family.limits is None:
+        return []
+    parameters, rows = family.limits.table()
+    return [
+        NamedSummary(
+            each.algorithm,
+            f"proved: {each.proved} = {_factor_text(each.factor)}; limit of {each.limit} = "
+            f"{_factor_text(each.least)}; between them: {each.gap} ({parameters})",
+        )
+        for each in rows
+    ]
+
+
+def _list_limits(family: Family) -> list[NamedSummary]:
+    """The theorems, and the families of instances that show them."""
+    if family.limits is None:
+        return []
+    theorems = [
+        NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing}, {each.kind}; {each.assumptions})")
+        for each in family.limits.statements
+    ]
+    return [*theorems, *family.limits.families()]
+
+
+def _factor_text(value: Fraction | None) -> str:
+    return "-" if value is None else f"{float(value):,.2f}"
+
+
+def _limit_lines(family: Family) -> Iterator[str]:
+    """The table of mechanisms, then the theorems and the families of instances."""
+    if family.limits is None:
+        return
+    parameters, rows = family.limits.table()
+    yield f"{family.name}: OPT/ALG at {parameters}"
+    cells = [("mechanism", "proved", "limit", "proved factor", "limit of", "between them")]
+    for each in rows:
+        factors = _factor_text(each.factor), _factor_text(each.least)
+        cells.append((each.algorithm, *factors, each.proved, each.limit, each.gap))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [
+            text.rjust(w) if 1 <= j <= 2 else text.ljust(w) for j, (text, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  " + "  ".join(padded).rstrip()
+    yield "Proved factors are rounded up, limits down; - where these parameters give no number."
+    yield ""
+    entries = _list_limits(family)
+    width = max(len(each.name) for each in entries)
+    yield "theorems, and instances for `limit NAME --algorithm X`:"
+    yield from (f"  {each.name.ljust(width)}  {each.summary}" for each in entries)
 
 
 def _describe_problem(family: Family) -> NamedSummary:

@@ -8,6 +8,7 @@ Member of `Family` -> what is lost without it:
 * ``without_migration`` -> `--no-migration`
 * ``claims`` -> `audit`; the page's section on what is claimed and what holds
 * ``counterexample_search`` -> `search`
+* ``limits`` -> `limit`, `list limits`
 * ``bidding`` -> `audit --task`, `audit --curve`
 * ``readings`` -> the page's sentences on how a paper is read
 * ``measures`` -> figures beside the objective; ``measure_names`` -> wrong names in files found before a run
@@ -200,6 +201,7 @@ class Statement:
     asked : nobody claims it: it is asked of whoever runs, so that its verdicts are shown and not counted.
     proof_assumes : what the published proof needs and the claim does not say; a check names what of it fails on a run
         (`Check.failing`). Empty where the two are not separated.
+    kind : of the claim, where it is none about single runs: ``limit of every algorithm``.
     """
 
     name: str
@@ -212,6 +214,7 @@ class Statement:
     flaw: str = ""
     asked: bool = False
     proof_assumes: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +246,104 @@ class AuditFunction(Protocol):
         With names those alone, without the work of the others; one about another algorithm is then `not applicable`.
         """
         ...
+
+
+class LimitPrefix(NamedTuple):
+    """The first arrivals of an instance, up to a level: the level, how many they are, and OPT of these alone."""
+
+    label: str
+    arrivals: int
+    opt: Exact
+
+
+class LimitBound(NamedTuple):
+    """A theorem: for these algorithms the largest OPT/ALG over the prefixes is at least `value`.
+
+    Parameters
+    ----------
+    theorem : its name.
+    deterministic : it is about deterministic algorithms; else about all, those that draw with their mean ALG.
+    value : exact, computed from the values of the instance.
+    """
+
+    theorem: str
+    deterministic: bool
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class LimitCase:
+    """A member of a family on which no online algorithm can do well.
+
+    Parameters
+    ----------
+    recipe : its name, as `generate` takes it.
+    summary : what the family shows, in a sentence.
+    instances : (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for
+        algorithms that answer all arrivals of a moment together.
+    prefixes : of each instance, with the same OPT; one per level, the last one is everything.
+    bounds : the theorems.
+    exact : the mean over the instances is that of the theorem, and no sample.
+    announced : (apart): the instance whose constants are announced; None: those of the instance itself, which do not
+        tell where a prefix ends.
+    levels : of a family of rising values alone, these values in any unit; else empty.
+    note : what must be said of it; empty for nothing.
+    """
+
+    recipe: str
+    summary: str
+    instances: Callable[[bool], Sequence[Any]]
+    prefixes: Sequence[LimitPrefix]
+    bounds: Sequence[LimitBound]
+    exact: bool = True
+    announced: Callable[[bool], Any] = lambda apart: None
+    levels: Sequence[Exact] = ()
+    note: str = ""
+
+
+class LimitRow(NamedTuple):
+    """An algorithm, what is proved of it, and what no algorithm can beat at the same parameters.
+
+    Parameters
+    ----------
+    algorithm, proved, limit : in words.
+    factor, least : the proved factor, rounded up, and the limit, rounded down; None where there is no number.
+    gap : what is between them, in words.
+    """
+
+    algorithm: str
+    proved: str
+    factor: Fraction | None
+    limit: str
+    least: Fraction | None
+    gap: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What no online algorithm can beat: theorems, the families of instances that show them, a table, a figure.
+
+    Parameters
+    ----------
+    families : those of which `case` makes members.
+    case : (name or recipe, draws): the member, with so many draws where the family is random and has too many orders
+        to take all. InputError for a name, key or value that cannot be used.
+    gains : (instance, run): what each arrival added to ALG, in the order of arrival.
+    outside : (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty where they do.
+    remarks : (case, ALG of each prefix): what further theorems say of these figures, a sentence each.
+    statements : the theorems, with their proofs.
+    table : what is proved of every algorithm beside what cannot be beaten, and the parameters in words.
+    figure : the same over the spread of values, an SVG document.
+    """
+
+    families: Callable[[], Sequence[NamedSummary]]
+    case: Callable[[str, int], LimitCase]
+    gains: Callable[[Any, OnlineRun], Sequence[Exact]]
+    outside: Callable[[OnlineRun], str]
+    remarks: Callable[[LimitCase, Sequence[Fraction]], Sequence[str]]
+    statements: Sequence[Statement]
+    table: Callable[[], tuple[str, Sequence[LimitRow]]]
+    figure: Callable[[], str]
 
 
 class MeasureFunction(Protocol):

@@ -28,6 +28,7 @@ from ratiobench.bench.family.capabilities import (
     CounterexampleSearch,
     Explainer,
     GanttFunction,
+    Limits,
     LogImport,
     MeasureFunction,
     Statement,
@@ -503,6 +504,11 @@ class Family(ABC):
     @property
     def counterexample_search(self) -> CounterexampleSearch | None:
         """The search for instances that violate a claim."""
+        return None
+
+    @property
+    def limits(self) -> Limits | None:
+        """What no online algorithm can beat."""
         return None
 
     @property

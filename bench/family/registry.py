@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Calibrator, LogImport, SearchFunction
+from ratiobench.bench.family.capabilities import Calibrator, Limits, LogImport, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
@@ -92,6 +92,14 @@ def find_worst_case_search() -> tuple[Family, SearchFunction]:
         if search is not None and search.worst is not None:
             return family, search.worst
     raise InputError("algorithm", "", "no family has a search for the worst ratio")
+
+
+def find_limits() -> tuple[Family, Limits]:
+    """The first family with limits of every algorithm, and these; InputError where none has any."""
+    for family in families().values():
+        if family.limits is not None:
+            return family, family.limits
+    raise InputError("limit", "", "no family has limits of every algorithm")
 
 
 _NO_SUITE = (

@@ -116,7 +116,9 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
     ------
     InputError : naming the key and the value.
     """
-    head, _, tail = text.partition(":")
+    names = {name for family in families.values() for name in family.recipes()}
+    head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
+    tail = text[len(head) + 1 :]
     found = [family.recipes()[head] for family in families.values() if head in family.recipes()]
     if not found:
         return None
@@ -130,7 +132,8 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
             problem = "the key stands twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
         values[name] = known[name].parsed(value)
-    label = {"name": shorten_name(_UNSAFE.sub("_", text), 150)} if found[0].label or not values else {}
+    named = found[0].label or not values or ":" in head  # one of several recipes of a kind: its keys are the name
+    label = {"name": shorten_name(_UNSAFE.sub("_", text), 150)} if named else {}
     family, suite = suite_of({"instance": [{"recipe": head, **label, **values}]}, head, Path(), families, alone=True)
     return family, replace(suite, name=text, summary=family.recipes()[head].summary)
 

@@ -19,6 +19,7 @@ from ratiobench.bench.family.capabilities import (
     CounterexampleSearch,
     Explainer,
     GanttFunction,
+    Limits,
     LogImport,
     MeasureFunction,
     Studies,
@@ -320,6 +321,13 @@ class LoraFamily(Family):
             search_counterexample,
             search_worst_case,
         )
+
+    @property
+    def limits(self) -> Limits:
+        """Theorems N1 to N7."""
+        from ratiobench.bench.lora.theory.limits.cases import LIMITS
+
+        return LIMITS
 
     @property
     def accounts(self) -> AccountFunction:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ratiobench.instances.io.keys import Form
 from ratiobench.instances.io.recipe import make_existing_kinds, make_instance, make_named_form
-from ratiobench.instances.lora import constructions, paper
+from ratiobench.instances.lora import constructions, limits, paper
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, names
@@ -17,8 +17,9 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     """The instance that a recipe names; the same recipe gives the same instance on any machine.
 
     Recipes are ``{"kind": "paper", ...}`` (see `ratiobench.instances.lora.paper`), ``{"kind": "family", "name": NAME,
-    ...}`` (see `ratiobench.instances.lora.constructions`), ``{"kind": "named", "name": NAME}`` for the shipped
-    instances and ``{"kind": "file", "path": PATH}``.
+    ...}`` (see `ratiobench.instances.lora.constructions`), ``{"kind": "limit", "name": NAME, ...}`` (see
+    `ratiobench.instances.lora.limits`), ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind":
+    "file", "path": PATH}``.
 
     Raises
     ------
@@ -29,11 +30,12 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
 def recipes() -> tuple[Form, ...]:
     """The kinds of recipes by the names that files and the command line have for them, with their keys."""
-    return (*paper.forms(), make_named_form(names()), *constructions.forms())
+    return (*paper.forms(), make_named_form(names()), *constructions.forms(), *limits.forms())
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any]], Instance]] = {
     "family": constructions.generate,
+    "limit": limits.generate,
     "paper": paper.generate,
     **make_existing_kinds(named, read),
 }

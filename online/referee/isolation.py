@@ -509,6 +509,7 @@ class UserRun:
     remarks : its name, what it says of itself on one line, the programs it started, and whether it was isolated.
     exposed : what it shows of itself for audits, in JSON values that nobody has checked.
     drew : something was drawn in its process from a source that nobody seeded.
+    batch : it answers all arrivals of a moment together.
     seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building,
         nor of what numba compiles in it.
     """
@@ -521,6 +522,7 @@ class UserRun:
     seconds: float = 0.0
     exposed: Any = None
     drew: bool = False
+    batch: bool = False
 
 
 def _perform(
@@ -542,6 +544,7 @@ def _perform(
         played.constants = settle(runner.constants)
         started = time.perf_counter()
         runner.start(table.public, {constant.name: constant.value for constant in played.constants})
+        played.batch = runner.batch
         transcript = simulate(table, runner.ask, batch=runner.batch)
         played.seconds = max(0.0, time.perf_counter() - started - runner.compiling)
         played.log = transcript.log

@@ -46,6 +46,7 @@ FUNCTIONS = {
     "check": "check",
     "crosscheck": "crosscheck",
     "search": "search",
+    "limit": "limit",
     "compare": "compare",
     "generate": "generate",
     "imported": "import",
@@ -58,6 +59,7 @@ COMMAND_ONLY = {
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
     "check": {"explain": "text for people"},
     "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
+    "limit": dict.fromkeys(("csv", "figure"), "the function returns all rows as a table"),
     "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
     "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
@@ -72,6 +74,7 @@ FUNCTION_ONLY = {
 """Keywords that the function has alone, and why."""
 SPELT = {
     "simulate": {"algorithms": "algorithm"},
+    "limit": {"algorithms": "algorithm"},
     "audit": {"claim": "claims"},
     "check": {"solution": "judged", "certificate": "judged"},
     "generate": {"suite": "what"},
@@ -94,6 +97,7 @@ NEEDED = {
     "check": ["FILE", "SOLUTION"],
     "crosscheck": ["FILE"],
     "search": ["CLAIM"],
+    "limit": ["rising", "-a", "x"],
     "compare": ["A", "B"],
     "generate": ["SUITE", "--out", "DIR"],
     "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
@@ -136,7 +140,7 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
     line = parsed(name, *NEEDED[name])
     other = DEFAULTS.get(function, {})
     for each, default in defaults_of(single(name).options).items():
-        if each in alone or each in spelt or each in ("solution", "log", "cluster"):
+        if each in alone or each in spelt or each in ("solution", "log", "cluster", "name"):
             continue
         assert signature[each].default == other.get(each, default), each
         if each not in ("format", "claim"):
@@ -175,6 +179,7 @@ def test_the_same_values_are_refused(function: str, capsys: pytest.CaptureFixtur
     first: dict[str, tuple[Any, ...]] = {
         "simulate": (LORA, "greedy"), "audit": (LORA, "greedy"), "check": (LORA, {}), "opt": (LORA,),
         "crosscheck": (LORA,), "imported": ("log", "cluster", "csv"), "compare": ("a", "b"),
+        "limit": ("rising", "greedy"),
     }  # fmt: skip
     arguments = first.get(function, ("lemma3",) if function == "search" else (str(tmp_path),))
     for each, described in options_of(single(name).options).items():

@@ -28,6 +28,7 @@ from ratiobench.bench.lora.theory.basis.case import Case, Cell, Figures
 from ratiobench.bench.lora.theory.basis.dual import Dual, DualValue, dual_of
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
+from ratiobench.bench.lora.theory.limits.formulas import least_factor
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.posted import settle_share
 from ratiobench.online.lora.mechanism import FreeCapacity, prices
@@ -268,6 +269,7 @@ def theorem_a(linear: _Linear) -> Check:
         "spread_observed": observed,
         "gamma": gamma,
         "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
+        "least_factor": find_least_factor(linear.instance, constants["spread"], constants["largest_share"]),
     }
     problem = _no_capacity_by_prices(linear)
     share = settle_share("posted", constants)
@@ -290,7 +292,14 @@ def theorem_b(linear: _Linear) -> Check:
     )
     gamma = 1 + max(alpha, beta)
     densities = [rule.bbar(offer.net, offer.work, linear.use(offer)) for offer in linear.admitted()]
-    figures: Figures = {"alpha": alpha, "beta": beta, "gamma": gamma, "bbar_min": min(densities, default=None)}
+    observed = linear.spread(linear.truth.cap_compute, linear.truth.cap_memory)
+    figures: Figures = {
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "least_factor": find_least_factor(linear.instance, observed, linear.trace.constants["largest_share"]),
+        "bbar_min": min(densities, default=None),
+    }
     problem = _no_capacity_by_prices(linear)
     share = settle_share("minimal-edit", linear.trace.constants)
     assert rule.gain is not None
@@ -358,7 +367,13 @@ def theorem_c_a_priori(linear: _Linear) -> Check:
     gamma = max(Fraction(1), linear.trace.rule.growth) + linear.increment()
     observed = linear.spread(truth.cap_compute, truth.cap_memory)
     factor = gamma + observed / (1 - truth.share)
-    figures: Figures = {"gamma": gamma, "spread_observed": observed, "largest_share": truth.share, "factor": factor}
+    figures: Figures = {
+        "gamma": gamma,
+        "spread_observed": observed,
+        "largest_share": truth.share,
+        "factor": factor,
+        "least_factor": find_least_factor(linear.instance, observed, truth.share),
+    }
     claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
     return linear.settle(name, claim, raised.value, factor * linear.run.welfare, figures)
 
@@ -369,6 +384,11 @@ def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -
     for cell, price in other.items():
         total[cell] = total.get(cell, Fraction(0)) + price
     return total
+
+
+def find_least_factor(instance: Instance, spread: Fraction, share: Fraction) -> Fraction:
+    """What no deterministic algorithm can beat with as many nodes at these U and eps (Theorem N4), rounded down."""
+    return least_factor(spread, [(node.count, share) for node in instance.node_types])
 
 
 def find_full_cells(
@@ -417,6 +437,7 @@ def theorem_g(case: Case) -> Check:
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
+        "least_factor": find_least_factor(instance, observed, truth.share),
     }
     bound = factor * run.welfare
     verdict = Verdict.HOLDS if lower <= value <= bound else Verdict.VIOLATED

@@ -342,7 +342,7 @@ def test_every_recipe_gives_a_valid_instance_with_its_tasks(recipe: Recipe) -> N
 
 
 BAD: list[tuple[Recipe, str, str]] = [
-    ({}, "kind", "null is none of family, file, named, paper"),
+    ({}, "kind", "null is none of family, file, limit, named, paper"),
     ({"kind": "synthetic"}, "kind", "'synthetic'"),
     ({"kind": ["paper"]}, "kind", "a list of 1"),
     ({"kind": "named"}, "name", "missing"),
