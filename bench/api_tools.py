@@ -202,14 +202,15 @@ def _silent(line: str) -> None:
     """Drop a line of progress."""
 
 
-@as_function(Search, without=("claim", "algorithm", "out", "resume"), defaults={"tries": RUNS})
-def search(claim: str = "", *, algorithm: object = None, **options: Any) -> SearchResult:
-    """Look for an instance that violates a claim, or on which an algorithm is furthest from OPT.
+@as_function(Search, without=("claim", "algorithm", "against", "out", "resume"), defaults={"tries": RUNS})
+def search(claim: str = "", *, algorithm: object = None, against: object = "", **options: Any) -> SearchResult:
+    """Look for an instance that violates a claim, or on which an algorithm is furthest from OPT or from another one.
 
     Parameters
     ----------
     claim : its name (any other name lists them); empty: the worst ratio of `algorithm` is looked for.
     algorithm : name with options, import path, class, or object; without a claim only.
+    against : another algorithm, whose value takes the place of OPT.
     {options}
 
     Returns
@@ -221,11 +222,13 @@ def search(claim: str = "", *, algorithm: object = None, **options: Any) -> Sear
     InputError : both or neither of claim and algorithm, and what cannot be searched for.
     """
     if algorithm is None or claim:
-        return commands_search.run(Search(claim=claim, algorithm=str(algorithm or ""), **options), _silent).result
+        chosen = Search(claim=claim, algorithm=str(algorithm or ""), against=str(against or ""), **options)
+        return commands_search.run(chosen, _silent).result
     family, _ = find_worst_case_search()
-    (name,), handed = name_algorithms([algorithm], instances_of(family))
+    names, handed = name_algorithms([algorithm, *([against] if against else [])], instances_of(family))
     with run_context(RunContext(own=handed)):
-        return commands_search.run(Search(algorithm=name, **options), _silent).result
+        chosen = Search(algorithm=names[0], against=names[1] if len(names) > 1 else "", **options)
+        return commands_search.run(chosen, _silent).result
 
 
 LIMIT_TYPES: Mapping[str, Any] = {

@@ -38,6 +38,10 @@ class Search(Options):
         "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
     )
     algorithm: str = one_algorithm(f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", "")
+    against: str = option(
+        "with --algorithm: this algorithm's value takes the place of OPT", Text(), "NAME", default="",
+        complete="algorithms",
+    )  # fmt: skip
     tasks: int = option("most tasks", Integer(1, 8), "N", default=6)
     slots: int = option("most slots", Integer(1, 8), "N", default=5)
     nodes: int | None = option("most nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
@@ -69,8 +73,10 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
     """Search, keeping the state in the folder; progress goes to `say`."""
     if bool(options.claim) == bool(options.algorithm):
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
+    if options.against and options.claim:
+        raise InputError("--against", options.against, "goes with --algorithm NAME, not with a claim")
     about = options.claim or options.algorithm
-    family, search = find_claim_search(about) if options.claim else _worst_of(about)
+    family, search = find_claim_search(about) if options.claim else _worst_of(about, options.against)
     tries = options.tries or (TRIES if options.claim else RUNS)
     settings = select_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
     if options.resume and options.out is None:
@@ -91,10 +97,10 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
     return SearchOutcome(family, found, witness)
 
 
-def _worst_of(algorithm: str) -> tuple[Family, SearchFunction]:
+def _worst_of(algorithm: str, against: str) -> tuple[Family, SearchFunction]:
     """The search for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
     family, search = find_worst_case_search()
-    require_algorithms(family, [algorithm])
+    require_algorithms(family, [algorithm, *filter(None, [against])])
     return family, search
 
 
@@ -152,11 +158,14 @@ def _audited(found: SearchResult) -> str:
 def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
     yield f"{found.algorithm}: {found.tries:,} instances tried{_rate(found)}"
     if found.instance is None or found.left is None or found.right is None:
-        yield "no instance was found on which OPT is more than 0"
+        yield f"no instance was found on which {found.against or 'OPT'} is more than 0"
         return
     ratio = "unbounded" if found.score is None else ratios.format_truncated(found.score)
     opt, alg = ratios.format_truncated(found.left), ratios.format_truncated(found.right)
-    yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
+    if found.against:
+        yield f"largest ratio of the values of {found.against} and {found.algorithm} found: {ratio} ({opt} to {alg})"
+    else:
+        yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
     yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
     for note in found.notes:
         yield make_printable(note, 600)
@@ -170,6 +179,7 @@ def document(options: Search, searched: SearchOutcome) -> dict[str, Any]:
         "claim": found.claim,
         "statement": found.statement,
         "algorithm": found.algorithm,
+        **({"against": found.against} if found.against else {}),
         "violated": found.violated,
         **{side: None if getattr(found, side) is None else str(getattr(found, side)) for side in sides},
         "tries": found.tries,

@@ -110,6 +110,7 @@ class SearchSettings:
     tries : instances tried in all, those of an interrupted search included; None for no limit.
     seconds : a time limit by hand; the result then depends on the machine.
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
+    against : of a search for a worst ratio, the algorithm whose value stands in the place of OPT; empty for OPT.
     """
 
     tasks: int = 6
@@ -120,6 +121,7 @@ class SearchSettings:
     tries: int | None = None
     seconds: float | None = None
     smaller: bool = False
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -129,6 +131,7 @@ class SearchResult:
     Parameters
     ----------
     claim, statement, algorithm : what was searched for, and whose runs were looked at.
+    against : the algorithm that it was compared with in place of OPT; empty for OPT.
     violated : whether the claim is violated on `instance`.
     tries, fresh : instances tried in all, and in this run of the search.
     seconds : of this run.
@@ -152,6 +155,7 @@ class SearchResult:
     instance: Any = None
     check: Check | None = None
     notes: Sequence[str] = ()
+    against: str = ""
 
     def __repr__(self) -> str:
         found = "violated" if self.violated else "not violated"

@@ -1,5 +1,7 @@
 """The search for the instance on which an algorithm has the worst OPT/ALG: the same local search, aimed at the ratio.
 
+The value of another algorithm may stand in the place of OPT: where is the one worst beside the other?
+
 The algorithm is run by the referee on every sketch. What is found is a lower bound on the algorithm's worst ratio, and
 no more: a local search over tiny instances proves nothing about those that it did not try.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
 
@@ -27,15 +30,17 @@ SILENCE = 2.0
 
 
 class _Ratio:
-    """OPT/ALG on a sketch, with what was broken on the way.
+    """OPT/ALG on a sketch, or the other algorithm's value over ALG, with what was broken on the way.
 
     Attributes
     ----------
     broke : the first rule that the algorithm broke, and on how many sketches it broke one.
     """
 
-    def __init__(self, player: RepeatedRuns[Any], tell: Callable[[str], None]) -> None:
-        self._player, self._tell = player, tell
+    def __init__(
+        self, player: RepeatedRuns[Any], tell: Callable[[str], None], other: RepeatedRuns[Any] | None = None
+    ) -> None:
+        self._player, self._tell, self._other = player, tell, other
         self.broke, self.invalid = "", 0
         self.measured, self.largest = 0, Fraction(0)
         self._began = self._told = time.monotonic()
@@ -53,14 +58,22 @@ class _Ratio:
         earned = Fraction(value)
         if earned > 0 and bound_optimum(trial.menus) <= floor * earned:
             raise ClaimInapplicable
-        if trial.optimum <= 0:
+        reference = self._reference(trial)
+        if reference <= 0:
             raise ClaimInapplicable
         if earned <= 0:
             self.largest = UNBOUNDED
             return Measure(UNBOUNDED, Fraction(0), UNBOUNDED)
-        ratio = trial.optimum / earned
+        ratio = reference / earned
         self.largest = max(self.largest, ratio)
         return Measure(ratio, ratio, ratio)
+
+    def _reference(self, trial: Trial) -> Fraction:
+        """OPT, or the value of the other algorithm, 0 where it breaks a rule."""
+        if self._other is None:
+            return Fraction(trial.optimum)
+        value, violations = self._other.value(instance(trial.sketch))
+        return Fraction(0) if violations else Fraction(value)
 
     def _count(self) -> None:
         self.measured += 1
@@ -69,7 +82,7 @@ class _Ratio:
             self._told = now
             rate = self.measured / (now - self._began)
             worst = "unbounded" if self.largest == UNBOUNDED else f"{float(self.largest):.4f}"
-            self._tell(f"{self.measured:,} runs, {rate:,.0f}/s, worst OPT/ALG so far {worst}")
+            self._tell(f"{self.measured:,} runs, {rate:,.0f}/s, worst ratio so far {worst}")
 
 
 def search_worst_case(
@@ -80,22 +93,26 @@ def search_worst_case(
     keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SearchResult:
-    """Look for the instance with the largest OPT/ALG of the algorithm; parameters as for `hunt`.
+    """Look for the instance with the largest OPT/ALG of the algorithm, or with the largest value of `settings.against`
+    over ALG; parameters as for `search_counterexample`.
 
     Raises
     ------
     InputError : for an algorithm that does not exist, and a state that does not fit.
     """
-    with RepeatedRuns(ENVIRONMENT, algorithm) as runner:
-        ratio = _Ratio(runner, tell)
+    against = settings.against
+    with ExitStack() as stack:
+        runner = stack.enter_context(RepeatedRuns(ENVIRONMENT, algorithm))
+        other = stack.enter_context(RepeatedRuns(ENVIRONMENT, against)) if against else None
+        ratio = _Ratio(runner, tell, other)
         target = Target(
-            statement=f"OPT/ALG of {algorithm}",
+            statement=f"value of {against} over that of {algorithm}" if against else f"OPT/ALG of {algorithm}",
             algorithm=algorithm,
             costs=0,
             vendors=True,
             raised=0,
             nodes=2,
-            name=f"worst {algorithm}",
+            name=f"worst {algorithm} against {against}" if against else f"worst {algorithm}",
             measure=ratio.measure,
             shrinking=4000,
             polish=400,
@@ -111,7 +128,9 @@ def search_worst_case(
                 raise InputError(
                     "algorithm", algorithm, f"breaks a rule on every instance that was tried: {ratio.broke}"
                 )
-            return SearchResult(target.name, target.statement, algorithm, False, search.tries, fresh, seconds)
+            return SearchResult(
+                target.name, target.statement, algorithm, False, search.tries, fresh, seconds, against=against
+            )
         sketch = best.sketch
         if not best.measure.violated:
             sketch = search.shrunk(sketch, best.measure.score)
@@ -140,11 +159,11 @@ def _told(
     seconds: float,
 ) -> SearchResult:
     """The instance, the algorithm run on it once more by the whole referee, in a fresh process where it has one."""
-    best = Fraction(Trial(sketch).optimum)
+    opt, against = Fraction(Trial(sketch).optimum), search.settings.against
     seed = search.settings.seed
     origin = {
-        "about": f"Found by a local search for a large OPT/ALG of {target.algorithm}.",
-        "opt": str(best),
+        "about": f"Found by a local search for a large {target.statement}.",
+        "opt": str(opt),
         "seed": seed,
         "tries": search.tries,
     }
@@ -152,11 +171,15 @@ def _told(
     played = run(found, target.algorithm)
     if not played.valid:
         notes = [*notes, f"Under the whole referee its run on this instance is INVALID: {played.violations[0]}"]
+    beside = run(found, against) if against else None
+    if beside is not None and not beside.valid:
+        notes = [*notes, f"Under the whole referee the run of {against} is INVALID: {beside.violations[0]}"]
+    best = opt if beside is None else Fraction(beside.welfare)
     earned = Fraction(played.welfare)
     ratio = None if earned <= 0 else best / earned
     if played.valid and score != (UNBOUNDED if ratio is None else ratio):
         notes = [*notes, "It earns another value here than during the search: it keeps something from run to run."]
     return SearchResult(
         target.name, target.statement, target.algorithm, ratio is None, search.tries, fresh, seconds,
-        best, earned, ratio, found, None, tuple(notes),
+        best, earned, ratio, found, None, tuple(notes), against,
     )  # fmt: skip

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.lora.counterexamples.worst import search_worst_case
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
@@ -150,3 +152,22 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(capsys.readouterr().out)
     assert Fraction(document["left"]) >= Fraction(document["right"])
     assert "larger ones may be worse" in document["notes"][0]
+
+
+def test_an_algorithm_may_stand_in_the_place_of_opt() -> None:
+    """Both values are those of whole runs on the instance found; an algorithm is never worse than itself."""
+    found = ratiobench.search(algorithm="posted", against="greedy", tries=60, tasks=3)
+    assert found.against == "greedy"
+    values = [ratiobench.simulate(found.instance, name).welfare for name in ("greedy", "posted")]
+    assert [found.left, found.right] == values
+    assert found.score == Fraction(values[0], values[1]) > 1
+    same = ratiobench.search(algorithm="greedy", against="greedy", tries=30, tasks=3)
+    assert same.score == 1
+
+
+def test_against_goes_with_an_algorithm() -> None:
+    """Not with a claim; and the other algorithm must exist."""
+    with pytest.raises(InputError, match="goes with --algorithm NAME"):
+        ratiobench.search("lemma3", against="greedy")
+    with pytest.raises(InputError, match="gredy"):
+        ratiobench.search(algorithm="greedy", against="gredy")
