@@ -8,6 +8,7 @@ from ratiobench.bench.commands.check import CHECK
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.compare import COMPARE
 from ratiobench.bench.commands.crosscheck import CROSSCHECK
+from ratiobench.bench.commands.evaluate import EVALUATE
 from ratiobench.bench.commands.explain import EXPLAIN
 from ratiobench.bench.commands.export import EXPORT
 from ratiobench.bench.commands.generate import GENERATE
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Command | Group] = {
         OPT,
         CROSSCHECK,
         SIMULATE,
+        EVALUATE,
         AUDIT,
         EXPLAIN,
         SEARCH,

@@ -26,6 +26,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    EvaluationSupport,
     Explainer,
     GanttFunction,
     LogImport,
@@ -374,6 +375,11 @@ class Family(ABC):
     @property
     def bidding(self) -> Bidding | None:
         """Algorithms that are auctions."""
+        return None
+
+    @property
+    def evaluation(self) -> EvaluationSupport | None:
+        """Instances and shipped algorithms for evaluations of policies, and where a run loses."""
         return None
 
     def algorithms(self) -> Sequence[NamedSummary]:
