@@ -79,7 +79,9 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     with contextlib.ExitStack() as stack:
         runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
         if policy is not None and isolated:
-            stack.enter_context(sessions.session(sessions.preloadable(policy.imports)))
+            opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
+            assert family.environment is not None
+            opened.prepare(family.environment.registry.protocol)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")

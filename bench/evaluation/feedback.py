@@ -39,7 +39,7 @@ def _lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]:
         ran = [each for each in found.results if each.state == "ok"]
         if ran:
             yield f"Before that it ran on {len(ran)} instance{'s' * (len(ran) != 1)} without breaking a rule."
-    for stage in found.stages:
+    for stage in found.stages if found.valid else ():
         yield _stage_line(found, stage)
     if found.stopped and found.valid:
         missing = sum(each.state == "not run" for each in found.results)
@@ -55,7 +55,7 @@ def _lines(found: Evaluation, worst: CaseResult | None) -> Iterator[str]:
         rest = found.loss.losses[SHOWN:]
         if rest:
             amount = sum(each.amount for each in rest)
-            yield f"- {len(rest)} more such arrivals cost {amount:,} {found.family.unit} together."
+            yield f"- {len(rest)} more such arrivals cost {amount:,} together (unit: {found.family.unit})."
 
 
 def _stage_line(found: Evaluation, stage: StageResult) -> str:

@@ -209,10 +209,11 @@ def serve_forks(parent: int, protocol: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(False)  # what it forked may not look into it
     runner = importlib.import_module("ratiobench.online.referee.runner")
-    list_file_forms = importlib.import_module("ratiobench.online.referee.watch").list_file_forms
+    watch = importlib.import_module("ratiobench.online.referee.watch")
     # All that a fresh process loads before its watch is installed.
     for module in (protocol, "ctypes", "secrets", "subprocess", "numpy.random.bit_generator"):
         importlib.import_module(module)
+    watch.prepare_watch()
     awake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -236,7 +237,7 @@ def serve_forks(parent: int, protocol: str) -> None:
             *ends, reporter, folder = descriptors
             path, environment, watched = pickle.loads(message)
             for file in watched:
-                list_file_forms(file)
+                watch.list_file_forms(file)
             me, pid = os.getpid(), os.fork()
             if pid == 0:
                 control.detach()

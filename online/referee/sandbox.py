@@ -167,9 +167,9 @@ def _empty(shown: Sequence[Path], hidden: Iterable[Path]) -> list[Path]:
 
 def _is_shown(path: Path, shown: Sequence[Path], empty: Sequence[Path]) -> bool:
     """Whether a path is seen inside: the deepest folder that it is in, or that it is, is shown and not empty."""
-    within = [(len(each.parts), is_empty) for is_empty, folders in ((False, shown), (True, empty)) for each in folders
-              if path.is_relative_to(each)]  # fmt: skip
-    return bool(within) and not max(within)[1]
+    filled, hidden = set(shown), set(empty)
+    deepest = next((each for each in (path, *path.parents) if each in filled or each in hidden), None)
+    return deepest is not None and deepest not in hidden
 
 
 def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:

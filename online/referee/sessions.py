@@ -12,8 +12,10 @@ in a row come from different sandboxes, whose hash seeds differ, as `ratiobench.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
+import importlib.util
 import os
 import pickle
 import select
@@ -29,7 +31,7 @@ from typing import IO, Any
 from ratiobench.formulations.processes import kill_tree, set_dumpable
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
-from ratiobench.online.referee.watch import list_file_forms
+from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
 SERVERS = 2
 """Sandboxes of a session: runs with an even number start in the first one, others in the second one."""
@@ -96,15 +98,14 @@ class IsolatedFork:
 class _Sandbox:
     """A sandbox with its server of runs, seen from outside."""
 
-    def __init__(self, protocol: str, preload: Sequence[str]) -> None:
-        place = sandbox.place(None, list_barred(), PROJECT_DATA)
+    def __init__(self, place: sandbox.Place, protocol: str, preload: Sequence[str]) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         boot = _BOOT.format(
             path=place.path, protocol=protocol, writable=sandbox.writable_folders(), preload=tuple(preload)
         )
         with theirs:
             self._process = subprocess.Popen(
-                [*place.command, sys.executable, "-c", boot],
+                [*place.command, sys.executable, "-u", "-c", boot],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -113,6 +114,7 @@ class _Sandbox:
             )
         # The files that runs are watched for: where they are is found out once, before the first run.
         self._control.send(pickle.dumps(sorted(list_barred().values())))
+        self._ready = False
         self._message = pickle.dumps((list(place.path), dict(place.environment)))
         self.pid = self._process.pid
 
@@ -120,6 +122,17 @@ class _Sandbox:
     def alive(self) -> bool:
         """Whether it can start a run."""
         return self._process.poll() is None
+
+    def await_ready(self) -> None:
+        """Wait until runs can start at once.
+
+        Raises
+        ------
+        OSError : the server is gone.
+        """
+        if not self._ready and not self._control.recv(32):
+            raise ConnectionError("the server of the sandbox is gone")
+        self._ready = True
 
     def fork(self) -> IsolatedFork:
         """Start a process.
@@ -138,6 +151,7 @@ class _Sandbox:
             status, reporter = socket.socketpair()
             theirs.callback(reporter.close)
             ours.callback(status.close)
+            self.await_ready()
             socket.send_fds(self._control, [self._message], [stdin, stdout, stderr, reporter.fileno()])
             if not self._control.recv(32):
                 raise ConnectionError("the server of the sandbox is gone")
@@ -152,7 +166,8 @@ class _Sandbox:
     def close(self) -> None:
         """End it, with all that runs inside."""
         self._control.close()
-        kill_tree(self._process)
+        if self._process.poll() is None:
+            kill_tree(self._process)
         self._process.wait()
 
 
@@ -166,6 +181,7 @@ class Session:
 
     def __init__(self, preload: Sequence[str] = ()) -> None:
         self._preload = tuple(preload)
+        self._place: sandbox.Place | None = None
         self._servers: dict[tuple[str, int], _Sandbox] = {}
 
     def start(self, protocol: str, number: int) -> IsolatedFork:
@@ -176,13 +192,8 @@ class Session:
         protocol : the family's module that says what an answer is.
         number : of the run, among those that are compared with each other.
         """
-        key = protocol, number % SERVERS
-        server = self._servers.get(key)
         for again in (False, True):
-            if server is None or not server.alive:
-                if server is not None:
-                    server.close()
-                server = self._servers[key] = _Sandbox(protocol, self._preload)
+            server = self._server(protocol, number % SERVERS)
             try:
                 return server.fork()
             except OSError:
@@ -190,6 +201,24 @@ class Session:
                 if again:
                     raise
         raise AssertionError
+
+    def prepare(self, protocol: str) -> None:
+        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need."""
+        servers = [self._server(protocol, place) for place in range(SERVERS)]
+        with contextlib.suppress(OSError):  # a run will say so
+            for server in servers:
+                server.await_ready()
+
+    def _server(self, protocol: str, place: int) -> _Sandbox:
+        """The sandbox of this place, started where there is none or it has ended."""
+        server = self._servers.get((protocol, place))
+        if server is None or not server.alive:
+            if server is not None:
+                server.close()
+            if self._place is None:
+                self._place = sandbox.place(None, list_barred(), PROJECT_DATA)
+            server = self._servers[protocol, place] = _Sandbox(self._place, protocol, self._preload)
+        return server
 
     def close(self) -> None:
         """End all sandboxes."""
@@ -201,21 +230,40 @@ _current: ContextVar[Session | None] = ContextVar("session", default=None)
 current = _current.get
 
 
+_kept: dict[tuple[int, str, tuple[str, ...]], Session] = {}
+"""By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in."""
+
+
 @contextlib.contextmanager
-def session(preload: Sequence[str] = ()) -> Iterator[Session]:
+def session(preload: Sequence[str] = (), *, keep: bool = False) -> Iterator[Session]:
     """Inside, isolated runs of this thread share the sandboxes of one session.
 
     Parameters
     ----------
     preload : as of `Session`.
+    keep : the sandboxes stay for the next session with these modules, until this process ends: what evaluates many
+        algorithms one after another starts them once.
     """
-    opened = Session(preload)
+    key = os.getpid(), os.getcwd(), tuple(preload)
+    opened = _kept.pop(key, None) or Session(preload)
     token = _current.set(opened)
     try:
         yield opened
     finally:
         _current.reset(token)
-        opened.close()
+        if keep and key not in _kept:
+            for other in [each for each in _kept if each[0] == os.getpid()]:
+                _kept.pop(other).close()
+            _kept[key] = opened
+        else:
+            opened.close()
+
+
+@atexit.register
+def close_all() -> None:
+    """End the sandboxes that this process keeps."""
+    for key in [each for each in _kept if each[0] == os.getpid()]:
+        _kept.pop(key).close()
 
 
 # ------------------------------------------------------------------------------------------------ in the sandbox
@@ -240,6 +288,7 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
     control = socket.socket(fileno=os.dup(0))
     for file in pickle.loads(control.recv(_MESSAGE)):
         list_file_forms(file)
+    prepare_watch()
     files = _Files(writable)
     awake, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -248,6 +297,7 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
     poll = select.poll()
     for each in (awake, control.fileno()):
         poll.register(each, select.POLLIN)
+    control.send(b"ready")
     child, reporter = 0, -1
     while True:
         events = dict(poll.poll())

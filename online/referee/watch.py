@@ -223,6 +223,12 @@ def listen_for_draws() -> Callable[[], bool]:
     return drew
 
 
+def prepare_watch() -> None:
+    """Load what `listen_for_draws` uses, so that the forks of a server need not."""
+    sysconfig.get_path("stdlib")
+    _numpy_state()
+
+
 def _numpy_state() -> bytes:
     """The state of NumPy's global generator."""
     return pickle.dumps(np.random.get_state())  # noqa: NPY002  (theirs may be it)
