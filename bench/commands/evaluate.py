@@ -29,6 +29,10 @@ class Evaluate(Options):
     stage: tuple[str, ...] = option(
         "run these stages only", Choice(STAGES), "STAGE", several=True, told=",".join(STAGES)
     )
+    only: tuple[str, ...] = option("these instances only (* ? [...])", Text(), "PATTERN", several=True)
+    last: str | None = option(
+        "end after this stage; instances of later ones count as 0", Choice(STAGES), "STAGE", told="the last one"
+    )
     threshold: Any = option(
         "a stage is followed by the next one where the mean share of OPT is at least X", Decimal(0, 1), "X", default=0.3
     )
@@ -50,6 +54,8 @@ def run(options: Evaluate) -> Evaluation:
         threshold=float(options.threshold),
         budget=float(options.budget),
         isolate=options.isolate,
+        only=options.only,
+        last=options.last or "",
     )
     return evaluate_policy(options.policy, _family(options), read_set(options.set), settings)
 

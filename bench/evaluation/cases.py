@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -124,6 +124,17 @@ def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
 @lru_cache(maxsize=64)
 def _make(chosen: str, name: str, digest: str) -> tuple[Family, Any]:
     return make_entry(read_set(chosen).find(name))
+
+
+def list_names(family: Family, chosen: StandardSet, seed: int, count: int, stages: Sequence[str]) -> list[str]:
+    """The names of the instances of these stages, in the order in which an evaluation runs them."""
+    names: list[str] = []
+    for stage in stages:
+        if stage == TINY:
+            names += [each.name for each in tiny_cases(family, seed, count)]
+        else:
+            names += [each.name for each in entries_of(family, chosen, stage)]
+    return names
 
 
 def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import partial
 
@@ -76,6 +77,8 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     else:
         family.validate_algorithm(text)
     stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
+    if not any(stage.cases for stage in stages):
+        raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
         runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
         if policy is not None and isolated:
@@ -131,9 +134,16 @@ class _Stage:
 def _plan(
     family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
 ) -> dict[str, Callable[[], EvaluationCase]]:
+    cases: dict[str, Callable[[], EvaluationCase]]
     if stage == TINY:
-        return {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
-    return {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+        cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
+    else:
+        cases = {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+    return {
+        name: make
+        for name, make in cases.items()
+        if not settings.only or any(fnmatchcase(name, each) for each in settings.only)
+    }
 
 
 def _given(case: EvaluationCase) -> EvaluationCase:
@@ -161,7 +171,9 @@ def _run_stages(
         passed = not stopped and share >= Fraction(settings.threshold)
         if ran:
             graded.append(StageResult(stage.name, len(here), ran, share, passed))
-        if not stopped and not passed and here and place + 1 < len(stages):
+        if not stopped and stage.name == settings.last and place + 1 < len(stages):
+            stopped = f"stopped after stage {stage.name}, as asked"
+        elif not stopped and not passed and here and place + 1 < len(stages):
             reached = f"{100 * round_down(share):.1f} % of OPT is below the threshold of {100 * settings.threshold:g} %"
             stopped = f"stopped after stage {stage.name}: {reached}"
     return results, graded, stopped

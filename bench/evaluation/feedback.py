@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ratiobench.bench.evaluation.cases import require_support
 from ratiobench.bench.evaluation.result import SHOWN, CaseResult, Evaluation, StageResult, round_down
-from ratiobench.bench.family.capabilities import LossReport
 
 
 def add_feedback(found: Evaluation) -> Evaluation:
@@ -17,15 +15,9 @@ def add_feedback(found: Evaluation) -> Evaluation:
         key=lambda each: each.headroom or 0,
         default=None,
     )
-    loss = None if worst is None else _explain(worst)
+    loss = None if worst is None else worst.explain()
     found = replace(found, loss=loss, worst="" if worst is None else worst.name)
     return replace(found, feedback=tuple(_lines(found, worst)))
-
-
-def _explain(worst: CaseResult) -> LossReport | None:
-    assert worst.case is not None
-    explain = require_support(worst.case.family).explain_loss
-    return None if explain is None else explain(worst.case.instance, worst.decisions, worst.case.solution())
 
 
 def percent(value: object) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase
+from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_support
 from ratiobench.bench.family.capabilities import LossReport
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
@@ -37,6 +37,8 @@ class EvaluationSettings:
     threshold : a stage is followed by the next one only if the mean share on it is at least this.
     budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
     isolate : in a sandbox; None: where the system can.
+    only : patterns of names (* ? [...]) of the instances that are run; empty for all.
+    last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
     """
 
     seed: int = 1
@@ -45,6 +47,8 @@ class EvaluationSettings:
     threshold: float = 0.3
     budget: float = 60.0
     isolate: bool | None = None
+    only: tuple[str, ...] = ()
+    last: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,13 @@ class CaseResult:
     reason: str = ""
     decisions: Any = None
     admitted: int = 0
+
+    def explain(self) -> LossReport | None:
+        """Where the run loses against the best known solution; None without a valid run, or where nobody can tell."""
+        if self.case is None or self.state != "ok":
+            return None
+        explain = require_support(self.case.family).explain_loss
+        return None if explain is None else explain(self.case.instance, self.decisions, self.case.solution())
 
 
 @dataclass(frozen=True, slots=True)
