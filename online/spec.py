@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import read_bytes
+from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
@@ -136,6 +137,7 @@ class Spec:
     given : constants stated by the user.
     prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
         empty.
+    plugin : the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
     """
 
     entry: Entry | None
@@ -143,6 +145,7 @@ class Spec:
     options: Mapping[str, str]
     given: Mapping[str, Fraction] = field(default_factory=dict)
     prior: str = ""
+    plugin: Plugin | None = None
 
     @property
     def name(self) -> str:
@@ -157,6 +160,8 @@ class Spec:
     @property
     def head(self) -> str:
         """The name without options."""
+        if self.plugin is not None:
+            return self.plugin.name.partition(".")[2]
         return self.path if self.entry is None else self.entry.name
 
 
@@ -179,4 +184,5 @@ def version(spec: Spec) -> str:
     own = run_context.current().own.get(spec.path)
     if own is not None:
         return own.code
-    return hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
+    code = hashlib.sha256(module_file(spec.path).read_bytes()).hexdigest()[:16]
+    return code if spec.plugin is None else f"{code} of {spec.plugin.origin}"

@@ -554,9 +554,10 @@ def _perform(
             changed, counts, label, played.exposed = runner.end()
             played.violations = [make_altered_violation(table, i) for i in changed]
             played.counts = counts
+            origin = () if spec.plugin is None else (spec.plugin.origin,)
             played.remarks = Remarks(
                 spec.name,
-                notes=() if label is None else (label,),
+                notes=origin if label is None else (*origin, label),
                 starts=tuple(runner.started),
                 isolated=run_context.current().isolate,
             )
