@@ -73,4 +73,5 @@ def _headroom_lines(found: Evaluation) -> Iterator[str]:
     losses = [name for name, theirs, ours in behind if sign * (ours - theirs) < 0]
     if behind:
         named = f": {', '.join(losses[:4])}{', ...' * (len(losses) > 4)}" if losses else ""
-        yield f"Against {found.shipped.name} it is better on {wins} instances and worse on {len(losses)}{named}."
+        better = f"it is better on {wins} of {len(behind)} instances, worse on {len(losses)}"
+        yield f"Against {found.shipped.name} {better}{named}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
@@ -45,6 +45,7 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
     worth = [None if each is None else _worth(instance, i, each) for i, each in enumerate(decisions)]
     best_worth = [None if each is None else _worth(instance, i, each) for i, each in enumerate(best)]
     reasons = find_reasons(instance, decisions)
+    moving = {i for i, reason in find_reasons(instance, decisions, True).items() if reason == FULL}
     users = _users(decisions)
     losses, missed, dearer = [], [], 0
     for i, value in enumerate(best_worth):
@@ -54,14 +55,15 @@ def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> Los
             continue
         if own is None:
             missed.append(i)
-            losses.append(_missed(instance, i, value, chosen, reasons.get(i, DEAR), users, worth))
+            losses.append(_missed(instance, i, value, chosen, reasons.get(i, DEAR), i in moving, users, worth))
         elif own < value:
             dearer += value - own
             losses.append(_dearer(instance, i, value, own, decisions[i], chosen))
     extra = [i for i, value in enumerate(worth) if value is not None and best_worth[i] is None]
     losses += [_at_a_loss(instance, i, value) for i in extra if (value := worth[i]) is not None and value < 0]
     losses.sort(key=lambda each: (-each.amount, each.arrival))
-    return LossReport(_summary(instance, decisions, best, worth, best_worth, reasons, missed, extra, dearer), losses)
+    lines = _summary(instance, decisions, best, worth, best_worth, reasons, moving, missed, extra, dearer)
+    return LossReport(lines, losses)
 
 
 def _worth(instance: Instance, i: int, decision: Decision) -> int:
@@ -95,10 +97,11 @@ def _missed(
     value: int,
     chosen: Decision,
     reason: str,
+    moving: bool,
     users: Mapping[tuple[int, int], Sequence[int]],
     worth: Sequence[int | None],
 ) -> Loss:
-    """A task that the best known solution serves and the run rejects."""
+    """A task that the best known solution serves and the run rejects; `moving`: it fitted on no single node."""
     slots = sorted({slot for _, slot in chosen.cells})
     about = f"task {i} arrives in slot {int(instance.arrival[i])}, deadline {int(instance.deadline[i])}"
     earns = f"bids {int(instance.bid[i]):,} and earns {value:,} in the best known solution"
@@ -116,7 +119,9 @@ def _missed(
         "free_capacity": reason != FULL,
     }
     if reason == DEAR:
-        return Loss(i, value, f"{text}. It was rejected although a schedule for it still fitted.", figures)
+        how = ", but only by changing nodes" if moving else ""
+        figures["only_by_changing_nodes"] = moving
+        return Loss(i, value, f"{text}. It was rejected although a schedule for it still fitted{how}.", figures)
     if reason == IMPOSSIBLE:
         return Loss(i, value, f"{text}. It was rejected.", figures)
     window = range(min(slots), max(slots) + 1)
@@ -166,6 +171,7 @@ def _summary(
     worth: Sequence[int | None],
     best_worth: Sequence[int | None],
     reasons: Mapping[int, str],
+    moving: Collection[int],
     missed: Sequence[int],
     extra: Sequence[int],
     dearer: int,
@@ -184,7 +190,9 @@ def _summary(
         lines.append(f"{len(full)} of the rejected tasks, worth {value:,}, no longer fitted when they arrived.")
     if declined:
         value = sum(best_worth[i] or 0 for i in declined)
-        lines.append(f"{len(declined)} of the rejected tasks, worth {value:,}, still fitted and were declined.")
+        only = sum(i in moving for i in declined)
+        how = f"; {only} of them only by changing nodes" if only else ""
+        lines.append(f"{len(declined)} of the rejected tasks, worth {value:,}, still fitted and were declined{how}.")
     if dearer:
         lines.append(f"Tasks that both serve cost the policy {dearer:,} more, by later or dearer slots or vendors.")
     own, other = _use(instance, decisions), _use(instance, best)
