@@ -5,7 +5,10 @@ In a checkout that is not installed, call `register_environments` first.
 
 from __future__ import annotations
 
-_ENTRY = "ratiobench.environments.lora:LoraEnvironment"
+_ENTRIES = {
+    "Lora-v0": "ratiobench.environments.lora:LoraEnvironment",
+    "Tenants-v0": "ratiobench.environments.tenants:TenantsEnvironment",
+}
 
 
 def register_environments() -> None:
@@ -17,13 +20,15 @@ def register_environments() -> None:
     """
     from gymnasium.envs.registration import register, registry
 
-    if "ratiobench/Lora-v0" not in registry:
-        register("ratiobench/Lora-v0", entry_point=_ENTRY)
+    for name, entry in _ENTRIES.items():
+        if f"ratiobench/{name}" not in registry:
+            register(f"ratiobench/{name}", entry_point=entry)
 
 
 def register_plugin() -> None:
     """Register them in the namespace `ratiobench`: Gymnasium calls this by the entry point `gymnasium.envs`."""
     from gymnasium.envs.registration import register, registry  # it is not loaded to the end yet
 
-    if "ratiobench/Lora-v0" not in registry:
-        register("Lora-v0", entry_point=_ENTRY)
+    for name, entry in _ENTRIES.items():
+        if f"ratiobench/{name}" not in registry:
+            register(name, entry_point=entry)

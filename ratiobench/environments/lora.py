@@ -9,10 +9,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ratiobench.bench.commands.shared import read_given
-from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, set_case, tiny_cases
-from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, book, find_candidates, observe
+from ratiobench.environments.episodes import find_episodes
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
@@ -57,7 +56,7 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         count: int = 10,
         verify: bool = False,
     ) -> None:
-        self._episodes = [_Episode(*each) for each in _instances(instances, seed, count)]
+        self._episodes = [_Episode(*each) for each in find_episodes("lora", instances, seed, count)]
         self._k, self._continuous, self._verify = k, continuous, verify
         self._types = max(len(each.first_node) - 1 for each in self._episodes)
         self._width = max(each.instance.slots for each in self._episodes)
@@ -202,31 +201,3 @@ class _Episode:
         self.free = tuple(
             np.repeat(self._capacity[row][self.kind][:, None], self.instance.slots, axis=1) for row in (0, 1)
         )
-
-
-def _instances(given: str | Iterable[Any], seed: int, count: int) -> list[tuple[Instance, tuple[int, int] | None]]:
-    """The instances of the episodes, with the intervals on OPT that are known."""
-    family = find_family("lora")
-    if given == TINY:
-        cases = tiny_cases(family, seed, count)
-    elif given == PARTS:
-        chosen = read_set()
-        cases = [set_case(chosen, entry, PARTS) for entry in entries_of(family, chosen, PARTS)]
-    else:
-        found: list[tuple[Instance, tuple[int, int] | None]] = []
-        for each in [given] if isinstance(given, str) else given:
-            owner, instance = read_given(each)
-            if owner.name != family.name:
-                raise InputError(
-                    "instances", "", f"an instance of the family {owner.name}; this environment is of lora"
-                )
-            found.append((instance, _known(owner, instance)))
-        return found
-    return [(case.instance, (int(case.lower), int(case.upper))) for case in cases]
-
-
-def _known(family: Any, instance: Any) -> tuple[int, int] | None:
-    from ratiobench.bench.evaluation.cases import known_interval
-
-    ends = known_interval(family, instance)
-    return None if ends is None else (int(ends[0]), int(ends[1]))

@@ -1,4 +1,4 @@
-"""The Gymnasium environment of `lora`: Gymnasium's checker, exact returns, masks, certified bounds."""
+"""The Gymnasium environments of `lora` and `tenants`: Gymnasium's checker, exact returns, masks, certified bounds."""
 
 from __future__ import annotations
 
@@ -97,3 +97,17 @@ def test_the_entry_point_registers_in_its_namespace() -> None:
     with namespace("ratiobench"):
         register_plugin()
     assert registry["ratiobench/Lora-v0"].entry_point == kept.entry_point
+
+
+def test_the_environment_of_tenants() -> None:
+    """Gymnasium's checker; the return is the negated cost, recounted at the end; the best place is a good policy."""
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make("ratiobench/Tenants-v0", count=3).unwrapped
+    check_env(environment, skip_render_check=True)
+    draws = np.random.default_rng(1)
+    values = rb.play([each.instance for each in tiny_cases(find_family("tenants"), 1, 3)], "insertion").value.tolist()
+    for instance in range(3):
+        total, info = _play(environment, instance, lambda mask: int(draws.choice(np.flatnonzero(mask))))
+        assert -total == info["cost"] >= info["opt_lower"]
+        assert -_play(environment, instance, lambda mask: 0)[0] == values[instance]
