@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.evaluation.cases import STAGES, find_family
+from ratiobench.bench.evaluation.cases import STAGES, default_family, find_family
 from ratiobench.bench.evaluation.evaluate import evaluate_policy
 from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
 from ratiobench.bench.family.contract import Family
@@ -16,16 +16,15 @@ from ratiobench.bench.family.standard import NEWEST, read_set
 from ratiobench.bench.options import Choice, Decimal, Duration, Integer, Options, Switch, Text, argument, option
 from ratiobench.online.policy_file import is_policy_file
 
-DEFAULT = "lora"
-"""The family of a policy where none is named."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Options):
     """Options of `evaluate`."""
 
     policy: str = argument("policy.py, policy.py:Class[:key=value,...], or a shipped algorithm", Text(), "POLICY")
-    family: str | None = option("of the policy", Text(), "NAME", told="lora, or that of the shipped algorithm")
+    family: str | None = option(
+        "of the policy", Text(), "NAME", told="that of the shipped algorithm, or the first of the standard set"
+    )
     set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=NEWEST)
     seed: int = option("names the tiny instances", Integer(0, 2**31), "S", default=1)
     tiny: int = option("how many tiny instances are drawn", Integer(1, 1000), "N", default=10)
@@ -64,14 +63,14 @@ def run(options: Evaluate) -> Evaluation:
 
 
 def _family(options: Evaluate) -> Family:
-    """The family that is named; of a shipped algorithm the first that has it, `lora` before all others."""
+    """The family that is named; of a shipped algorithm the first that has it, the default before all others."""
     if options.family is not None or is_policy_file(options.policy):
-        return find_family(options.family or DEFAULT)
+        return find_family(options.family)
     head = options.policy.partition(":")[0]
-    known = sorted(families().values(), key=lambda each: each.name != DEFAULT)
+    known = sorted(families().values(), key=lambda each: each.name != default_family())
     able = [each for each in known if each.evaluation is not None]
     owners = [each for each in able if head in {entry.name for entry in each.algorithms()}]
-    return owners[0] if owners else find_family(DEFAULT)
+    return owners[0] if owners else find_family()
 
 
 def text(options: Evaluate, found: Evaluation) -> Iterator[str]:

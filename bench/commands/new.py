@@ -27,7 +27,7 @@ class New(Options):
 
     kind: str = argument("what the package adds", Choice(KINDS), "KIND")
     name: str = argument("of the package, a Python name in lower case", Text(), "NAME")
-    family: str = option("of an algorithm or claim", Text(), "FAMILY", default="lora")
+    family: str | None = option("of an algorithm or claim", Text(), "FAMILY", told="the first of the standard set")
     out: Path | None = option("folder that is made", File(), "DIR", told="NAME")
 
 
@@ -50,7 +50,7 @@ def run(options: New) -> list[Path]:
 
 def _part(kind: str, name: str, family: str) -> dict[str, str]:
     """The files of an algorithm or a claim."""
-    code = _TEMPLATES / (f"algorithm_{family}.txt" if kind == "algorithm" else "claim.txt")
+    code = _HERE / family / "new_algorithm.txt" if kind == "algorithm" else _TEMPLATES / "claim.txt"
     if not code.exists():
         raise InputError("--family", "", f"there is no template of an algorithm for the family {family}")
     texts = {

@@ -195,9 +195,15 @@ def require_support(family: Family) -> Any:
     return family.evaluation
 
 
-def find_family(name: str) -> Family:
-    """The family of this name that takes part; InputError where there is none."""
+def default_family() -> str:
+    """The family of a policy where none is named: the first one of the newest standard set."""
+    return read_set().entries[0].family
+
+
+def find_family(name: str | None = None) -> Family:
+    """The family of this name that takes part, by default the first; InputError where there is none."""
     able = {each.name: each for each in _able()}
+    name = default_family() if name is None else name
     if name not in able:
         raise InputError("--family", "", explain_unknown_name(name, able))
     return able[name]
