@@ -279,6 +279,8 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
     writable : folders that can be written; what is in them now is what every run finds.
     preload : modules to load before the first run.
     """
+    if not _is_inside():  # it ends every process that it sees
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(False)  # runs may not look into it
     runner = importlib.import_module("ratiobench.online.referee.runner")
@@ -324,6 +326,15 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
         for each in ends:
             os.close(each)
         control.send(b"started")
+
+
+def _is_inside() -> bool:
+    """Whether the first process that can be seen is bubblewrap's: a process of the sandbox sees no others."""
+    try:
+        with open("/proc/1/comm", encoding="utf-8") as file:
+            return file.read().strip() == "bwrap"
+    except OSError:
+        return False
 
 
 def _end_others() -> None:
