@@ -168,13 +168,15 @@ def _isolated(
     policy: PolicyFile | None,
 ) -> Requirement:
     """Whether it decides the same in a sandbox."""
-    try:
-        sandbox.require()
-    except InputError as error:
-        return Requirement("isolation", SKIPPED, error.problem)
     with contextlib.ExitStack() as stack:
-        if policy is not None:
-            stack.enter_context(sessions.session(sessions.preloadable(policy.imports)))
+        try:
+            sandbox.require()
+            if policy is not None:
+                assert family.environment is not None
+                opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports)))
+                opened.prepare(family.environment.registry.protocol)
+        except InputError as error:
+            return Requirement("isolation", SKIPPED, error.problem)
         try:
             isolated = [_run(family, case, name, own, isolate=True) for case in cases]
         except InputError as error:

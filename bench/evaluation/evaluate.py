@@ -71,20 +71,16 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             shown = policy.shown
         except PolicyError as error:
             refused = str(error)
-        isolated = _can_isolate() if settings.isolate is None else settings.isolate
-        if isolated:
-            sandbox.require()
+        isolated = False
     else:
         family.validate_algorithm(text)
     stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
+        if policy is not None and settings.isolate is not False:
+            isolated = _isolate(stack, family, policy, required=settings.isolate is True)
         runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
-        if policy is not None and isolated:
-            opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
-            assert family.environment is not None
-            opened.prepare(family.environment.registry.protocol)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -115,10 +111,21 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     return add_feedback(found)
 
 
-def _can_isolate() -> bool:
+def _isolate(stack: contextlib.ExitStack, family: Family, policy: PolicyFile, *, required: bool) -> bool:
+    """Open the sandboxes of the policy's runs; whether there are any.
+
+    Raises
+    ------
+    InputError : they are required and cannot be had.
+    """
+    assert family.environment is not None
     try:
         sandbox.require()
+        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
+        opened.prepare(family.environment.registry.protocol)
     except InputError:
+        if required:
+            raise
         return False
     return True
 

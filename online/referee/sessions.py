@@ -29,6 +29,7 @@ from contextvars import ContextVar
 from typing import IO, Any
 
 from ratiobench.formulations.processes import kill_tree, set_dumpable
+from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
@@ -202,12 +203,27 @@ class Session:
                     raise
         raise AssertionError
 
+    @property
+    def started(self) -> bool:
+        """Whether all of its sandboxes can start runs."""
+        return bool(self._servers) and all(each.alive for each in self._servers.values())
+
     def prepare(self, protocol: str) -> None:
-        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need."""
+        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need.
+
+        Raises
+        ------
+        InputError : Python does not start in them: packages that it needs lie outside the folders that they show.
+        """
         servers = [self._server(protocol, place) for place in range(SERVERS)]
-        with contextlib.suppress(OSError):  # a run will say so
+        try:
             for server in servers:
                 server.await_ready()
+        except OSError:
+            problem = (
+                "Python does not start in the sandbox: are its packages in a folder that the sandbox does not show?"
+            )
+            raise InputError("--isolate", "", problem) from None
 
     def _server(self, protocol: str, place: int) -> _Sandbox:
         """The sandbox of this place, started where there is none or it has ended."""
@@ -251,7 +267,7 @@ def session(preload: Sequence[str] = (), *, keep: bool = False) -> Iterator[Sess
         yield opened
     finally:
         _current.reset(token)
-        if keep and key not in _kept:
+        if keep and key not in _kept and opened.started:
             for other in [each for each in _kept if each[0] == os.getpid()]:
                 _kept.pop(other).close()
             _kept[key] = opened
