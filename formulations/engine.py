@@ -46,7 +46,7 @@ def choose(
         if chosen is None:
             return "auto", NO_BACKEND
         formulation = chosen
-    able = allowed[formulation]
+    able = backends.with_plugins(allowed[formulation])
     if backend == "auto":
         backend = able[0]
     if backend not in able:

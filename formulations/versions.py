@@ -6,6 +6,7 @@ import importlib.metadata
 from collections.abc import Mapping
 
 from ratiobench.formulations.settings import NO_BACKEND
+from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 PACKAGES: Mapping[str, str] = {
     "highs": "highspy",
@@ -32,6 +33,9 @@ def package_versions(backend: str = "auto") -> str:
     """
     if backend == NO_BACKEND:
         return ""
+    plugin = find_plugins(BACKENDS).get(backend)
+    if plugin is not None and backend not in PACKAGES:
+        return plugin.origin
     names = PINNED if backend == "auto" else [PACKAGES.get(backend, backend)]
     found = []
     for name in names:

@@ -72,6 +72,8 @@ def shorten(value: object, most: int = 80) -> str:
 PACKAGES = ("bench", "formulations", "instances", "online")
 PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
 """The folders of our own code."""
+POLICY = "policy"
+"""The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)."""
 
 
 def format_line(error: BaseException) -> str:
@@ -99,6 +101,8 @@ def _place(error: BaseException) -> str:
     """``(file:line)`` of the last frame that is neither ours nor a library's, the file as seen from `sys.path`."""
     strange = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if frame.f_globals.get("__name__") == POLICY:
+            return f"({frame.f_code.co_filename}:{number})"
         file = Path(frame.f_code.co_filename).resolve()
         if file.is_file() and not any(folder in file.parents for folder in strange):
             roots = [root for root in map(_folder, sys.path) if root in file.parents]

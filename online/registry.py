@@ -19,6 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, list_names, shorten, suggest_name
 from ratiobench.instances.io.files import list_instances
+from ratiobench.instances.io.plugins import ALGORITHMS, Plugin, plugins_of
 from ratiobench.online.modules import class_names, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks
@@ -89,6 +90,11 @@ class Registry(Generic[Instance]):
         _import_all(f"{self.package}.algorithms")
         return dict(sorted(self._entries.items()))
 
+    def plugins(self) -> Mapping[str, Plugin]:
+        """The algorithms that other installed packages add, by name; a registered one of the same name wins."""
+        family = self.package.rpartition(".")[2]
+        return {name: each for name, each in plugins_of(ALGORITHMS, family).items() if name not in self.entries()}
+
     def parse(self, text: str) -> Spec:
         """Take an algorithm's name apart.
 
@@ -102,7 +108,10 @@ class Registry(Generic[Instance]):
         head, _, tail = text.partition(":")
         entry = self.entries().get(head)
         path = ""
-        if entry is None:
+        plugin = self.plugins().get(head) if entry is None else None
+        if plugin is not None:
+            path = plugin.value
+        elif entry is None:
             attribute, _, tail = tail.partition(":")
             if not attribute or "=" in attribute:
                 raise InputError("algorithm", text, self._unknown(head))
@@ -133,7 +142,7 @@ class Registry(Generic[Instance]):
                 options[key] = value
             else:
                 raise _no_such_option(entry, head, key)
-        spec = Spec(entry, path, options, given, prior)
+        spec = Spec(entry, path, options, given, prior, plugin)
         if entry is not None:
             declared = _declared(entry, options)
             for key in given:
@@ -145,7 +154,7 @@ class Registry(Generic[Instance]):
 
     def _unknown(self, name: str) -> str:
         """Why a name without a class is no algorithm, and what was probably meant."""
-        known = list(self.entries())
+        known = [*self.entries(), *self.plugins()]
         if "." in name or "/" in name:
             module = module_name(name)
             for path, classes in (
@@ -178,6 +187,8 @@ class Registry(Generic[Instance]):
             if entry.learns:
                 parts.append(f"history=FILE|FILE;FILE|FOLDER of earlier days or, in suites, {YESTERDAY} or {HISTORY}")
             listed.append((entry.name, "; ".join(parts)))
+        for name, plugin in self.plugins().items():
+            listed.append((name, f"plug-in of {plugin.origin} ({plugin.value}), run like a user's algorithm"))
         return listed
 
     def canonical(self, text: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ratiobench.formulations.versions import PACKAGES, package_versions
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import read_bytes
+from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
@@ -137,6 +138,7 @@ class Spec:
     given : constants stated by the user.
     prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
         empty.
+    plugin : the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
     """
 
     entry: Entry | None
@@ -144,6 +146,7 @@ class Spec:
     options: Mapping[str, str]
     given: Mapping[str, Fraction] = field(default_factory=dict)
     prior: str = ""
+    plugin: Plugin | None = None
 
     @property
     def name(self) -> str:
@@ -158,6 +161,8 @@ class Spec:
     @property
     def head(self) -> str:
         """The name without options."""
+        if self.plugin is not None:
+            return self.plugin.name.partition(".")[2]
         return self.path if self.entry is None else self.entry.name
 
 
@@ -182,4 +187,5 @@ def version(spec: Spec) -> str:
     content = module_file(spec.path).read_bytes() if own is None else own.pickled
     code = hashlib.sha256(content).hexdigest()[:16] if own is None else own.code
     solvers = [backend for backend, package in PACKAGES.items() if package.encode() in content]
-    return " ".join(filter(None, [code, *map(package_versions, solvers)]))
+    origin = "" if spec.plugin is None else f"of {spec.plugin.origin}"
+    return " ".join(filter(None, [code, *map(package_versions, solvers), origin]))

@@ -1,9 +1,9 @@
 """Measures online scheduling and pricing algorithms against a certified offline optimum.
 
 The commands are functions: `run`, `results`, `backtest`, `opt`, `simulate`, `instance` (see `ratiobench.bench.api`),
-`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `limit`, `search` (`ratiobench.bench.api_tools`).
-They are loaded at their first use, so that importing one part of the package costs that part alone.
-`ratiobench.testing` is for the tests of other projects.
+`audit`, `check`, `compare`, `crosscheck`, `generate`, `imported`, `limit`, `search` (`ratiobench.bench.api_tools`),
+`evaluate`, `play` (`ratiobench.bench.api_policies`). They are loaded at their first use, so that importing one part of
+the package costs that part alone. `ratiobench.testing` is for the tests of other projects.
 
 The four parts are `ratiobench.bench`, `ratiobench.online`, `ratiobench.formulations` and `ratiobench.instances`. In a
 checkout they are folders at the top level; the links in this folder are for type checkers and editors.
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         run,
         simulate,
     )
+    from ratiobench.bench.api_policies import evaluate, play
     from ratiobench.bench.api_tools import audit, check, compare, crosscheck, generate, imported, limit, search
 
 __all__ = [
@@ -45,16 +46,20 @@ __all__ = [
     "check",
     "compare",
     "crosscheck",
+    "evaluate",
     "generate",
     "imported",
     "instance",
     "limit",
     "opt",
+    "play",
     "results",
     "run",
     "search",
     "simulate",
 ]
+
+_POLICIES = ("evaluate", "play")
 
 _old_names.install()
 
@@ -64,6 +69,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"ratiobench.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'ratiobench' has no attribute {name!r}")
+    if name in _POLICIES:  # without pandas, which programs that evaluate policies need not load
+        return getattr(importlib.import_module("ratiobench.bench.api_policies"), name)
     api = importlib.import_module("ratiobench.bench.api")
     return getattr(api if name in api.__all__ else importlib.import_module("ratiobench.bench.api_tools"), name)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from ratiobench.bench.commands.audit import AUDIT
 from ratiobench.bench.commands.calibrate import CALIBRATE
 from ratiobench.bench.commands.check import CHECK
+from ratiobench.bench.commands.check_algorithm import CHECK_ALGORITHM
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.compare import COMPARE
 from ratiobench.bench.commands.crosscheck import CROSSCHECK
+from ratiobench.bench.commands.evaluate import EVALUATE
 from ratiobench.bench.commands.explain import EXPLAIN
 from ratiobench.bench.commands.export import EXPORT
 from ratiobench.bench.commands.generate import GENERATE
 from ratiobench.bench.commands.imports import IMPORT
 from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
+from ratiobench.bench.commands.new import NEW
 from ratiobench.bench.commands.opt import OPT
 from ratiobench.bench.commands.perf import PERF, WARM
 from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
@@ -31,6 +34,9 @@ COMMANDS: dict[str, Command | Group] = {
         OPT,
         CROSSCHECK,
         SIMULATE,
+        EVALUATE,
+        CHECK_ALGORITHM,
+        NEW,
         AUDIT,
         EXPLAIN,
         SEARCH,

@@ -18,6 +18,7 @@ from ratiobench.bench.options import Choice, Options, Text, argument
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.keys import Form
+from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
@@ -200,6 +201,9 @@ def _backends(family: Family) -> list[NamedSummary]:
         if solved:
             extra = "; optional, with the extra of this name" * (name in backends.EXTRAS)
             found.append(NamedSummary(name, f"solves {', '.join(solved)}{extra}"))
+    linear = [each.name for each in family.formulations() if re.search(r"\[.*\bhighs\b.*\]", each.summary)]
+    for name, plugin in find_plugins(BACKENDS).items() if linear else ():
+        found.append(NamedSummary(name, f"solves {', '.join(linear)}; plug-in of {plugin.origin}"))
     return found
 
 

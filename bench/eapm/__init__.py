@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import Benchmark, Certificates, Claims, Explainer, MeasureFunction
+from ratiobench.bench.family.capabilities import (
+    Benchmark,
+    Certificates,
+    Claims,
+    EvaluationSupport,
+    Explainer,
+    MeasureFunction,
+)
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
@@ -136,6 +143,12 @@ class EapmFamily(Family):
         super().warm()
 
     # Online algorithms.
+
+    @property
+    def evaluation(self) -> EvaluationSupport:
+        from ratiobench.bench.eapm.evaluation import EVALUATION
+
+        return EVALUATION
 
     @property
     def environment(self) -> Environment[Instance]:

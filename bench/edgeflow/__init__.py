@@ -11,6 +11,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    EvaluationSupport,
     Explainer,
     MeasureFunction,
     TimelineFunction,
@@ -144,6 +145,12 @@ class EdgeflowFamily(Family):
         return export(instance, kind, formulation)
 
     # Online algorithms.
+
+    @property
+    def evaluation(self) -> EvaluationSupport:
+        from ratiobench.bench.edgeflow.evaluation import EVALUATION
+
+        return EVALUATION
 
     @property
     def environment(self) -> Environment[Instance]:

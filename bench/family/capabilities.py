@@ -24,6 +24,7 @@ Member of `Family` -> what is lost without it:
 * ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
 * ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
 * ``tiny_instances`` -> `ratiobench.testing.instances`
+* ``evaluation`` -> `evaluate`
 * ``benchmarks`` -> the family's part of `perf`
 """
 
@@ -728,3 +729,61 @@ class Calibrator:
     measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
     gpus: Callable[[Sequence[Path]], Sequence[NamedSummary]]
     dtypes: Sequence[str]
+
+
+class SizeRange(NamedTuple):
+    """Instances of a standard set: of low..high arrivals, the `most` smallest ones."""
+
+    low: int
+    high: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An arrival on which a run earns less than the best known solution.
+
+    Parameters
+    ----------
+    arrival : its position.
+    amount : what the run loses on it, in the family's unit.
+    text : what happened to it, in a sentence or two.
+    figures : the same as JSON values.
+    """
+
+    arrival: int
+    amount: Exact
+    text: str
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LossReport:
+    """Where a run is behind the best known solution.
+
+    Parameters
+    ----------
+    summary : sentences about the whole run, the most important one first.
+    losses : arrival by arrival, the largest one first.
+    """
+
+    summary: Sequence[str]
+    losses: Sequence[Loss]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSupport:
+    """What a family adds to `evaluate`.
+
+    Parameters
+    ----------
+    tiny_recipe : (seed, number): the recipe of an instance that is solved in a moment.
+    limits : of the stages `parts` and `days`, which instances of a standard set they take.
+    policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
+    explain_loss : (instance, decisions, best known decisions): where a run loses; None where the family cannot tell.
+    """
+
+    tiny_recipe: Callable[[int, int], Mapping[str, Any]]
+    limits: Mapping[str, SizeRange]
+    policies: Sequence[str]
+    explain_loss: Callable[[Any, Any, Any], LossReport] | None = None

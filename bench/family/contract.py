@@ -26,6 +26,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    EvaluationSupport,
     Explainer,
     GanttFunction,
     Limits,
@@ -37,6 +38,7 @@ from ratiobench.bench.family.capabilities import (
 )
 from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.day_facts import DayFacts
+from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.standard import suites_of
@@ -47,6 +49,7 @@ from ratiobench.formulations.versions import package_versions
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
+from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
@@ -377,6 +380,11 @@ class Family(ABC):
         """Algorithms that are auctions."""
         return None
 
+    @property
+    def evaluation(self) -> EvaluationSupport | None:
+        """Instances and shipped algorithms for evaluations of policies, and where a run loses."""
+        return None
+
     def algorithms(self) -> Sequence[NamedSummary]:
         """The family's online algorithms."""
         return NamedSummary.several(self._environment.registry.algorithms())
@@ -582,7 +590,8 @@ class Family(ABC):
 
     def statements(self) -> Sequence[Statement]:
         """The claims in words: those settled by proof, then those that audits check, in the order of the audits."""
-        return () if self.claims is None else self.claims.statements
+        own = () if self.claims is None else self.claims.statements
+        return (*own, *(claim.state() for claim in plugin_claims(self.name)))
 
     def notation(self) -> Sequence[tuple[str, str]]:
         """(sign, meaning) pairs of the statements, in the order in which they are best read."""
@@ -591,7 +600,8 @@ class Family(ABC):
     @property
     def audit_version(self) -> str:
         """Version of all checks: stored checks of another version are made again."""
-        return "1" if self.claims is None else self.claims.version
+        own = "1" if self.claims is None else self.claims.version
+        return " ".join([own, *(each.origin for each in plugins_of(CLAIMS, self.name).values())])
 
     def audit(
         self, instance: Any, run: OnlineRun, reference: SolveReport, claims: Collection[str] = ()
@@ -610,4 +620,9 @@ class Family(ABC):
         for name in claims:
             if name not in known:
                 raise InputError("claim", "", explain_unknown_name(name, known))
-        return () if self.claims is None else self.claims.audit(instance, run, reference, claims or None)
+        added = plugin_claims(self.name)
+        own = [name for name in claims if name not in {each.name for each in added}]
+        checks: list[Check] = []
+        if self.claims is not None and (own or not claims):
+            checks += self.claims.audit(instance, run, reference, own or None)
+        return [*checks, *check_plugin_claims(added, instance, run, reference, claims)]

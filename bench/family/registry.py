@@ -16,6 +16,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
+from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
 ELSEWHERE = "RATIOBENCH_FAMILIES"
 """The environment variable that names modules with families that live elsewhere, separated by commas."""
@@ -23,12 +24,13 @@ ELSEWHERE = "RATIOBENCH_FAMILIES"
 
 @lru_cache(maxsize=1)
 def families() -> Mapping[str, Family]:
-    """All families, by name: of each folder of `ratiobench.instances`, and those that the environment names."""
+    """All families, by name: of each folder of `ratiobench.instances`, of plug-ins, and those the environment names."""
     names = sorted(module.name for module in pkgutil.iter_modules(instances.__path__) if module.ispkg)
     modules = [f"ratiobench.bench.{each}" for each in names if importlib.util.find_spec(f"ratiobench.bench.{each}")]
+    modules += [each.value.partition(":")[0] for each in find_plugins(FAMILIES).values()]
     modules += [name.strip() for name in os.environ.get(ELSEWHERE, "").split(",") if name.strip()]
     found: dict[str, Family] = {}
-    for module in modules:
+    for module in dict.fromkeys(modules):
         family = _family_of(module)
         if family.name in found:
             raise InputError(module, "FAMILY.name", f"{family.name!r} is the name of another family")

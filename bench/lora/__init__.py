@@ -17,6 +17,7 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
+    EvaluationSupport,
     Explainer,
     GanttFunction,
     Limits,
@@ -262,6 +263,12 @@ class LoraFamily(Family):
         from ratiobench.online.lora.run import ENVIRONMENT
 
         return ENVIRONMENT
+
+    @property
+    def evaluation(self) -> EvaluationSupport:
+        from ratiobench.bench.lora.evaluation import EVALUATION
+
+        return EVALUATION
 
     def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
         from ratiobench.bench.lora.days import default_policies

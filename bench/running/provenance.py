@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from ratiobench.bench.running.machine import usable_bytes, usable_cores
+from ratiobench.instances.io.plugins import plugin_packages
 
 
 def collect() -> dict[str, dict[str, str]]:
@@ -49,7 +50,7 @@ def _packages() -> dict[str, str]:
         if match:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):
                 found[match.group()] = importlib.metadata.version(match.group())
-    return found
+    return found | {f"plug-in {name}": version for name, version in plugin_packages().items()}
 
 
 def _machine() -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import Certificates, Claims, Explainer, MeasureFunction
+from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
@@ -141,6 +141,12 @@ class TenantsFamily(Family):
         super().warm()
 
     # Online algorithms.
+
+    @property
+    def evaluation(self) -> EvaluationSupport:
+        from ratiobench.bench.tenants.evaluation import EVALUATION
+
+        return EVALUATION
 
     @property
     def environment(self) -> Environment[Instance]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import pkgutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.worker import Reply, worker
 from ratiobench.instances.io.errors import InputError, install_command
+from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 FloatArray = NDArray[np.float64]
 
@@ -99,8 +101,22 @@ def finite_or_none(value: float) -> float | None:
 
 
 def backends() -> tuple[str, ...]:
-    """The names of all backends, installed or not."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    """The names of all backends, installed or not, those of plug-ins at the end."""
+    shipped = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return (*shipped, *(name for name in find_plugins(BACKENDS) if name not in shipped))
+
+
+def with_plugins(names: Sequence[str]) -> tuple[str, ...]:
+    """The backends that go with a formulation, and plug-ins where it is a linear model, which `highs` solves."""
+    added = find_plugins(BACKENDS) if "highs" in names else ()
+    return (*names, *(each for each in added if each not in names))
+
+
+def _module(backend: str) -> str:
+    """The module of a backend."""
+    plugin = find_plugins(BACKENDS).get(backend)
+    shipped = any(module.name == backend for module in pkgutil.iter_modules(__path__))
+    return f"{__name__}.{backend}" if plugin is None or shipped else plugin.value.partition(":")[0]
 
 
 def call(backend: str, function: str, *arguments: Any, limits: Limits | None = None) -> Reply:
@@ -131,7 +147,7 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
     if isinstance(model, LinearModel) and not model.columns:
         # Nothing to decide; some solvers call that an error.
         return BackendResult(Termination.OPTIMAL, np.zeros(0), 0.0, 0.0, 0.0)
-    reply = call(backend, f"{__name__}.{backend}:solve", model, limits, start, limits=limits)
+    reply = call(backend, f"{_module(backend)}:solve", model, limits, start, limits=limits)
     if reply.termination is not None:
         return BackendResult(reply.termination, message=reply.message + _remedy(backend, reply.termination))
     assert isinstance(reply.value, BackendResult)
@@ -207,5 +223,5 @@ def installed_version(backend: str) -> str:
 
 def version(backend: str) -> str | None:
     """The version of the backend's solver; None when it is not installed or does not start."""
-    reply = call(backend, f"{__name__}.{backend}:version")
+    reply = call(backend, f"{_module(backend)}:version")
     return None if reply.termination is not None else str(reply.value)

@@ -209,7 +209,7 @@ def choose(instance: Instance, formulation: str, backend: str) -> Plan:
             formulation = usual
         else:
             formulation = "cpsat" if backend == "cpsat" and "cpsat" in names else usual
-    allowed = known[formulation].backends
+    allowed = backends.with_plugins(known[formulation].backends)
     if backend == "auto":
         backend = allowed[0]
     if backend not in allowed:
@@ -353,7 +353,7 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
     size = known[formulation].columns(instance)
     if automatic and size > DIRECT_COLUMNS:
         return Plan("auto", NO_BACKEND, False)
-    allowed = known[formulation].backends
+    allowed = backends.with_plugins(known[formulation].backends)
     if backend == "auto":
         backend = allowed[0]
     if backend not in allowed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gzip
+import json
 import os
 import stat
 import zlib
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from ratiobench import instances
 from ratiobench.instances.io import packing
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.registry import Instance, Registry
 
@@ -23,17 +25,31 @@ PROJECT_DATA = (
 )
 """The generators' tables, the shipped instances of every family, and the certificates of standard sets."""
 _SEEN = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")
+_LAYERS = ("bench", "formulations", "instances", "online")
 _SCAN_LIMIT = 2**28
 _KERNEL = ("/proc/", "/sys/", "/dev/")
 
 
 @cache
 def list_barred() -> Mapping[str, str]:
-    """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances."""
+    """The modules that no algorithm may load, each with its file: `ratiobench.bench`, and what only makes instances.
+
+    Reading all sources takes a second, so the list is kept on disk under their hash.
+    """
+    key = ["barred", str(_ROOT), code_mark(tuple(f"ratiobench.{each}" for each in _LAYERS))]
+    if (known := recall(key)) is not None:
+        barred: dict[str, str] = json.loads(known)
+        return barred
+    barred = _find_barred()
+    store(key, json.dumps(barred).encode())
+    return barred
+
+
+def _find_barred() -> dict[str, str]:
     root = Path(instances.__file__).resolve().parent.parent
     files = {
         ".".join(("ratiobench", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): file
-        for package in ("bench", "formulations", "instances", "online")
+        for package in _LAYERS
         for file in (root / package).rglob("*.py")
     }
     # From the solvers, the algorithms, what all layers use, and what stands above the modules of a family.

@@ -114,7 +114,7 @@ class _Server:
                 start_new_session=True,
             )
 
-    def fork(self, path: Sequence[str]) -> ForkedProcess:
+    def fork(self, path: Sequence[str], watched: Sequence[str]) -> ForkedProcess:
         """Start a process.
 
         Raises
@@ -133,7 +133,7 @@ class _Server:
             ours.callback(status.close)
             folder = os.open(".", os.O_RDONLY)
             theirs.callback(os.close, folder)
-            message = pickle.dumps((list(path), dict(os.environ)))
+            message = pickle.dumps((list(path), dict(os.environ), list(watched)))
             socket.send_fds(self._control, [message], [stdin, stdout, stderr, reporter.fileno(), folder])
             answer = self._control.recv(32)
             if not answer:
@@ -153,7 +153,7 @@ _servers: dict[int, _Server] = {}
 _owner = os.getpid()
 
 
-def start(path: Sequence[str], protocol: str, number: int) -> ForkedProcess | None:
+def start(path: Sequence[str], protocol: str, number: int, watched: Sequence[str] = ()) -> ForkedProcess | None:
     """Fork a process that answers by `ratiobench.online.referee.runner.serve`, below a keeper.
 
     Parameters
@@ -161,6 +161,7 @@ def start(path: Sequence[str], protocol: str, number: int) -> ForkedProcess | No
     path : its module path.
     protocol : the family's module that says what an answer is.
     number : of the run, among those that are compared with each other.
+    watched : files that its watch looks for: the server finds out once under which names they are opened.
 
     Returns
     -------
@@ -182,7 +183,7 @@ def start(path: Sequence[str], protocol: str, number: int) -> ForkedProcess | No
                 if server is not None:
                     _servers.pop(place).close()
                 server = _servers[place] = _Server(path, protocol, key)
-            return server.fork(path)
+            return server.fork(path, watched)
         except (OSError, ValueError):
             if place in _servers:
                 _servers.pop(place).close()
@@ -208,9 +209,11 @@ def serve_forks(parent: int, protocol: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(False)  # what it forked may not look into it
     runner = importlib.import_module("ratiobench.online.referee.runner")
+    watch = importlib.import_module("ratiobench.online.referee.watch")
     # All that a fresh process loads before its watch is installed.
     for module in (protocol, "ctypes", "secrets", "subprocess", "numpy.random.bit_generator"):
         importlib.import_module(module)
+    watch.prepare_watch()
     awake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -232,10 +235,12 @@ def serve_forks(parent: int, protocol: str) -> None:
             if not message:
                 return
             *ends, reporter, folder = descriptors
+            path, environment, watched = pickle.loads(message)
+            for file in watched:
+                watch.list_file_forms(file)
             me, pid = os.getpid(), os.fork()
             if pid == 0:
                 control.detach()
-                path, environment = pickle.loads(message)
                 _become(path, environment, ends, folder)
                 run_keeper(me)
                 runner.serve(protocol)

@@ -40,7 +40,7 @@ from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee import fork_server, sandbox
+from ratiobench.online.referee import fork_server, sandbox, sessions
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
@@ -74,6 +74,7 @@ FILES = 1_000
 REPEATS = 6
 """So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
 T = TypeVar("T")
+AnyProcess = subprocess.Popen[bytes] | fork_server.ForkedProcess | sessions.IsolatedFork
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (
@@ -87,7 +88,7 @@ _LINE_LIMIT = 2**26
 class _Guard:
     """Ends the algorithm's process when it does not answer in time or grows too big, and remembers why."""
 
-    def __init__(self, process: subprocess.Popen[bytes] | fork_server.ForkedProcess) -> None:
+    def __init__(self, process: AnyProcess) -> None:
         self.foul: tuple[str, str] | None = None
         self._process = process
         self._limit = run_context.current().limit
@@ -360,18 +361,21 @@ class Runner:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        if isinstance(self._process, fork_server.ForkedProcess):
+        if not isinstance(self._process, subprocess.Popen):
             self._process.release()
 
 
-def _process(path: str | None, protocol: str, number: int) -> subprocess.Popen[bytes] | fork_server.ForkedProcess:
+def _process(path: str | None, protocol: str, number: int) -> AnyProcess:
     """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
+    session = sessions.current()
+    if run_context.current().isolate and session is not None and path is None:
+        return session.start(protocol, number)
     if run_context.current().isolate:
         place = sandbox.place(path, list_barred(), PROJECT_DATA)
         boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
         wrapped, environment = place.command, place.environment
     else:
-        forked = fork_server.start(import_path(), protocol, number)
+        forked = fork_server.start(import_path(), protocol, number, tuple(list_barred().values()))
         if forked is not None:
             return forked
         boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
@@ -553,9 +557,10 @@ def _perform(
             changed, counts, label, played.exposed = runner.end()
             played.violations = [make_altered_violation(table, i) for i in changed]
             played.counts = counts
+            origin = () if spec.plugin is None else (spec.plugin.origin,)
             played.remarks = Remarks(
                 spec.name,
-                notes=() if label is None else (label,),
+                notes=origin if label is None else (*origin, label),
                 starts=tuple(runner.started),
                 isolated=run_context.current().isolate,
             )

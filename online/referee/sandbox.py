@@ -167,9 +167,9 @@ def _empty(shown: Sequence[Path], hidden: Iterable[Path]) -> list[Path]:
 
 def _is_shown(path: Path, shown: Sequence[Path], empty: Sequence[Path]) -> bool:
     """Whether a path is seen inside: the deepest folder that it is in, or that it is, is shown and not empty."""
-    within = [(len(each.parts), is_empty) for is_empty, folders in ((False, shown), (True, empty)) for each in folders
-              if path.is_relative_to(each)]  # fmt: skip
-    return bool(within) and not max(within)[1]
+    filled, hidden = set(shown), set(empty)
+    deepest = next((each for each in (path, *path.parents) if each in filled or each in hidden), None)
+    return deepest is not None and deepest not in hidden
 
 
 def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
@@ -204,13 +204,23 @@ def _own(path: str) -> Path:
     return own.absolute()
 
 
-def _caches() -> Iterator[str]:
-    """Kernels that were compiled outside are read where they are looked for; their folders can be written inside."""
+def writable_folders() -> tuple[str, ...]:
+    """The folders that can be written inside: temporary ones, and those of compiled kernels."""
+    return ("/tmp", "/dev/shm", *map(str, _compiled()))
+
+
+def _compiled() -> dict[Path, list[Path]]:
+    """The folders of compiled kernels, each with their files."""
     folders = (folder for floor in _LAYERS for folder in sorted((_PROJECT / floor).rglob("__pycache__")))
     compiled = {
         folder: sorted(file for file in folder.iterdir() if file.suffix in (".nbi", ".nbc")) for folder in folders
     }
-    compiled = {folder: files for folder, files in compiled.items() if files}
+    return {folder: files for folder, files in compiled.items() if files}
+
+
+def _caches() -> Iterator[str]:
+    """Kernels that were compiled outside are read where they are looked for; their folders can be written inside."""
+    compiled = _compiled()
     for number, (folder, files) in enumerate(compiled.items()):
         size = str(_KERNEL_BYTES // len(compiled))
         yield from ("--ro-bind", str(folder), f"{_CACHES}/{number}", "--size", size, "--tmpfs", str(folder))

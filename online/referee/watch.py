@@ -12,6 +12,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -222,15 +223,22 @@ def listen_for_draws() -> Callable[[], bool]:
     return drew
 
 
+def prepare_watch() -> None:
+    """Load what `listen_for_draws` uses, so that the forks of a server need not."""
+    sysconfig.get_path("stdlib")
+    _numpy_state()
+
+
 def _numpy_state() -> bytes:
     """The state of NumPy's global generator."""
     return pickle.dumps(np.random.get_state())  # noqa: NPY002  (theirs may be it)
 
 
-def list_file_forms(file: str) -> list[str]:
+@cache
+def list_file_forms(file: str) -> tuple[str, ...]:
     """A module's file and those that Python compiles it into."""
     compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
-    return [os.path.realpath(form) for form in (file, *compiled)]
+    return tuple(os.path.realpath(form) for form in (file, *compiled))
 
 
 def _only_writes(mode: object, flags: object) -> bool:

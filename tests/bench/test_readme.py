@@ -197,7 +197,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
 def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each row of the table of commands is a command, with the options that it names, and no command is left out."""
     section = _text(file).partition("## Commands\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
+    rows = re.findall(r"^\| `(\w[\w-]*)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
     [there] = [set(action.choices) for action in make_parser()._actions if isinstance(action.choices, dict)]
     assert {name for name, _, _ in rows} == there
     for name, usage, does in rows:

@@ -1,0 +1,117 @@
+"""What the family adds to `evaluate`: tiny instances, shipped policies, and which jobs a run misses that OPT meets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
+from ratiobench.instances.edgeflow.model import CLOUD, Instance
+from ratiobench.instances.edgeflow.solution import Piece, Solution
+
+_CLUSTERS = ("pai", "philly", "helios")
+
+
+def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
+    """Ten jobs of a cluster's day on one to four GPUs, half of the time with an edge server."""
+    return {
+        "kind": "gpu-day",
+        "name": f"tiny_{seed}_{number}",
+        "seed": ["evaluate", seed, number],
+        "cluster": _CLUSTERS[number % 3],
+        "day": number % 5,
+        "jobs": 10,
+        "gpus": (1, 2, 4)[number // 3 % 3],
+        "node_gpus": 4,
+        "servers": number % 2,
+    }
+
+
+def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
+    """Which jobs the run misses that the best known solution meets, and what GPU time the missed jobs used."""
+    met = [_progress(instance, i, pieces) >= int(instance.work[i]) for i, pieces in enumerate(decisions)]
+    best_met = [_progress(instance, i, pieces) >= int(instance.work[i]) for i, pieces in enumerate(best)]
+    missed = [i for i in range(instance.jobs) if best_met[i] and not met[i]]
+    extra = [i for i in range(instance.jobs) if met[i] and not best_met[i]]
+    used = [_gpu_seconds(pieces) for pieces in decisions]
+    wasted = sum(amount for amount, hit in zip(used, met, strict=True) if not hit)
+    losses = [_missed(instance, i, decisions, best[i], met) for i in missed]
+    losses.sort(key=lambda each: (-each.figures["done"], each.arrival))
+    summary = [
+        f"The best known solution meets the deadlines of {len(missed)} jobs that the policy misses; the policy meets "
+        f"those of {len(extra)} jobs that the best known solution misses."
+    ]
+    if total := sum(used):
+        share = 100 * wasted / total
+        summary.append(f"{share:.1f} % of the policy's GPU-seconds went to jobs that miss their deadline after all.")
+    never = sum(not decisions[i] for i in missed)
+    if never:
+        summary.append(f"{never} of the missed jobs never ran.")
+    return LossReport(summary, losses)
+
+
+def _pieces_in_time(instance: Instance, i: int, pieces: Sequence[Piece]) -> list[Piece]:
+    deadline = int(instance.deadline[i])
+    return [piece._replace(end=min(piece.end, deadline)) for piece in pieces if piece.start < deadline]
+
+
+def _progress(instance: Instance, i: int, pieces: Sequence[Piece]) -> int:
+    """Milli-iterations that are done by the deadline."""
+    model = instance.models[int(instance.model[i])]
+    speed = dict(zip(model.gpus, model.speed, strict=True))
+    done, last = 0, None
+    for piece in _pieces_in_time(instance, i, pieces):
+        stall = model.overhead_s + (model.edge_overhead_s if last not in (None, piece.place) else 0)
+        rate = speed[piece.gpus] if piece.place == CLOUD else model.edge_speed
+        done += rate * max(0, piece.end - piece.start - stall)
+        last = piece.place
+    return done
+
+
+def _gpu_seconds(pieces: Sequence[Piece]) -> int:
+    return sum((piece.end - piece.start) * piece.gpus for piece in pieces if piece.place == CLOUD)
+
+
+def _missed(instance: Instance, i: int, decisions: Solution, best: Sequence[Piece], met: Sequence[bool]) -> Loss:
+    """A job whose deadline the run misses and the best known solution meets."""
+    job = instance.job(i)
+    done = min(1.0, _progress(instance, i, decisions[i]) / max(1, job.work))
+    first, best_first = (pieces[0].start if pieces else None for pieces in (decisions[i], best))
+    text = f"job {i} is submitted at {job.submit} s with deadline {job.deadline} s"
+    text += f"; the best known solution starts it at {best_first} s on {best[0].gpus} "
+    text += "GPUs" if best[0].place == CLOUD else "edge server"
+    text += f" and uses {_gpu_seconds(best):,} GPU-seconds"
+    if first is None:
+        text += ". It never ran"
+    else:
+        text += f". It started at {first} s and had done {100 * done:.0f} % of its work at its deadline"
+    holders = _holders(decisions, best, i)
+    if holders:
+        named = ", ".join(f"job {j}{'' if met[j] else ' (missed as well)'}" for j in holders[:3])
+        text += f"; in that time most GPU-seconds went to {named}"
+    figures = {
+        "arrival": i, "kind": "missed", "submit": job.submit, "deadline": job.deadline, "done": round(done, 6),
+        "best_pieces": [list(piece) for piece in best], "pieces": [list(piece) for piece in decisions[i]],
+        "held_by": [{"arrival": j, "met": met[j]} for j in holders[:3]],
+    }  # fmt: skip
+    return Loss(i, 1, f"{text}.", figures)
+
+
+def _holders(decisions: Solution, best: Sequence[Piece], i: int) -> list[int]:
+    """Other jobs by the GPU-seconds that they used while the best known solution runs the job."""
+    used: dict[int, int] = {}
+    for j, pieces in enumerate(decisions):
+        for piece in pieces if j != i else ():
+            for ours in best:
+                shared = min(piece.end, ours.end) - max(piece.start, ours.start)
+                if shared > 0 and piece.place == ours.place:
+                    used[j] = used.get(j, 0) + shared * piece.gpus
+    return sorted(used, key=lambda j: (-used[j], j))
+
+
+EVALUATION = EvaluationSupport(
+    tiny_recipe,
+    {"parts": SizeRange(1, 120, 10), "days": SizeRange(121, 300, 4)},
+    ("edf", "elasticflow", "edgeflow", "hold"),
+    explain_loss,
+)

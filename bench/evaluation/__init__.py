@@ -1,0 +1,1 @@
+"""How good a policy is on graded instances with enclosed OPT, for people and for programs that write policies."""

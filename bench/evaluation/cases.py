@@ -1,0 +1,213 @@
+"""The instances of an evaluation: tiny ones that a seed draws, then those of a standard set, small ones first."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.standard import Entry, StandardSet, read_set
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.bench.running import work
+from ratiobench.bench.running.standard import make_entry, read_certificate
+from ratiobench.bench.storage.payload import json_number, read_exact
+from ratiobench.formulations.report import Exact, Proof
+from ratiobench.instances.io.disk_cache import code_mark, recall, store
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.files import load_json
+
+TINY, PARTS, DAYS = "tiny", "parts", "days"
+STAGES = (TINY, PARTS, DAYS)
+TRIES = 8
+"""So many instances are drawn for each tiny one that is wanted, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationCase:
+    """An instance with the interval on its OPT.
+
+    Parameters
+    ----------
+    name, stage : what it is called, and in which stage it is run.
+    instance : the family's object; `identity`: the hash of its content.
+    lower, upper : ends of the interval on OPT; equal where OPT is proved.
+    arrivals : how many arrive.
+    solution : gives the best known solution.
+    """
+
+    name: str
+    stage: str
+    family: Family
+    instance: Any
+    identity: str
+    lower: Exact
+    upper: Exact
+    arrivals: int
+    solution: Callable[[], Any]
+
+
+def tiny_cases(family: Family, seed: int, count: int) -> list[EvaluationCase]:
+    """Draw instances whose OPT is proved and contended: not everything that pays can be served.
+
+    Parameters
+    ----------
+    seed : names the draws; the same instances on every machine with the same solver's version.
+    count : how many; fewer where the family's law gives fewer in `TRIES` draws for each.
+    """
+    return list(_tiny_cases(family.name, seed, count))
+
+
+@lru_cache(maxsize=8)
+def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
+    family = families()[name]
+    support = require_support(family)
+    recipes = [support.tiny_recipe(seed, k) for k in range(TRIES * count)]
+    settings = SolveSettings()
+    key = ["evaluate", name, recipes, count, family.solve_key(settings), code_mark(("ratiobench.instances",))]
+    if (known := recall(key)) is not None:
+        return tuple(_restored(family, each) for each in json.loads(gzip.decompress(known)))
+    found: list[dict[str, Any]] = []
+    spare: list[dict[str, Any]] = []
+    for number, recipe in enumerate(recipes):
+        instance = family.make(recipe)
+        report = family.solve(instance, settings)
+        if report.lower != report.upper or report.upper <= 0 or report.time_limited:
+            continue
+        document = {
+            "name": str(recipe["name"]),
+            "recipe": dict(recipe),
+            "value": json_number(report.upper),
+            "solution": family.solution_document(report.solution),
+            "number": number,
+        }
+        (spare if report.proof == Proof.TRIVIAL else found).append(document)
+        if len(found) == count:
+            break
+    chosen = sorted([*found, *spare[: count - len(found)]], key=lambda each: each["number"])
+    store(key, gzip.compress(json.dumps(chosen).encode(), mtime=0))
+    return tuple(_restored(family, each) for each in chosen)
+
+
+def _restored(family: Family, found: Mapping[str, Any]) -> EvaluationCase:
+    instance = family.make(found["recipe"])
+    value = read_exact(found["value"])
+
+    def solution() -> Any:
+        return family.parse_solution(instance, found["solution"], found["name"])
+
+    return _case(family, found["name"], TINY, instance, value, value, solution)
+
+
+def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
+    """The set's entries of a stage: those whose size lies in the family's range for it, the first few."""
+    support = require_support(family)
+    limits = support.limits[stage]
+    figure = family.size[0]
+
+    def size(entry: Entry) -> int:
+        return int((entry.size or {}).get(figure, 0))
+
+    found = [
+        each
+        for each in chosen.entries
+        if each.family == family.name and each.best and limits.low <= size(each) <= limits.high and each.tier != TINY
+    ]
+    return sorted(found, key=size)[: limits.most]
+
+
+@lru_cache(maxsize=64)
+def _make(chosen: str, name: str, digest: str) -> tuple[Family, Any]:
+    return make_entry(read_set(chosen).find(name))
+
+
+def list_names(family: Family, chosen: StandardSet, seed: int, count: int, stages: Sequence[str]) -> list[str]:
+    """The names of the instances of these stages, in the order in which an evaluation runs them."""
+    names: list[str] = []
+    for stage in stages:
+        if stage == TINY:
+            names += [each.name for each in tiny_cases(family, seed, count)]
+        else:
+            names += [each.name for each in entries_of(family, chosen, stage)]
+    return names
+
+
+def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
+    """An instance of the set, with the interval of its certificate, which is verified.
+
+    Raises
+    ------
+    InputError : the certificate is missing or not valid, or the recipe makes another instance.
+    """
+    assert entry.best is not None
+    family, instance = _make(str(chosen.path), entry.name, chosen.digest)
+    data, _ = read_certificate(chosen, entry, entry.best)
+    address = f"{chosen.name}/{entry.name}"
+    identity = family.identity(instance)
+    piece = work.certify(family.name, family.dumps(instance).encode(), identity, address, data, "")
+    if not piece.ok:
+        raise InputError(address, "", str(piece.payload["reason"]))
+
+    def solution() -> Any:
+        text = gzip.decompress(piece.solution or b"")
+        return family.parse_solution(instance, load_json(text, address), address)
+
+    lower, upper = (read_exact(piece.payload[end]) for end in ("lower", "upper"))
+    return _case(family, entry.name, stage, instance, lower, upper, solution)
+
+
+def _case(
+    family: Family, name: str, stage: str, instance: Any, lower: Exact, upper: Exact, solution: Callable[[], Any]
+) -> EvaluationCase:
+    assert family.environment is not None
+    arrivals = family.environment.arrivals(instance)
+    return EvaluationCase(name, stage, family, instance, family.identity(instance), lower, upper, arrivals, solution)
+
+
+def known_interval(family: Family, instance: Any) -> tuple[Exact, Exact] | None:
+    """The interval on OPT that a shipped certificate proves for an instance of this content; None for none."""
+    found = _known_intervals(family.name).get(family.identity(instance))
+    return None if found is None else (found[0], found[1])
+
+
+@lru_cache(maxsize=8)
+def _known_intervals(name: str) -> dict[str, tuple[Exact, Exact]]:
+    return {
+        each.instance: (_number(each.best.lower), _number(each.best.upper))
+        for each in read_set().entries
+        if each.family == name and each.best
+    }
+
+
+def _number(value: int | str) -> Exact:
+    return value if isinstance(value, int) else Fraction(value)
+
+
+def require_support(family: Family) -> Any:
+    """What the family adds to evaluations; InputError where it adds nothing."""
+    if family.evaluation is None:
+        raise InputError("--family", "", f"the family {family.name} has no instances for `evaluate`")
+    return family.evaluation
+
+
+def default_family() -> str:
+    """The family of a policy where none is named: the first one of the newest standard set."""
+    return read_set().entries[0].family
+
+
+def find_family(name: str | None = None) -> Family:
+    """The family of this name that takes part, by default the first; InputError where there is none."""
+    able = {each.name: each for each in _able()}
+    name = default_family() if name is None else name
+    if name not in able:
+        raise InputError("--family", "", explain_unknown_name(name, able))
+    return able[name]
+
+
+def _able() -> Iterator[Family]:
+    return (each for each in families().values() if each.evaluation is not None)

@@ -1,0 +1,197 @@
+"""Is a user's algorithm fit for a benchmark? Short runs on tiny instances, each for one requirement."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ratiobench.bench.evaluation.cases import EvaluationCase, tiny_cases
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
+from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
+
+OK, FAILED, SKIPPED = "ok", "failed", "not checked"
+MISSPELT = "no_such_option"
+SLOW_SECONDS = 1.0
+"""A decision on a tiny instance that takes longer fails the check of limits."""
+_OF_RULE: Mapping[str, str] = {
+    "draws": "determinism", "not reproducible": "determinism", "peeks": "prefix", "timeout": "limits",
+    "memory": "limits", "error": "errors", "crash": "errors", "changed decision": "answers", "read-only": "answers",
+    "protocol": "answers",
+}  # fmt: skip
+"""The requirement that a broken rule of the referee belongs to; all others are rules of the problem."""
+REQUIREMENTS: Mapping[str, str] = {
+    "build": "the class is built, and has `start` and `decide` or `decide_batch`",
+    "errors": "no decision raises an error or ends the process",
+    "answers": "answers have the right form and are not altered afterwards",
+    "rules": "every decision keeps the rules of the problem",
+    "determinism": "two runs in different processes decide the same",
+    "prefix": "decisions do not change when later arrivals are taken away, and nothing forbidden is read",
+    "options": "an option that does not exist is refused",
+    "limits": f"a decision takes at most {SLOW_SECONDS:g} s, and memory stays within the referee's limit",
+    "isolation": "in a sandbox the decisions are the same",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement: whether it is met, and what failed."""
+
+    name: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmCheck:
+    """What came of the checks of an algorithm."""
+
+    algorithm: str
+    family: Family
+    requirements: Sequence[Requirement]
+    instances: int
+
+    @property
+    def ready(self) -> bool:
+        """No requirement failed."""
+        return all(each.state != FAILED for each in self.requirements)
+
+
+def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) -> AlgorithmCheck:
+    """Run a user's algorithm on tiny instances, once for each requirement.
+
+    Parameters
+    ----------
+    text : `mine.py:Class[:key=value,...]` or an import path `package.module:Class`.
+    count, seed : of the instances.
+
+    Raises
+    ------
+    InputError : a missing file or class, or a shipped algorithm, which needs no check.
+    """
+    policy: PolicyFile | None = None
+    name = shown = text
+    if is_policy_file(text):
+        try:
+            policy = read_policy_file(text)
+        except PolicyError as error:
+            return _stopped(text, family, "build", str(error))
+        name, shown = policy.name, policy.shown
+    elif family.is_shipped(text):
+        raise InputError("algorithm", text, f"is shipped with the family {family.name}; this checks users' algorithms")
+    own = {} if policy is None else {policy.path_name: policy.algorithm}
+    cases = tiny_cases(family, seed, count)
+    runs: list[OnlineRun] = []
+    try:
+        for case in cases:
+            set_current(f"running {case.name}")
+            runs.append(_run(family, case, name, own))
+    except InputError as error:
+        return _stopped(shown, family, "build", _shown(policy, error.problem))
+    found = {each: Requirement(each, OK) for each in REQUIREMENTS}
+    broken = next(((case, run) for case, run in zip(cases, runs, strict=True) if not run.valid), None)
+    if broken is not None:
+        case, run = broken
+        where = _OF_RULE.get(run.violations[0].rule, "rules")
+        detail = f"{case.name}: {_shown(policy, str(run.violations[0]))}"
+        found = {each: Requirement(each, SKIPPED, "a run is not valid") for each in REQUIREMENTS}
+        found["build"] = Requirement("build", OK)
+        found[where] = Requirement(where, FAILED, make_printable(detail, 400))
+        return AlgorithmCheck(shown, family, list(found.values()), len(cases))
+    for requirement in _more(family, cases, runs, name, own, policy):
+        found[requirement.name] = requirement
+    return AlgorithmCheck(shown, family, list(found.values()), len(cases))
+
+
+def _more(
+    family: Family,
+    cases: Sequence[EvaluationCase],
+    runs: Sequence[OnlineRun],
+    name: str,
+    own: Mapping[str, UserAlgorithm],
+    policy: PolicyFile | None,
+) -> Iterator[Requirement]:
+    """The requirements that need more runs than one, of an algorithm that is valid."""
+    again = [_run(family, case, name, own) for case in cases]
+    yield _compare("determinism", cases, runs, again)
+    slow = max(zip(runs, cases, strict=True), key=lambda each: each[0].seconds / max(1, each[1].arrivals))
+    seconds = slow[0].seconds / max(1, slow[1].arrivals)
+    text = f"{1000 * seconds:.3f} ms per decision at most"
+    yield Requirement("limits", FAILED if seconds > SLOW_SECONDS else OK, text)
+    yield _misspelt(family, cases[0], name, own)
+    yield _isolated(family, cases, runs, name, own, policy)
+
+
+def _run(
+    family: Family, case: EvaluationCase, name: str, own: Mapping[str, UserAlgorithm], isolate: bool = False
+) -> OnlineRun:
+    with run_context(RunContext(limit=60.0, isolate=isolate, own=own)):
+        return family.run(case.instance, name)
+
+
+def _compare(
+    name: str, cases: Sequence[EvaluationCase], runs: Sequence[OnlineRun], others: Sequence[OnlineRun]
+) -> Requirement:
+    for case, one, other in zip(cases, runs, others, strict=True):
+        if other.violations:
+            return Requirement(name, FAILED, f"{case.name}: {other.violations[0]}")
+        if one.decisions != other.decisions:
+            first = next((i for i, (a, b) in enumerate(zip(one.decisions, other.decisions, strict=False)) if a != b), 0)
+            return Requirement(name, FAILED, f"{case.name}: another run decides differently from arrival {first} on")
+    return Requirement(name, OK)
+
+
+def _misspelt(family: Family, case: EvaluationCase, name: str, own: Mapping[str, UserAlgorithm]) -> Requirement:
+    """Whether an option that does not exist is refused."""
+    options = name.count(":") > 1
+    try:
+        run = _run(family, case, f"{name}{',' if options else ':'}{MISSPELT}=1", own)
+    except InputError:
+        return Requirement("options", OK)
+    problem = f"it takes `{MISSPELT}=1`: read options by name, so that a misspelt one is noticed"
+    if not run.valid:
+        problem = f"with the option {MISSPELT}=1 it fails while running: {run.violations[0]}"
+    return Requirement("options", FAILED, problem)
+
+
+def _isolated(
+    family: Family,
+    cases: Sequence[EvaluationCase],
+    runs: Sequence[OnlineRun],
+    name: str,
+    own: Mapping[str, UserAlgorithm],
+    policy: PolicyFile | None,
+) -> Requirement:
+    """Whether it decides the same in a sandbox."""
+    with contextlib.ExitStack() as stack:
+        try:
+            sandbox.require()
+            if policy is not None:
+                assert family.environment is not None
+                opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports)))
+                opened.prepare(family.environment.registry.protocol)
+        except InputError as error:
+            return Requirement("isolation", SKIPPED, error.problem)
+        try:
+            isolated = [_run(family, case, name, own, isolate=True) for case in cases]
+        except InputError as error:
+            return Requirement("isolation", FAILED, error.problem)
+    return _compare("isolation", cases, runs, isolated)
+
+
+def _stopped(shown: str, family: Family, where: str, detail: str) -> AlgorithmCheck:
+    """The check of an algorithm that does not even run."""
+    found = [
+        Requirement(each, FAILED, make_printable(detail, 400)) if each == where else Requirement(each, SKIPPED)
+        for each in REQUIREMENTS
+    ]
+    return AlgorithmCheck(shown, family, found, 0)
+
+
+def _shown(policy: PolicyFile | None, text: str) -> str:
+    return text if policy is None else policy.with_shown_name(text)

@@ -1,0 +1,297 @@
+"""Evaluation of a policy on stages of instances, of which each is run only if the one before went well enough."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import partial
+
+from ratiobench.bench.evaluation.cases import (
+    TINY,
+    EvaluationCase,
+    entries_of,
+    require_support,
+    set_case,
+    tiny_cases,
+)
+from ratiobench.bench.evaluation.feedback import add_feedback
+from ratiobench.bench.evaluation.result import (
+    CaseResult,
+    Evaluation,
+    EvaluationSettings,
+    Shipped,
+    StageResult,
+    grade,
+    round_down,
+)
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.standard import StandardSet
+from ratiobench.bench.results.ratios import beats_bound
+from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.storage.payload import json_number, read_exact
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.disk_cache import recall, store
+from ratiobench.instances.io.errors import InputError, make_printable
+from ratiobench.online.outcome import OnlineRun, Source
+from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
+from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.run_context import RunContext, run_context
+
+SLACK = 0.05
+"""Seconds: a budget that is nearer to its end than that has ended."""
+
+
+def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
+    """Evaluate a policy.
+
+    Parameters
+    ----------
+    text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
+
+    Returns
+    -------
+    The evaluation; a policy that cannot be built or breaks a rule is not valid, which is no error here.
+
+    Raises
+    ------
+    InputError : a missing file or class, a name or set that does not exist; a sandbox that is asked for and cannot be.
+    """
+    require_support(family)
+    isolated: bool | None = None
+    policy: PolicyFile | None = None
+    shown, refused = text, ""
+    if is_policy_file(text):
+        try:
+            policy = read_policy_file(text)
+            shown = policy.shown
+        except PolicyError as error:
+            refused = str(error)
+        isolated = False
+    else:
+        family.validate_algorithm(text)
+    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
+    if not any(stage.cases for stage in stages):
+        raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
+    with contextlib.ExitStack() as stack:
+        if policy is not None and settings.isolate is not False:
+            isolated = _isolate(stack, family, policy, required=settings.isolate is True)
+        runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
+        results, graded, stopped = _run_stages(runner, stages, settings)
+    broken = next((each for each in results if each.state == "invalid"), None)
+    reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
+    ran = [each for each in results if each.state == "ok"]
+    score = Fraction(0) if reason else sum((each.share for each in results), Fraction(0)) / max(1, len(results))
+    seconds = sum(each.seconds for each in ran)
+    cases = [each.case for each in ran if each.case is not None]
+    arrivals = sum(each.arrivals for each in cases)
+    found = Evaluation(
+        policy=shown,
+        family=family,
+        set_name=chosen.name,
+        settings=settings,
+        valid=not reason,
+        reason=make_printable(reason, 500),
+        combined_score=round_down(score),
+        headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
+        stages=graded,
+        results=results,
+        shipped=_best_shipped(family, cases),
+        stopped=stopped,
+        time_limited=runner.ended,
+        isolated=isolated,
+        seconds=seconds,
+        seconds_per_decision=seconds / arrivals if arrivals else None,
+        notes=tuple(runner.notes),
+    )
+    return add_feedback(found)
+
+
+def _isolate(stack: contextlib.ExitStack, family: Family, policy: PolicyFile, *, required: bool) -> bool:
+    """Open the sandboxes of the policy's runs; whether there are any.
+
+    Raises
+    ------
+    InputError : they are required and cannot be had.
+    """
+    assert family.environment is not None
+    try:
+        sandbox.require()
+        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
+        opened.prepare(family.environment.registry.protocol)
+    except InputError:
+        if required:
+            raise
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The instances of a stage by name, each made and certified when it is called for."""
+
+    name: str
+    cases: Mapping[str, Callable[[], EvaluationCase]]
+
+
+def _plan(
+    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
+) -> dict[str, Callable[[], EvaluationCase]]:
+    cases: dict[str, Callable[[], EvaluationCase]]
+    if stage == TINY:
+        cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
+    else:
+        cases = {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+    return {
+        name: make
+        for name, make in cases.items()
+        if not settings.only or any(fnmatchcase(name, each) for each in settings.only)
+    }
+
+
+def _given(case: EvaluationCase) -> EvaluationCase:
+    return case
+
+
+def _run_stages(
+    runner: _Runner, stages: Sequence[_Stage], settings: EvaluationSettings
+) -> tuple[list[CaseResult], list[StageResult], str]:
+    """Run stage after stage; all instances' results, the stages, and why it stopped early, if it did."""
+    results: list[CaseResult] = []
+    graded: list[StageResult] = []
+    stopped = ""
+    for place, stage in enumerate(stages):
+        here: list[CaseResult] = []
+        for name, make in stage.cases.items():
+            here.append(CaseResult(name, stage.name, "not run") if stopped else runner.run(make()))
+            if here[-1].state == "invalid":
+                stopped = f"stopped at {name}, where the policy broke a rule"
+            elif runner.ended and not stopped:
+                stopped = f"stopped at {name}: the budget of {settings.budget:g} s is spent"
+        results += here
+        ran = sum(each.state != "not run" for each in here)
+        share = sum((each.share for each in here), Fraction(0)) / max(1, len(here))
+        passed = not stopped and share >= Fraction(settings.threshold)
+        if ran:
+            graded.append(StageResult(stage.name, len(here), ran, share, passed))
+        if not stopped and stage.name == settings.last and place + 1 < len(stages):
+            stopped = f"stopped after stage {stage.name}, as asked"
+        elif not stopped and not passed and here and place + 1 < len(stages):
+            reached = f"{100 * round_down(share):.1f} % of OPT is below the threshold of {100 * settings.threshold:g} %"
+            stopped = f"stopped after stage {stage.name}: {reached}"
+    return results, graded, stopped
+
+
+class _Runner:
+    """Runs the policy on one instance after another, within the budget."""
+
+    def __init__(
+        self,
+        family: Family,
+        name: str,
+        policy: PolicyFile | None,
+        settings: EvaluationSettings,
+        isolated: bool,
+        refused: str,
+    ) -> None:
+        self._family, self._name, self._policy, self._refused = family, name, policy, refused
+        self._isolated, self._budget = isolated, settings.budget
+        self._own = {} if policy is None else {policy.path_name: policy.algorithm}
+        self._spent = 0.0
+        self.ended = False
+        self.notes: dict[str, None] = {}
+
+    def run(self, case: EvaluationCase) -> CaseResult:
+        """The result on one instance."""
+        if self._refused:
+            return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
+        left = self._budget - self._spent
+        if left <= SLACK:
+            self.ended = True
+            return CaseResult(case.name, case.stage, "not run", reason="the budget is spent")
+        context = RunContext(limit=left, isolate=self._isolated, own=self._own)
+        set_current(f"running {case.name}")
+        began = time.perf_counter()
+        try:
+            with run_context(context):
+                run = self._family.run(case.instance, self._name)
+        except InputError as error:
+            if self._policy is None or error.source != "algorithm":
+                raise
+            reason = self._policy.with_shown_name(error.problem)
+            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+        finally:
+            self._spent += time.perf_counter() - began
+        return self._judge(case, run)
+
+    def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
+        for note in run.remarks.starts:
+            self.notes[f"the policy starts the program {note}"] = None
+        if Source.ORACLE in run.sources:
+            self.notes["constants of the very instance under test are used (oracle)"] = None
+        if not run.valid:
+            first = run.violations[0]
+            if first.rule == "timeout" and self._budget - self._spent <= SLACK:
+                self.ended = True
+                return CaseResult(case.name, case.stage, "not run", reason="the budget ended during the run")
+            text = str(first)
+            reason = self._policy.with_shown_name(text) if self._policy else text
+            return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
+        sense = case.family.sense
+        if beats_bound(Fraction(case.lower), Fraction(case.upper), run.welfare, sense):
+            raise AssertionError(f"{run.label} is better than the bound on OPT of {case.name}: one of the two is wrong")
+        share, headroom = grade(sense, run.welfare, case.lower, case.upper)
+        return CaseResult(
+            case.name, case.stage, "ok", case, run.welfare, share, headroom, run.seconds,
+            decisions=run.decisions, admitted=run.admitted,
+        )  # fmt: skip
+
+
+def _mean(values: Sequence[Fraction]) -> float | None:
+    return round_down(sum(values, Fraction(0)) / len(values)) if values else None
+
+
+def _best_shipped(family: Family, cases: Sequence[EvaluationCase]) -> Shipped | None:
+    """Of the family's shipped algorithms the one with the largest mean share on these instances."""
+    found = []
+    for name in require_support(family).policies if cases else ():
+        values: dict[str, Exact] = {}
+        for case in cases:
+            set_current(f"running {name} on {case.name}")
+            value = shipped_value(name, case)
+            if value is None:
+                break
+            values[case.name] = value
+        else:
+            grades = [grade(family.sense, values[case.name], case.lower, case.upper) for case in cases]
+            share, missed = (sum(column, Fraction(0)) / len(cases) for column in zip(*grades, strict=True))
+            found.append(Shipped(name, values, share, missed))
+    return max(found, key=lambda each: each.share, default=None)
+
+
+def shipped_value(name: str, case: EvaluationCase) -> Exact | None:
+    """What a shipped algorithm is worth on an instance, kept on disk; None where its run is not valid."""
+    key = name, case.family.name, case.identity
+    if key not in _VALUES:
+        asked = [
+            "shipped value",
+            case.family.name,
+            case.identity,
+            case.family.algorithm_key(name),
+            case.family.solver_key(name),
+        ]
+        known = recall(asked)
+        if known is None:
+            run = case.family.run(case.instance, name)
+            known = json.dumps(json_number(run.welfare) if run.valid else None).encode()
+            store(asked, known)
+        value = json.loads(known)
+        _VALUES[key] = None if value is None else read_exact(value)
+    return _VALUES[key]
+
+
+_VALUES: dict[tuple[str, str, str], Exact | None] = {}

@@ -1,0 +1,139 @@
+"""One policy on a list of instances in this process: every decision is checked, nothing is isolated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ratiobench.bench.evaluation.cases import known_interval
+from ratiobench.bench.evaluation.result import grade
+from ratiobench.bench.family.contract import Family
+from ratiobench.formulations.report import Exact
+from ratiobench.formulations.timing import excluded_from_timing
+from ratiobench.instances.io.errors import InputError
+from ratiobench.online import run as runs
+from ratiobench.online.answers import locate_error
+from ratiobench.online.outcome import Constant, Violation
+from ratiobench.online.referee.simulator import Simulator, run_in_process
+from ratiobench.online.registry import require_prior
+from ratiobench.online.run import Environment
+from ratiobench.online.run_context import RunContext, run_context
+from ratiobench.online.user_algorithm import name_algorithms
+
+COLUMNS = (
+    "instance", "valid", "value", "lower", "upper", "share", "admitted", "arrivals", "seconds", "violation",
+)  # fmt: skip
+
+
+EXACT = ("value", "lower", "upper")
+"""Columns of exact figures."""
+
+
+def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
+    """The same rows of runs in processes of their own, each repeated on the first half of the arrivals."""
+    given = list(pairs)
+    (name,), own = name_algorithms([policy], {type(instance) for _, instance in given})
+    with run_context(RunContext(own=own)):
+        for family, instance in given:
+            run = family.run(instance, name)
+            yield _row(family, instance, _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds))
+
+
+def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
+    """One row per instance, in their order, with the columns `COLUMNS`.
+
+    Parameters
+    ----------
+    pairs : instances with their families.
+    policy : the name of a shipped algorithm, a class, or an object that is started anew for each instance.
+
+    Raises
+    ------
+    InputError : a name or option that does not exist, or a class that cannot be built.
+    """
+    shipped: dict[str, _Shipped] = {}
+    for family, instance in pairs:
+        if isinstance(policy, str):
+            if family.name not in shipped:
+                shipped[family.name] = _Shipped(family, policy)
+            run = shipped[family.name].run(instance)
+        else:
+            run = _play_object(_environment(family), instance, policy)
+        yield _row(family, instance, run)
+
+
+def _environment(family: Family) -> Environment[Any]:
+    if family.environment is None:
+        raise InputError("play", "", f"the family {family.name} has no referee of its own")
+    return family.environment
+
+
+def _row(family: Family, instance: Any, run: _Run) -> dict[str, Any]:
+    ends = known_interval(family, instance)
+    lower, upper = (None, None) if ends is None else ends
+    share = None
+    if ends is not None and not run.violations:
+        share = float(grade(family.sense, run.value, *ends)[0])
+    violation = str(run.violations[0]) if run.violations else ""
+    figures = (instance.name, not run.violations, run.value, lower, upper, share)
+    return dict(zip(COLUMNS, (*figures, run.admitted, run.arrivals, run.seconds, violation), strict=True))
+
+
+class _Run:
+    """What a row tells of a run."""
+
+    __slots__ = ("admitted", "arrivals", "seconds", "value", "violations")
+
+    def __init__(
+        self, value: Exact, admitted: int, violations: Sequence[Violation], arrivals: int, seconds: float
+    ) -> None:
+        self.value, self.admitted, self.violations = value, admitted, violations
+        self.arrivals, self.seconds = arrivals, seconds
+
+
+class _Shipped:
+    """A shipped algorithm: its name is read and its kernels are compiled once."""
+
+    def __init__(self, family: Family, text: str) -> None:
+        self._environment = _environment(family)
+        self._spec = self._environment.registry.parse(text)
+        require_prior(self._spec, None)
+        if self._spec.entry is None:
+            raise InputError("policy", text, "an import path; give the class itself, which runs in this process")
+        with excluded_from_timing():
+            runs.warm_once(self._environment, self._environment.registry.choice(self._spec, 1))
+
+    def run(self, instance: Any) -> _Run:
+        """A run on one instance."""
+        environment, spec = self._environment.admit(instance, self._spec)
+        registry = environment.registry
+        arrivals = environment.arrivals(instance)
+        _, algorithm, constants = registry.prepare(spec, instance, arrivals, None)
+        return _checked(environment, instance, algorithm, environment.settled(algorithm, constants))
+
+
+def _checked(environment: Environment[Any], instance: Any, algorithm: Any, constants: tuple[Constant, ...]) -> _Run:
+    table = environment.table(instance, environment.registry.content_hash(instance))
+    values = {constant.name: constant.value for constant in constants}
+    log, violations, seconds = run_in_process(table, algorithm, values)
+    judged = environment.judge(instance, log, violations)
+    return _Run(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
+
+
+def _play_object(environment: Environment[Any], instance: Any, policy: Any) -> _Run:
+    """A run of a class or object; an error of its own ends the run like a broken rule."""
+    table: Simulator = environment.table(instance, environment.registry.content_hash(instance))
+    try:
+        algorithm = policy() if isinstance(policy, type) else policy
+        names = tuple(getattr(algorithm, "constants", ()))
+    except Exception as error:
+        raise InputError("policy", getattr(policy, "__name__", ""), f"cannot be built: {locate_error(error)}") from None
+    spec = environment.registry.parse(f"policy:{type(algorithm).__name__}")
+    constants = environment.registry.settle_constants(spec, names, instance)
+    try:
+        return _checked(environment, instance, algorithm, constants)
+    except InputError:
+        raise
+    except Exception as error:
+        violation = Violation("error", None, locate_error(error), table.noun)
+        return _Run(0, 0, [violation], table.arrivals, 0.0)

@@ -1,0 +1,277 @@
+"""What an evaluation found, as records and as JSON values (their schema: `evaluation.schema.json`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_support
+from ratiobench.bench.family.capabilities import LossReport
+from ratiobench.bench.family.contract import Family
+from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.storage.payload import json_number
+from ratiobench.formulations.report import Exact
+from ratiobench.instances.io.errors import make_printable
+
+FORMAT = "ratiobench/evaluation/1"
+SHOWN = 6
+"""Arrivals that are told one by one."""
+LOSSES = 50
+"""Arrivals of the worst instance that a document has."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings:
+    """How a policy is evaluated.
+
+    Parameters
+    ----------
+    seed : names the tiny instances.
+    count : how many tiny instances are drawn.
+    stages : those that may be run, in this order.
+    threshold : a stage is followed by the next one only if the mean share on it is at least this.
+    budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
+    isolate : in a sandbox; None: where the system can.
+    only : patterns of names (* ? [...]) of the instances that are run; empty for all.
+    last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
+    """
+
+    seed: int = 1
+    count: int = 10
+    stages: tuple[str, ...] = STAGES
+    threshold: float = 0.3
+    budget: float = 60.0
+    isolate: bool | None = None
+    only: tuple[str, ...] = ()
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A policy's run on one instance, or why there is none.
+
+    Parameters
+    ----------
+    name, stage : of the instance.
+    state : `ok`, `invalid`, `not run`.
+    case : the instance; None where it was not run.
+    value : of the objective; None without a valid run.
+    share : the share of OPT that is certainly reached, in [0, 1].
+    headroom : the share of OPT that is certainly missed, in [0, 1].
+    seconds : of the decisions, with the way to the policy's process and back.
+    reason : why there is no valid run.
+    decisions : the run's, for feedback; None without a valid run.
+    """
+
+    name: str
+    stage: str
+    state: str
+    case: EvaluationCase | None = None
+    value: Exact | None = None
+    share: Fraction = Fraction(0)
+    headroom: Fraction | None = None
+    seconds: float = 0.0
+    reason: str = ""
+    decisions: Any = None
+    admitted: int = 0
+
+    def explain(self) -> LossReport | None:
+        """Where the run loses against the best known solution; None without a valid run, or where nobody can tell."""
+        if self.case is None or self.state != "ok":
+            return None
+        explain = require_support(self.case.family).explain_loss
+        return None if explain is None else explain(self.case.instance, self.decisions, self.case.solution())
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One stage: the mean share on its instances, and whether the next one may follow."""
+
+    name: str
+    instances: int
+    run: int
+    share: Fraction
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A shipped algorithm on the instances that the policy was run on.
+
+    Parameters
+    ----------
+    values : by the instances' names.
+    share, headroom : means over these instances.
+    """
+
+    name: str
+    values: Mapping[str, Exact]
+    share: Fraction
+    headroom: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an evaluation found.
+
+    Parameters
+    ----------
+    policy : its name, as people write it.
+    valid : no rule was broken; the score of a policy that broke one is 0.
+    reason : the rule that was broken, at which arrival of which instance; empty for none.
+    combined_score : mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance
+        that was not run.
+    headroom : mean share of OPT that is certainly missed, over the instances that were run.
+    shipped : the best shipped algorithm on the same instances; None where nothing was run.
+    stopped : why not all instances were run; empty where they were.
+    time_limited : the budget ended it, so that the score depends on the machine.
+    isolated : the policy ran in a sandbox; None for a shipped algorithm, which needs none.
+    seconds_per_decision : mean over all runs, with the way to the policy's process and back.
+    feedback : sentences for whoever writes the next version of the policy.
+    """
+
+    policy: str
+    family: Family
+    set_name: str
+    settings: EvaluationSettings
+    valid: bool
+    reason: str
+    combined_score: float
+    headroom: float | None
+    stages: Sequence[StageResult]
+    results: Sequence[CaseResult]
+    shipped: Shipped | None
+    stopped: str
+    time_limited: bool
+    isolated: bool | None
+    seconds: float
+    seconds_per_decision: float | None
+    feedback: Sequence[str] = ()
+    loss: LossReport | None = None
+    worst: str = ""
+    notes: Sequence[str] = field(default=())
+
+    def __repr__(self) -> str:
+        verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
+        return f"<Evaluation {make_printable(self.policy, 60)}: score {self.combined_score:.4f}, {verdict}>"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of OPT that is certainly reached, by the names of the instances that were run."""
+        return {each.name: round_down(each.share) for each in self.results if each.state != "not run"}
+
+    @property
+    def text(self) -> str:
+        """The feedback as one text."""
+        return "\n".join(self.feedback)
+
+    def document(self) -> dict[str, Any]:
+        """The evaluation as JSON values (`bench/evaluation/evaluation.schema.json`)."""
+        return _document(self)
+
+
+def round_down(value: Fraction | float) -> float:
+    """A share as a number with six decimals, rounded down."""
+    return math.floor(Fraction(value) * 10**6) / 10**6
+
+
+def grade(sense: Sense, value: Exact, lower: Exact, upper: Exact) -> tuple[Fraction, Fraction]:
+    """The share of OPT that is certainly reached, and the share that is certainly missed; both in [0, 1].
+
+    Of a profit they are value / upper and 1 - value / lower; of a cost, where OPT / cost is the share, lower / value
+    and 1 - upper / value.
+    """
+    if sense is Sense.MOST:
+        reached, missed = _quotient(value, upper), 1 - _quotient(value, lower)
+    else:
+        reached, missed = _quotient(lower, value), 1 - _quotient(upper, value)
+    return reached, missed
+
+
+def _quotient(part: Exact, whole: Exact) -> Fraction:
+    """The quotient cut to [0, 1]; 1 for nothing of nothing."""
+    if whole <= 0:
+        return Fraction(1)
+    return min(max(Fraction(part) / Fraction(whole), Fraction(0)), Fraction(1))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the document."""
+    text = (Path(__file__).parent / "evaluation.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _document(found: Evaluation) -> dict[str, Any]:
+    """The evaluation as JSON values."""
+    settings, shipped = found.settings, found.shipped
+    return {
+        "format": FORMAT,
+        "policy": make_printable(found.policy, 300),
+        "family": found.family.name,
+        "objective": {"name": found.family.objective, "unit": found.family.unit, "best": found.family.sense.value},
+        "set": found.set_name,
+        "seed": settings.seed,
+        "valid": found.valid,
+        "reason": found.reason or None,
+        "combined_score": found.combined_score,
+        "headroom": found.headroom,
+        "best_shipped": None
+        if shipped is None
+        else {
+            "algorithm": shipped.name,
+            "share": round_down(shipped.share),
+            "headroom": round_down(shipped.headroom),
+        },
+        "stages": [
+            {
+                "name": each.name,
+                "instances": each.instances,
+                "run": each.run,
+                "share": round_down(each.share),
+                "passed": each.passed,
+            }
+            for each in found.stages
+        ],
+        "threshold": settings.threshold,
+        "stopped": found.stopped or None,
+        "time_limited": found.time_limited,
+        "budget_seconds": settings.budget,
+        "isolated": found.isolated,
+        "seconds": round(found.seconds, 6),
+        "seconds_per_decision": None if found.seconds_per_decision is None else round(found.seconds_per_decision, 9),
+        "instances": [_instance(found, each) for each in found.results],
+        "worst": None if not found.worst else {"instance": found.worst, "losses": _losses(found)},
+        "notes": list(found.notes),
+        "feedback": list(found.feedback),
+    }
+
+
+def _instance(found: Evaluation, result: CaseResult) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": result.name, "stage": result.stage, "state": result.state}
+    if result.reason:
+        about["reason"] = result.reason
+    if result.case is not None:
+        about |= {"lower": json_number(result.case.lower), "upper": json_number(result.case.upper)}
+        about |= {"arrivals": result.case.arrivals, "sha256": result.case.identity}
+    if result.state == "ok" and result.value is not None and result.headroom is not None:
+        about |= {"value": json_number(result.value), "share": round_down(result.share)}
+        about |= {"headroom": round_down(result.headroom), "admitted": result.admitted}
+        about["seconds"] = round(result.seconds, 6)
+        best: Exact | None = None if found.shipped is None else found.shipped.values.get(result.name)
+        about["best_shipped_value"] = None if best is None else json_number(best)
+    return about
+
+
+def _losses(found: Evaluation) -> list[dict[str, Any]]:
+    losses = [] if found.loss is None else found.loss.losses[:LOSSES]
+    return [
+        {**each.figures, "arrival": each.arrival, "loss": json_number(each.amount)}
+        | ({"text": each.text} if place < SHOWN else {})
+        for place, each in enumerate(losses)
+    ]

@@ -1,0 +1,1 @@
+"""Texts of the files that the command `new` writes."""

@@ -1,0 +1,170 @@
+"""A policy in one file, anywhere: its text is sent to its process, and runs there alone.
+
+`policy.py[:Class[:key=value,...]]` names it. The referee's process parses the text to find the class, and never runs a
+line of it. The file's folder is not on the policy's module path: what the policy needs beside installed packages stands
+in the file itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import linecache
+import pickle
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ratiobench.instances.io.errors import InputError, list_names, make_printable, suggest_name
+from ratiobench.online.answers import POLICY
+from ratiobench.online.modules import OWN
+from ratiobench.online.run_context import UserAlgorithm
+
+MOST_BYTES = 2**20
+"""Of a policy's file."""
+_METHODS = ("decide", "decide_batch")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A policy's file, read.
+
+    Parameters
+    ----------
+    path : the file.
+    name : under which it runs: `own:CLASS`, with the options behind it.
+    shown : how people call it: `policy.py:Class`, with the options behind it.
+    algorithm : the text, to be sent to its process.
+    imports : the modules that it imports by name, anywhere in it.
+    """
+
+    path: Path
+    name: str
+    shown: str
+    algorithm: UserAlgorithm
+    imports: tuple[str, ...]
+
+    @property
+    def path_name(self) -> str:
+        """Its name without options."""
+        return ":".join(self.name.split(":")[:2])
+
+    def with_shown_name(self, text: str) -> str:
+        """A message in which the policy has the name that people know."""
+        return text.replace(self.name, self.shown).replace(self.path_name, ":".join(self.shown.split(":")[:2]))
+
+
+def is_policy_file(text: str) -> bool:
+    """Whether a name is meant as a file: its first part ends in `.py`."""
+    return _split(text)[0].endswith(".py")
+
+
+def read_policy_file(text: str) -> PolicyFile:
+    """Read a policy's file and find its class.
+
+    Parameters
+    ----------
+    text : `policy.py`, `policy.py:Class` or `policy.py:Class:key=value,...`. Without a class it is the only one of the
+        file that defines `decide` or `decide_batch`.
+
+    Raises
+    ------
+    InputError : the file is missing, too large or no Python, or the class is missing or not clear.
+    """
+    file, given, options = _split(text)
+    path = Path(file)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(file, "", f"cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(file, "", f"{len(data)} bytes; a policy has at most {MOST_BYTES}")
+    try:
+        source = data.decode()
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise PolicyError(file, "", f"no Python: {make_printable(what, 200)}{where}") from None
+    found = given or _find_class(file, tree)
+    classes = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
+    if given and given not in classes and given not in _names(tree):
+        raise InputError(file, given, f"the file defines no class of this name{suggest_name(given, classes)}")
+    tail = f":{options}" if options else ""
+    code = hashlib.sha256(f"{found}\n{source}".encode()).hexdigest()[:16]
+    pickled = pickle.dumps(_Source(source, path.name, found))
+    return PolicyFile(
+        path, f"{OWN}:{found}{tail}", f"{path.name}:{found}{tail}", UserAlgorithm(code, pickled), _imports(tree)
+    )
+
+
+class PolicyError(InputError):
+    """A file that is there and cannot be a policy: of a program that writes policies, a failed candidate."""
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """File, class and options of a name; the last two may be empty."""
+    head, separator, tail = text.partition(".py:")
+    if not separator:
+        return text, "", ""
+    name, _, options = tail.partition(":")
+    return f"{head}.py", name, options
+
+
+def _find_class(file: str, tree: ast.Module) -> str:
+    """The only class that decides; InputError where there is none or there are several."""
+    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    deciding = [
+        each.name
+        for each in classes
+        if any(isinstance(part, ast.FunctionDef) and part.name in _METHODS for part in each.body)
+    ]
+    if len(deciding) == 1:
+        return deciding[0]
+    if not deciding:
+        raise PolicyError(file, "", "no class in it defines `decide` or `decide_batch`")
+    raise PolicyError(file, "", f"several classes decide: {list_names(deciding)}; write {file}:{deciding[0]}")
+
+
+def _names(tree: ast.Module) -> set[str]:
+    """The names that a module binds at its top level by assignments and imports."""
+    found: set[str] = set()
+    for each in tree.body:
+        if isinstance(each, ast.Assign):
+            found |= {target.id for target in each.targets if isinstance(target, ast.Name)}
+        elif isinstance(each, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in each.names}
+    return found
+
+
+def _imports(tree: ast.Module) -> tuple[str, ...]:
+    """The modules that it imports by statements."""
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name: None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module] = None
+    return tuple(found)
+
+
+class _Source:
+    """The text of a policy; unpickled it is the class that the text defines."""
+
+    def __init__(self, source: str, file: str, name: str) -> None:
+        self._given = source, file, name
+
+    def __reduce__(self) -> tuple[Any, tuple[str, str, str]]:
+        return load_class, self._given
+
+
+def load_class(source: str, file: str, name: str) -> Any:
+    """Run the text of a policy and give its class; in the policy's own process."""
+    module = ModuleType(POLICY)
+    module.__file__ = file
+    sys.modules[POLICY] = module
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), module.__dict__)
+    return getattr(module, name)

@@ -1,0 +1,116 @@
+"""GEPA: an adapter whose examples are instances and whose candidate is the text of a policy.
+
+    from ratiobench.adapters.gepa import PolicyAdapter, instance_names
+
+    adapter = PolicyAdapter(family="lora")
+    names = instance_names(family="lora")
+    gepa.optimize({"policy": text}, trainset=names, valset=names, adapter=adapter, reflection_lm=..., ...)
+
+A score is the share of OPT that the policy certainly reaches on the instance. GEPA's reflection gets, instance by
+instance, where the policy loses against the best known solution.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ratiobench.adapters.mutation import mutate
+from ratiobench.bench.api_policies import evaluate
+from ratiobench.bench.evaluation.cases import PARTS, TINY, find_family, list_names
+from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
+from ratiobench.bench.family.standard import NEWEST, read_set
+
+COMPONENT = "policy"
+"""The component of a candidate that is the policy's text."""
+LOSSES = 6
+"""Arrivals that the feedback on an instance tells one by one."""
+
+
+def instance_names(
+    family: str = "lora", *, set: str = NEWEST, seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
+) -> list[str]:
+    """The names of the instances of these stages, for GEPA's trainset and valset."""
+    return list_names(find_family(family), read_set(set), seed, tiny, stages)
+
+
+class PolicyAdapter:
+    """GEPA's adapter: `evaluate` and `make_reflective_dataset`.
+
+    Parameters
+    ----------
+    options : as of `ratiobench.evaluate`; `stage` and `only` are set by the examples.
+    """
+
+    propose_new_texts = None
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+
+    def evaluate(self, batch: list[str], candidate: dict[str, str], capture_traces: bool = False) -> Any:
+        """Run the candidate's policy on these instances.
+
+        Returns
+        -------
+        GEPA's `EvaluationBatch`; outputs are rows of the evaluation's document, trajectories feedback by instance.
+
+        Raises
+        ------
+        ModuleNotFoundError : the package `gepa` is not installed.
+        """
+        from gepa.core.adapter import EvaluationBatch
+
+        found = self._evaluate(candidate[COMPONENT], batch)
+        results = {each.name: each for each in found.results}
+        scores = [round_down(results[name].share) if found.valid else 0.0 for name in batch]
+        outputs = [
+            {"instance": name, "state": results[name].state, "share": score}
+            for name, score in zip(batch, scores, strict=True)
+        ]
+        traces = [_trace(found, results[name]) for name in batch] if capture_traces else None
+        return EvaluationBatch(outputs=outputs, scores=scores, trajectories=traces)
+
+    def _evaluate(self, text: str, names: Sequence[str]) -> Evaluation:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "policy.py"
+            path.write_text(text, encoding="utf-8")
+            return evaluate(path, **{"threshold": 0, **self._options, "only": tuple(names)})
+
+    def make_reflective_dataset(
+        self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]
+    ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Feedback by instance for GEPA's reflection, the worst instance first."""
+        pairs = sorted(zip(eval_batch.scores, eval_batch.trajectories or (), strict=True), key=lambda each: each[0])
+        return {name: [trace for _, trace in pairs] for name in components_to_update}
+
+
+def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
+    """What GEPA's reflection reads of one instance."""
+    if not found.valid:
+        text = f"The policy is not valid: {found.reason}"
+    elif result.state != "ok":
+        text = f"Not run: {result.reason or found.stopped}"
+    else:
+        loss = result.explain()
+        lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:LOSSES])]
+        text = "\n".join([f"{100 * round_down(result.share):.1f} % of OPT is certainly reached.", *lines])
+    return {"Inputs": f"instance {result.name}", "Generated Outputs": f"value {result.value}", "Feedback": text}
+
+
+class ScriptedProposer:
+    """Stands in for GEPA's reflection: proposes the candidate's policy with one number changed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._draws = random.Random(seed)
+
+    def __call__(
+        self,
+        candidate: dict[str, str],
+        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+        components_to_update: list[str],
+    ) -> dict[str, str]:
+        """New texts of the components."""
+        return {name: mutate(candidate[name], self._draws) for name in components_to_update}

@@ -1,0 +1,165 @@
+"""Candidate schedules of a task, and what an agent sees, compiled: a step of the environment takes microseconds.
+
+Arrays: K nodes, G node types, T slots, I tasks, V vendor options of a task at most, k candidates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ratiobench.formulations.kernels import compiled
+from ratiobench.online.lora.search.additive import first_schedule
+
+CANDIDATE_FEATURES = 5
+TASK_FEATURES = 4
+
+
+@compiled
+def _add(found, count, most, gain, option, nodes, slots, length):  # type: ignore[no-untyped-def]
+    """Put a schedule among the best ones, by gain; one that is there already is left out."""
+    gains, options, cells, lengths = found
+    for j in range(count):
+        if gains[j] == gain and lengths[j] == length:
+            same = True
+            for x in range(length):
+                same = same and cells[j, x, 0] == nodes[x] and cells[j, x, 1] == slots[x]
+            if same:
+                return count
+    if count == most and gain <= gains[most - 1]:
+        return count
+    place = count if count < most else most - 1
+    while place > 0 and gains[place - 1] < gain:
+        gains[place] = gains[place - 1]
+        options[place] = options[place - 1]
+        lengths[place] = lengths[place - 1]
+        cells[place, : lengths[place]] = cells[place - 1, : lengths[place]]
+        place -= 1
+    gains[place] = gain
+    options[place] = option
+    lengths[place] = length
+    for x in range(length):
+        cells[place, x, 0] = nodes[x]
+        cells[place, x, 1] = slots[x]
+    return min(count + 1, most)
+
+
+@compiled
+def find_candidates(i, task, vendors, free, cluster, limit, found):  # type: ignore[no-untyped-def]
+    """The schedules with the largest gain for task i: bid less vendor and operation; only gains above 0.
+
+    They are the cheapest schedule that may change nodes, as `greedy` finds it, and on every node the earliest and the
+    cheapest slots that do the work, for every vendor.
+
+    Parameters
+    ----------
+    task : deadline, memory, work, bid (I,), rate (I, G), cost (I, G, T).
+    vendors : first slots, prices (I, V), number (I,).
+    free : compute, memory (K, T); cluster : type of each node (K,), first nodes (G+1,), capacities (2, G).
+    found : gains (k,), options (k,), cells (k, T, 2), lengths (k,): filled, the best one first.
+
+    Returns
+    -------
+    How many there are.
+    """
+    deadlines, memories, works, bids, rates, costs = task
+    firsts, prices, numbers = vendors
+    compute, memory = free
+    kind, first_node, capacity = cluster
+    deadline, size, work, bid = deadlines[i], memories[i], works[i], bids[i]
+    slots_of = compute.shape[1]
+    most, count = len(found[0]), 0
+    nodes, slots = np.empty(slots_of, np.int64), np.empty(slots_of, np.int64)
+    open_, price = np.empty(slots_of, np.int64), np.empty(slots_of, np.int64)
+    number = numbers[i]
+    total, option, cells, _, _ = first_schedule(
+        compute, memory, (first_node, capacity), (size, work, deadline), rates[i], costs[i],
+        firsts[i, :number].copy(), prices[i, :number].copy(), limit,
+    )  # fmt: skip
+    if option >= 0 and bid > total:
+        for x in range(len(cells)):
+            nodes[x], slots[x] = cells[x, 0], cells[x, 1]
+        count = _add(found, count, most, bid - np.int64(total), option, nodes, slots, len(cells))
+    for n in range(len(kind)):
+        g = kind[n]
+        rate = rates[i, g]
+        if rate <= 0 or rate > capacity[0, g] or size > capacity[1, g]:
+            continue
+        needed = -(-work // rate)
+        for o in range(number):
+            begin = firsts[i, o]
+            there = 0
+            for t in range(begin, deadline + 1):
+                if compute[n, t - 1] >= rate and memory[n, t - 1] >= size:
+                    open_[there] = t
+                    price[there] = costs[i, g, t - 1]
+                    there += 1
+            if there < needed:
+                continue
+            nodes[:needed] = n
+            spent = prices[i, o] + price[:needed].sum()
+            if bid > spent:
+                count = _add(found, count, most, bid - spent, o, nodes, open_[:needed], needed)
+            if there > needed:
+                order = np.argsort(price[:there], kind="mergesort")[:needed]
+                chosen = np.sort(order)
+                spent = prices[i, o]
+                for x in range(needed):
+                    slots[x] = open_[chosen[x]]
+                    spent += price[chosen[x]]
+                if bid > spent:
+                    count = _add(found, count, most, bid - spent, o, nodes, slots[:needed], needed)
+    return count
+
+
+@compiled
+def book(i, cells, length, task, free, kind):  # type: ignore[no-untyped-def]
+    """Take a schedule's cells off what is free."""
+    _, memories, _, _, rates, _ = task
+    compute, memory = free
+    for x in range(length):
+        n, t = cells[x, 0], cells[x, 1] - 1
+        compute[n, t] -= rates[i, kind[n]]
+        memory[n, t] -= memories[i]
+
+
+@compiled
+def observe(i, slot, count, task, free, cluster, found, types, width, seen):  # type: ignore[no-untyped-def]
+    """Write what the agent sees, all of it in [0, 1].
+
+    In order: clock, window, work, bid of the task; of each candidate whether it exists, gain / bid, first and last slot
+    after the arrival, free part of its cells; of each node type and slot the free part of compute, then of memory.
+    """
+    deadlines, _, works, bids, _, _ = task
+    compute, memory = free
+    kind, first_node, capacity = cluster
+    gains, _, cells, lengths = found
+    seen[:] = 0.0
+    slots_of = compute.shape[1]
+    seen[0] = slot / slots_of
+    if i >= 0:
+        seen[1] = (deadlines[i] - slot) / slots_of
+        seen[2] = np.log1p(works[i]) / 32.0
+        seen[3] = np.log1p(bids[i]) / 32.0
+    at = 4
+    for j in range(len(gains)):
+        if j < count:
+            length = lengths[j]
+            seen[at] = 1.0
+            seen[at + 1] = min(1.0, gains[j] / max(1, bids[i]))
+            seen[at + 2] = (cells[j, 0, 1] - slot) / slots_of
+            seen[at + 3] = (cells[j, length - 1, 1] - slot) / slots_of
+            share = 0.0
+            for x in range(length):
+                n = cells[j, x, 0]
+                share += compute[n, cells[j, x, 1] - 1] / capacity[0, kind[n]]
+            seen[at + 4] = share / length
+        at += 5
+    for g in range(len(first_node) - 1):
+        nodes = first_node[g + 1] - first_node[g]
+        for t in range(slots_of):
+            samples, megabytes = 0.0, 0.0
+            for n in range(first_node[g], first_node[g + 1]):
+                samples += compute[n, t]
+                megabytes += memory[n, t]
+            seen[at + g * width + t] = samples / max(1, nodes * capacity[0, g])
+            seen[at + (types + g) * width + t] = megabytes / max(1, nodes * capacity[1, g])

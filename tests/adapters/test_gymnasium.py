@@ -1,0 +1,113 @@
+"""The Gymnasium environments of `lora` and `tenants`: Gymnasium's checker, exact returns, masks, certified bounds."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ratiobench as rb
+from ratiobench.bench.evaluation.cases import find_family, tiny_cases
+from ratiobench.environments import register_environments, register_plugin
+from ratiobench.instances.io.errors import InputError
+
+gymnasium = pytest.importorskip("gymnasium")
+ROOT = Path(__file__).parents[2]
+NAMED = ROOT / "instances" / "lora" / "named"
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> None:
+    register_environments()
+
+
+def _play(environment: Any, instance: int, choose: Any) -> tuple[float, dict[str, Any]]:
+    """The return of an episode, and what it ends with."""
+    _, info = environment.reset(seed=0, options={"instance": instance})
+    total, ended = 0.0, False
+    while not ended:
+        _, reward, ended, _, info = environment.step(choose(info["action_mask"]))
+        total += reward
+    return total, info
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_gymnasiums_checker_passes(continuous: bool) -> None:
+    """Spaces, seeds, types; every episode's decisions are checked by the independent checker, too."""
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make("ratiobench/Lora-v0", continuous=continuous, verify=True, count=3)
+    check_env(environment.unwrapped, skip_render_check=True)
+
+
+def test_the_return_is_the_welfare() -> None:
+    """Of any actions, exactly, never above OPT; `verify` recounts it by the independent checker."""
+    environment = gymnasium.make("ratiobench/Lora-v0", verify=True, count=3).unwrapped
+    draws = np.random.default_rng(1)
+    for instance in (0, 1, 2):
+        for choose in (lambda mask: 1, lambda mask: 0, lambda mask: int(draws.choice(np.flatnonzero(mask)))):
+            total, info = _play(environment, instance, choose)
+            assert total == info["welfare"] <= info["opt_upper"]
+            assert info["opt_lower"] == info["opt_upper"]
+
+
+def test_the_best_candidate_is_that_of_greedy() -> None:
+    """Taking the first candidate always earns what `greedy` earns."""
+    environment = gymnasium.make("ratiobench/Lora-v0", count=3).unwrapped
+    values = rb.play([each.instance for each in tiny_cases(find_family("lora"), 1, 3)], "greedy").value.tolist()
+    assert [_play(environment, each, lambda mask: int(mask[1]))[0] for each in range(3)] == values
+
+
+def test_an_action_without_a_candidate_rejects() -> None:
+    """A masked action changes nothing and earns nothing."""
+    environment = gymnasium.make("ratiobench/Lora-v0", k=2, count=2).unwrapped
+    _, info = environment.reset(seed=0)
+    assert info["action_mask"].tolist() == environment.action_masks().tolist()
+    environment._count = 0
+    assert environment.step(2)[1] == 0
+
+
+def test_several_environments_step_at_once() -> None:
+    """Vectorised by Gymnasium."""
+    vector = gymnasium.make_vec("ratiobench/Lora-v0", num_envs=3, vectorization_mode="sync", count=2)
+    seen, _ = vector.reset(seed=1)
+    assert seen.shape[0] == 3
+    assert vector.step(np.zeros(3, np.int64))[1].tolist() == [0, 0, 0]
+
+
+def test_instances_of_ones_own(tmp_path: Path) -> None:
+    """Files and instances; those of other families are refused; OPT is known of shipped ones alone."""
+    environment = gymnasium.make("ratiobench/Lora-v0", instances=[NAMED / "tiny_contention.json"]).unwrapped
+    _, info = _play(environment, 0, lambda mask: 0)
+    assert (info["welfare"], info["opt_upper"]) == (0, 62)
+    with pytest.raises(InputError, match="family tenants"):
+        gymnasium.make("ratiobench/Lora-v0", instances=[ROOT / "instances" / "tenants" / "named" / "all_late.json"])
+
+
+def test_the_entry_point_registers_in_its_namespace() -> None:
+    """As Gymnasium calls it when ratiobench is installed."""
+    from gymnasium.envs.registration import namespace, registry
+
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["gymnasium.envs"]
+    assert entries == {"ratiobench": f"{register_plugin.__module__}:{register_plugin.__name__}"}
+    kept = registry.pop("ratiobench/Lora-v0")
+    with namespace("ratiobench"):
+        register_plugin()
+    assert registry["ratiobench/Lora-v0"].entry_point == kept.entry_point
+
+
+def test_the_environment_of_tenants() -> None:
+    """Gymnasium's checker; the return is the negated cost, recounted at the end; the best place is a good policy."""
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make("ratiobench/Tenants-v0", count=3).unwrapped
+    check_env(environment, skip_render_check=True)
+    draws = np.random.default_rng(1)
+    values = rb.play([each.instance for each in tiny_cases(find_family("tenants"), 1, 3)], "insertion").value.tolist()
+    for instance in range(3):
+        total, info = _play(environment, instance, lambda mask: int(draws.choice(np.flatnonzero(mask))))
+        assert -total == info["cost"] >= info["opt_lower"]
+        assert -_play(environment, instance, lambda mask: 0)[0] == values[instance]

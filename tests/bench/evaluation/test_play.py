@@ -1,0 +1,76 @@
+"""`play`: one policy on a list of instances in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ratiobench as rb
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.solution import Decision
+
+NAMED = Path(__file__).parents[3] / "instances" / "lora" / "named"
+FILES = [NAMED / "tiny_contention.json", NAMED / "tiny_vendors.json"]
+
+
+class Rejects:
+    """Rejects everything."""
+
+    def start(self, public: Any, constants: Any) -> None:
+        """Nothing to set up."""
+
+    def decide(self, task: Any, view: Any) -> None:
+        """No."""
+
+
+class Overbooks(Rejects):
+    """Takes a node that does not exist."""
+
+    def decide(self, task: Any, view: Any) -> Any:
+        """A cell outside the cluster."""
+        return Decision(None, ((99, task.arrival),), 0)
+
+
+class Fails(Rejects):
+    """Fails at its first decision."""
+
+    def decide(self, task: Any, view: Any) -> Any:
+        """An error of its own."""
+        raise KeyError("mine")
+
+
+def test_shipped_algorithms_earn_what_simulate_says() -> None:
+    """Value and OPT as by `simulate` and the certificates."""
+    table = rb.play(FILES, "greedy")
+    for row, file in zip(table.itertuples(), FILES, strict=True):
+        run = rb.simulate(file, "greedy")
+        assert (row.value_exact, row.admitted, row.arrivals) == (run.welfare, run.admitted, run.arrivals)
+        assert row.lower_exact == row.upper_exact
+        assert row.share == pytest.approx(row.value / row.upper)
+        assert row.valid
+
+
+def test_classes_and_objects_are_checked() -> None:
+    """Broken rules and errors are rows, and a trusted run agrees with an isolated one."""
+    assert rb.play(FILES, Rejects).valid.all()
+    assert rb.play(FILES, Rejects()).share.tolist() == [0, 0]
+    assert rb.play(FILES, Overbooks).violation[0].startswith("4")
+    assert "KeyError" in rb.play(FILES, Fails).violation[0]
+    assert rb.play(FILES[:1], Rejects, trusted=False).value.tolist() == [0]
+
+
+def test_an_unknown_instance_has_no_opt(tmp_path: Path) -> None:
+    """OPT is that of a shipped certificate, or missing."""
+    instance = rb.generate("day:tasks=20,nodes=2,slots=20,seed=3")
+    table = rb.play(list(instance.values()), "greedy")
+    assert table.lower.isna().all()
+    assert table.valid.all()
+
+
+def test_what_cannot_be_played_is_an_error() -> None:
+    """An empty list, a name that does not exist, an import path."""
+    for instances, policy in (([], "greedy"), (FILES, "gredy"), (FILES, "mine:Class")):
+        with pytest.raises(InputError):
+            rb.play(instances, policy)
