@@ -89,15 +89,15 @@ def judged_laws(j: int, sketch: TinyInstance, given: Instance, reference: SolveR
     yield found
     if found.status is not Verdict.NOT_APPLICABLE:
         yield _every_schedule(sketch, case)
-    yield theorem_a1(_case(f"units {j}", draw_units(draws), "units"))
+    yield theorem_a1(case_of(f"units {j}", draw_units(draws), "units"))
     slack = draw_slack(draws)
-    yield theorem_s(_case(f"slack {j}", slack, "static:price=0"))
-    mean = theorem_s(_case(f"slack {j}", _with_one_type(slack), "static"))
+    yield theorem_s(case_of(f"slack {j}", slack, "static:price=0"))
+    mean = theorem_s(case_of(f"slack {j}", _with_one_type(slack), "static"))
     yield replace(mean, name="theorem_s2")
     yield from _judged_wrapper(given, reference, BEHIND[j % len(BEHIND)])
 
 
-def _case(name: str, sketch: TinyInstance, algorithm: str) -> Case:
+def case_of(name: str, sketch: TinyInstance, algorithm: str) -> Case:
     given = instance(sketch, name)
     best, solution = enumerate_optimum(given)
     reference = SolveReport(
