@@ -102,7 +102,7 @@ class LoadLaw:
     width: Fraction = Fraction(0)
     least: Fraction | None = None
     jump: bool = False
-    _risen: dict[Fraction, Fraction] = field(default_factory=dict, compare=False, repr=False)
+    _risen: dict[Fraction, Fraction] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LoadLaw:
         return self

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
+from ratiobench.instances.lora.model import Instance
+
 EXACT_TASKS = 64
 """`arith=auto` is exact up to this many tasks, float above."""
 
@@ -137,6 +139,18 @@ class LinearTrace:
     offers: list[Offer] = field(default_factory=list)
     lam: dict[Cell, Fraction | float] = field(default_factory=dict)
     phi: dict[Cell, Fraction | float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class HistoryTrace:
+    """What an audit reads after a run of which no claim is made.
+
+    Parameters
+    ----------
+    history : what was learned from; None without any.
+    """
+
+    history: Instance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ from ratiobench.online.lora.algorithms.greedy import Greedy
 from ratiobench.online.lora.algorithms.guarded import MechanismPrices, NoPoster
 from ratiobench.online.lora.inner import Inner, join_constants, learn_all, learns_nothing
 from ratiobench.online.lora.mechanism import OPTIONS, ORACLE, Mechanism
-from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices
+from ratiobench.online.lora.posted_prices import PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.price_laws import ARITHMETIC, settle_arithmetic
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
-from ratiobench.online.lora.traces import Cell, LawTerms
+from ratiobench.online.lora.traces import Cell, HistoryTrace, LawTerms
 
 
 class Coin:
@@ -50,9 +50,11 @@ class Coin:
         self.constants = join_constants(self._inners)
         self.learns_nothing = learns_nothing(self._inners)
         self._drawn: Inner | None = None
+        self._history: Instance | None = None
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """What both take from earlier days."""
+        self._history = history
         return learn_all(self._inners, history, tested)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -69,8 +71,12 @@ class Coin:
 
     @property
     def trace(self) -> Any:
-        """The drawn algorithm's."""
-        return None if self._drawn is None else getattr(self._drawn.algorithm, "trace", None)
+        """The drawn algorithm's, where it posts prices; with the history of the whole."""
+        found = None if self._drawn is None else getattr(self._drawn.algorithm, "trace", None)
+        if not isinstance(found, PostedTrace):
+            return HistoryTrace(self._history)
+        found.history = self._history
+        return found
 
     @property
     def arithmetic(self) -> str:

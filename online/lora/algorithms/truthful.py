@@ -31,6 +31,7 @@ from ratiobench.online.lora.mechanism import OPTIONS, ORACLE
 from ratiobench.online.lora.price_laws import ARITHMETIC, settle_arithmetic
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.traces import HistoryTrace
 
 
 def list_grid(bid: int, ratio: Fraction) -> Iterator[int]:
@@ -49,9 +50,11 @@ class TakeOrLeave:
         self.constants = inner.constants
         self.learns_nothing = learns_nothing((inner,))
         self.counts = {"inner_decisions": 0}
+        self.trace = HistoryTrace()
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """What the inner algorithm takes from earlier days."""
+        self.trace = HistoryTrace(history)
         return learn_all((self._inner,), history, tested)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
