@@ -277,9 +277,9 @@ def test_a_take_or_leave_price_is_the_least_admitted_bid() -> None:
         "reserve:loss=0", "reserve:loss=2", "reserve:margin=1/2", "advice:flat=1", "zcl:spread=0", "zcl:start=high",
         "static:split=0", "static:split=3/2", "static:price=1,split=2", "static:least_density=0",
         "units:fewest_units=0", "units:margin=0", "mirror:step=0", "mirror:rule=best", "combine:share=0",
-        "combine:share=2", "combine:a=titan", "combine:a=queue", "combine:a=nobody", "combine:a=combine", "combine:a=eft,mode=split",
-        "combine:b=learned;guard=3,mode=split", "combine:b=zcl;prior=x", "truthful:ratio=1/2", "truthful:inner=titan",
-        "truthful:inner=mine.module", "zcl:constants=public",
+        "combine:share=2", "combine:a=titan", "combine:a=queue", "combine:a=nobody", "combine:a=combine",
+        "combine:a=eft,mode=split", "combine:b=learned;guard=3,mode=split", "combine:b=zcl;prior=x",
+        "truthful:ratio=1/2", "truthful:inner=titan", "truthful:inner=mine.module", "zcl:constants=public",
     ],
 )  # fmt: skip
 def test_what_is_refused(name: str) -> None:
