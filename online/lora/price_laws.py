@@ -40,6 +40,7 @@ E_ABOVE = Fraction(2_718_281_829, 10**9)
 JUST_BELOW = 1 - Fraction(1, 2**24)
 """A price of this times P admits a task that is worth exactly P."""
 LOAD_CONSTANTS = ("cap_compute", "cap_memory", "largest_share")
+MOST_DIGITS = 10_000
 _PRECISION = 50
 _UP = Context(prec=40, rounding=ROUND_CEILING)
 """Prices are rounded up to so many digits, which keeps common denominators short."""
@@ -129,8 +130,13 @@ class LoadLaw:
             return risen if risen >= self.least else Fraction(0)
         return max(risen, self.least)
 
-    def growth(self, share: Fraction) -> Fraction:
-        """B = (zeta^(-eps / reach) - 1) / eps, rounded up: (1 + B eps) is what the price grows by on a part eps."""
+    def growth(self, share: Fraction) -> Fraction | None:
+        """B = (zeta^(-eps / reach) - 1) / eps, rounded up: (1 + B eps) is what the price grows by on a part eps.
+
+        None where that has more than `MOST_DIGITS` digits.
+        """
+        if share / self.reach * logarithm(1 / self.zeta) > 2 * MOST_DIGITS:
+            return None
         return round_up((power(1 / self.zeta, share / self.reach) - 1) / share)
 
 
@@ -189,14 +195,15 @@ class LoadPrices:
         ]
         dtype = object if self._exact else np.float64
         self._prices = [np.array(part, dtype).reshape(len(self._sizes), public.slots)[kinds] for part in rows]
+        growth = self._laws[0].growth(share)  # of memory as of compute: only X differs
         self.terms = LawTerms(
             law=self._name,
-            growth=max(law.growth(share) for law in self._laws),
+            growth=Fraction(0) if growth is None else growth,
             caps=(self._laws[0].top, self._laws[1].top),
             share=used["largest_share"],
             zeta=self._laws[0].zeta,
             start=self.priced_capacity(range(public.nodes)),
-            problem=self._problem,
+            problem=self._problem or ("B is too large a number: eps is too near 1" if growth is None else ""),
         )
 
     def priced_capacity(self, nodes: range | list[int]) -> Fraction:

@@ -483,7 +483,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem_p",
-        statement="OPT <= D <= max(1, B/d) ALG + (1/d) (priced capacity before the first task)",
+        statement="OPT <= D <= max(1, n B) ALG + n (priced capacity before the first task)",
         source=f"Lemma P and Theorem A+: {BASELINES}",
         standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance; the price law does not jump",
@@ -505,8 +505,8 @@ CLAIMS: tuple[Claim, ...] = (
             ),
             ("zeta", "the price of an empty cell over X"),
             (
-                "d (price laws)",
-                "1/d: nodes to which one of those that the law prices lends its prices; 1 without a split",
+                "n (price laws)",
+                "nodes to which one of those that the law prices lends its prices; 1 without a split",
             ),
         ),
     ),

@@ -66,7 +66,7 @@ def _thousandths_of_log(value: Fraction) -> Fraction:
 
 
 def theorem_p(case: Case) -> Check:
-    """OPT <= D <= max(1, B / d) ALG + (1 / d) (the priced capacity before the first task), by Lemma P."""
+    """OPT <= D <= max(1, n B) ALG + n (the priced capacity before the first task), by Lemma P."""
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     terms = trace.terms
@@ -93,7 +93,7 @@ def theorem_p(case: Case) -> Check:
     problem = terms.problem or _no_full_price(case, terms)
     if problem:
         return Check("theorem_p", Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
-    claim = "OPT <= D <= max(1, B/d) ALG + (1/d) (priced capacity at the start)"
+    claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
     return _settle(case, "theorem_p", value, factor * case.run.welfare + loss, claim, figures)
 
 
@@ -264,7 +264,7 @@ def theorem_s(case: Case) -> Check:
         least = _least_density(case)
         theta = Fraction(1) if least is None else max(Fraction(1), slack.density / least)
         factor = 1 + theta * slack.factor
-        figures |= {"theta": theta, "factor": factor, "least_factor": 1 + _thousandths_of_log(theta)}
+        figures |= {"theta": theta, "factor": factor, "least_factor": _least_factor(slack.sigma, theta)}
         verdict = Verdict.HOLDS if case.lower <= factor * case.run.welfare else Verdict.VIOLATED
         witness = {"opt_lower": str(case.lower)} if verdict is Verdict.VIOLATED else None
         claim = "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG (Theorem S)"
@@ -273,6 +273,12 @@ def theorem_s(case: Case) -> Check:
         reason = "Theorem S is about price=0, S2 about a price that is drawn"
         return Check(name, Verdict.NOT_APPLICABLE, None, None, reason, None, figures)
     return _in_the_mean(case, terms, slack, figures)
+
+
+def _least_factor(sigma: Fraction, theta: Fraction) -> Fraction:
+    """What no algorithm's factor is below where lengths are any: 1 + ln theta, and sigma ln(sigma / (sigma - 1))."""
+    by_length = sigma * _thousandths_of_log(sigma / (sigma - 1))
+    return max(1 + _thousandths_of_log(theta), Fraction(floor(1000 * by_length), 1000))
 
 
 def _least_density(case: Case) -> Fraction | None:
@@ -316,7 +322,7 @@ def _in_the_mean(case: Case, terms: StaticTerms, slack: Slack, figures: Figures)
     factor = (1 + slack.factor) * mean_factor
     right = factor * total / mean_factor
     figures |= {"theta": terms.theta, "factor": factor, "mean_welfare": total / mean_factor}
-    figures["least_factor"] = 1 + _thousandths_of_log(terms.theta)
+    figures["least_factor"] = _least_factor(slack.sigma, terms.theta)
     claim = "OPT <= (1 + 2 Omega sigma / (f (sigma - 1))) (1 + ln theta) E[ALG] (Theorem S2)"
     left, close = Fraction(case.lower), _CLOSE * (right + 1)
     if abs(left - right) <= close and left:

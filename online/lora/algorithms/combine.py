@@ -7,9 +7,9 @@ a earns is lost with probability `share` only. Truthful where both are: a lotter
 mode=split. b posts prices on the part `share` of the nodes of each type (at least one node), a on the rest, and a cell
 costs the less of the two. Claim: where Lemma P holds of b with B and zeta, then for any a
 
-    OPT <= max(1, B / d) ALG + (1 / d) zeta sum C X over b's nodes,   1 / d = max over types of ceil(K / K_b).
+    OPT <= max(1, n B) ALG + n zeta sum C X over b's nodes,   n = max over types of ceil(K / K_b).
 
-Every node gets the final prices of one of b's nodes, each of which lends them to at most 1 / d nodes; a schedule that
+Every node gets the final prices of one of b's nodes, each of which lends them to at most n nodes; a schedule that
 is moved to these nodes was on offer from b at no less than the task's cost, or has a cell that costs all that the task
 is worth. A cell that a sells moves no price of b. The documentation has the proof. With the coin `a` and `b` are any
 registered algorithms that decide at arrival; in `mode=split` those that post prices.
@@ -220,7 +220,8 @@ def _state(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
         guarantee = f"in the mean that of b ({name}: {proved}), its factor over {options['share']}"
         return {"guarantee": guarantee, "truthful": ORACLE if oracle else truthful}
     covered = "Lemma P" in proved or "A+" in proved
-    guarantee = f"that of b with B/d in place of B, d = {options['share']} ({name}: {proved})" if covered else "none"
+    times = "n = max ceil(K/K_b) nodes to each of b's"
+    guarantee = f"that of b with n B for B and n zeta for zeta, {times} ({name}: {proved})" if covered else "none"
     return {"guarantee": guarantee, "truthful": ORACLE if oracle else "in the bid"}
 
 
