@@ -65,6 +65,12 @@ class Inner:
         declared: Sequence[str] = getattr(self.algorithm, "constants", ())
         self.constants = tuple(name for name in declared if name not in self.spec.given)
 
+    @property
+    def is_randomised(self) -> bool:
+        """Whether it draws."""
+        assert self.spec.entry is not None
+        return self.spec.entry.is_randomised(self.spec.options)
+
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """What it takes from earlier days, by name."""
         assert self.spec.entry is not None

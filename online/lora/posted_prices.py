@@ -49,7 +49,12 @@ class ProposedPrices(NamedTuple):
 
 
 class Poster(Protocol):
-    """Posts prices of cells."""
+    """Posts prices of cells.
+
+    Optional: `constants`, `margin` and `widened` as of any mechanism; `learn(history)` before the day; `count(source,
+    tested)`, which returns by name what it takes from `source`, the history or else the tested day; `final()`, the
+    prices of the moment by cell, and `terms`, what a theorem about them needs, for audits.
+    """
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Called once, before the first arrival."""

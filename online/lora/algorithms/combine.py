@@ -225,6 +225,11 @@ def _state(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     return {"guarantee": guarantee, "truthful": ORACLE if oracle else "in the bid"}
 
 
+def _is_randomised(options: Mapping[str, str]) -> bool:
+    inners = [Inner(f"combine:{key}", options[key], options["arith"]) for key in "ab"]
+    return options["mode"] == "coin" or any(inner.is_randomised for inner in inners)
+
+
 register(
     Entry(
         "combine",
@@ -244,7 +249,7 @@ register(
         settle=settle_arithmetic,
         public_constants=True,
         learns=True,
-        randomised=True,
+        randomised=_is_randomised,
         standing=_state,
     )
 )

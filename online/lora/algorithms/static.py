@@ -115,10 +115,10 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 
 
 def _state(options: Mapping[str, str]) -> str:
-    if options["split"] != "1":
+    if options["split"] != "1" or options["price"] not in ("drawn", "0"):
         return "none"
-    if options["price"] != "drawn":
-        return "OPT <= (1 + 2 theta Omega sigma/(f(sigma-1))) ALG without costs (Theorem S); for price=0"
+    if options["price"] == "0":
+        return "OPT <= (1 + 2 theta Omega sigma/(f(sigma-1))) ALG without costs (Theorem S)"
     return "in the mean OPT <= (1 + 2 Omega sigma/(f(sigma-1))) (1 + ln theta) ALG without costs, one type (Theorem S2)"
 
 
@@ -136,7 +136,7 @@ register(
         _make,
         settle=settle_arithmetic,
         public_constants=True,
-        randomised=True,
+        randomised=lambda options: options["price"] == "drawn" and options["split"] == "1",
         standing=state_law(_state),
     )
 )

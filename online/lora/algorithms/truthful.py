@@ -123,6 +123,7 @@ register(
         settle=settle_arithmetic,
         public_constants=True,
         learns=True,
+        randomised=lambda options: Inner("truthful:inner", options["inner"], options["arith"]).is_randomised,
         standing=_state,
     )
 )

@@ -24,8 +24,9 @@ from ratiobench.online.lora.algorithms.static import draw_price
 from ratiobench.online.lora.algorithms.truthful import list_grid
 from ratiobench.online.lora.algorithms.units import find_gamma
 from ratiobench.online.lora.price_laws import LoadLaw, exponential, logarithm, power
-from ratiobench.online.lora.registry import entries
+from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
+from ratiobench.online.referee.isolation import is_randomised
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.laboratory import NOTHING, check_claim, guarantees
 
@@ -176,7 +177,9 @@ def test_a_static_price_admits_what_is_worth_it_and_repeats_differ() -> None:
             prices.add(run(day, "static").trace.terms.price)
     assert len(prices) > 3
     assert prices <= {Fraction(38)} | {p for p in prices if 38 < p <= 100}
-    assert entries()["static"].randomised
+    drawing = ["static", "combine", "combine:a=static,mode=split", "truthful:inner=ntm"]
+    fixed = ["static:price=1", "static:split=2", "combine:mode=split", "truthful", "zcl"]
+    assert [is_randomised(REGISTRY, name) for name in (*drawing, *fixed)] == [True] * 4 + [False] * 5
 
 
 def test_theorem_s_names_what_is_missing() -> None:
