@@ -7,6 +7,7 @@ decides a slot's arrivals together, or later, is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +65,12 @@ class Inner:
                 raise InputError("algorithm", field, f"{self.spec.head} {problem}, and cannot stand inside another one")
         declared: Sequence[str] = getattr(self.algorithm, "constants", ())
         self.constants = tuple(name for name in declared if name not in self.spec.given)
+
+    def copy_state(self, memo: dict[int, Any]) -> Inner:
+        """The same with a copy of the algorithm as it is."""
+        twin = copy(self)
+        twin.algorithm = deepcopy(self.algorithm, memo)
+        return twin
 
     @property
     def is_randomised(self) -> bool:

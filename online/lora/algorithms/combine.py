@@ -21,6 +21,7 @@ registered algorithms that decide at arrival; in `mode=split` those that post pr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy, deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -51,6 +52,14 @@ class Coin:
         self.learns_nothing = learns_nothing(self._inners)
         self._drawn: Inner | None = None
         self._history: Instance | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Coin:
+        twin = copy(self)
+        if self._drawn is not None:  # the other one has no state
+            twin._drawn = self._drawn.copy_state(memo)
+            one, other = (twin._drawn if inner is self._drawn else inner for inner in self._inners)
+            twin._inners = one, other
+        return twin
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """What both take from earlier days."""
@@ -122,6 +131,11 @@ class SplitPrices:
         self._inners, self._share, self._exact = (first, second), share, exact
         self._posters = find_poster("combine:a", first), find_poster("combine:b", second)
         self.constants = join_constants(self._inners)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SplitPrices:
+        twin = copy(self)
+        twin._posters = deepcopy(self._posters, memo)
+        return twin
 
     def count(self, source: Instance, tested: Instance) -> Mapping[str, Fraction]:
         """What both take from earlier days."""

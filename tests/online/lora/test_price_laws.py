@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ratiobench
+from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
+from ratiobench.bench.lora.days import ON_REQUEST
 from ratiobench.bench.lora.proof_status import bound_checks, proof_status
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
@@ -28,7 +33,7 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee.isolation import is_randomised
 from ratiobench.online.run_context import RunContext, run_context
-from tests.support.laboratory import NOTHING, check_claim, guarantees
+from tests.support.laboratory import NOTHING, check_claim, guarantees, truthfulness
 
 ONE = Fraction(1)
 
@@ -276,6 +281,33 @@ def test_a_take_or_leave_price_is_the_least_admitted_bid() -> None:
     assert check_claim(day, f"truthful:inner=pdftsp;{stated},ratio=1", "truthful_bid").status is Verdict.UNDECIDED
 
 
+GIVEN = "cap_compute=8,cap_memory=8,largest_share=1/4"
+DENSITIES = "least_density=8,largest_density=32"
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        (f"zcl:{GIVEN},spread=4", Verdict.HOLDS),
+        (f"reserve:{GIVEN}", Verdict.HOLDS),
+        (f"static:{DENSITIES}", Verdict.HOLDS),
+        ("units:least_unit_value=2,largest_unit_value=8,fewest_units=4", Verdict.HOLDS),
+        (f"combine:a=greedy,b=reserve,mode=split,{GIVEN}", Verdict.HOLDS),
+        (f"combine:a=greedy,b=reserve,{GIVEN}", Verdict.HOLDS),
+        (f"combine:a=static;{DENSITIES.replace(',', ';')},b=reserve,share=1/1000,{GIVEN}", Verdict.HOLDS),
+        ("truthful:ratio=1", Verdict.UNDECIDED),
+        ("truthful:inner=pdftsp;alpha=8;beta=8,ratio=1", Verdict.UNDECIDED),
+    ],
+)
+def test_no_bid_gains(name: str, verdict: Verdict) -> None:
+    """By the offers, which were made before the bid was shown; else by misreports, of which none gains."""
+    day = named("truth_overbid_e")
+    result = run(day, name)
+    checks = {check.name: check.status for check in truthfulness(day, result)}
+    assert checks["truthful_bid"] is verdict
+    assert checks["rational"] is checks["no_deficit"] is Verdict.HOLDS
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -304,3 +336,31 @@ def test_guarantees_are_told_with_their_checks() -> None:
     for name in ("zcl", "reserve", "advice", "units", "static", "mirror", "combine"):
         assert proof_status(name)["truthful"].startswith("no: constants")
     assert np.isfinite(float(run(named("tiny_two_types"), "static").trace.terms.theta))
+
+
+def test_the_suite_file_has_every_baseline_and_another_day() -> None:
+    """Six days, each with the day before; every name is one, takes what must be known from there, or needs nothing."""
+    _, suite = find_suite(str(Path(ratiobench.__file__).parents[1] / "bench/lora/baselines.toml"))
+    assert len(suite.cases) == 6
+    assert all(case.prior and case.prior["seed"] != case.recipe["seed"] for case in suite.cases)
+    names = {name for case in suite.cases for name in case.algorithms}
+    assert {REGISTRY.parse(name).head for name in names} >= set(ON_REQUEST) - {"truthful"}
+    for name in names - {"greedy"}:
+        assert REGISTRY.parse(name).prior == "yesterday", name
+
+
+def test_a_suite_runs_them_with_the_day_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows of a small suite end, audits included, and none is violated."""
+    monkeypatch.chdir(tmp_path)
+    Path("few.toml").write_text(
+        'name = "few"\nrepeat = 2\nbackend = "none"\n[[instance]]\nrecipe = "paper"\nslots = 12\nnodes.a100 = 2\n'
+        "nodes.a40 = 2\narrivals.poisson = 1\nseed = 1\nprior = { seed = 2 }\n"
+    )
+    names = [f"{name}:prior=yesterday" for name in ON_REQUEST if name != "truthful"]
+    names += ["truthful:ratio=3", "combine:a=mirror,mode=split,prior=yesterday"]
+    assert main(["run", "few.toml", "--algorithm", *names, "--workers", "1", "--out", "out"]) == 0
+    rows = pd.read_csv("out/results.csv", dtype=str, keep_default_na=False)
+    assert len(rows) == len(names)
+    assert set(rows["state"]) == {"ok"}
+    assert set(rows["reason"]) == {""}
+    assert "violated" not in rows.to_csv()
