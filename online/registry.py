@@ -318,7 +318,7 @@ class Registry(Generic[Instance]):
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
-            if other is None and not announced:
+            if other is None and not announced and not getattr(algorithm, "learns_nothing", False):
                 algorithm.remarks = Remarks(spec.name, notes=("no history",))
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):

@@ -66,10 +66,11 @@ class Entry:
         refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
     warm : compiles and starts, on a small instance, what a run on one does not reach.
     standing : what is proved or known of it, for leaderboards; None where nothing is.
-    randomised : it draws, from the seed of the run: repetitions differ.
+    randomised : it draws, from the seed of the run: repetitions differ; or whether it does with its options.
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
-        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
+        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`. With
+        a true attribute `learns_nothing` it looks at no history, and no remark says that there is none.
     solver : the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results
         depend on the solver's version then.
     own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
@@ -87,13 +88,17 @@ class Entry:
     public_constants: bool = False
     warm: Callable[[Any], None] | None = None
     standing: StatusFunction | None = None
-    randomised: bool = False
+    randomised: bool | Callable[[Mapping[str, str]], bool] = False
     slow: bool = False
     learns: bool = False
     solver: str = ""
     own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
     forms: frozenset[str] = frozenset()
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
+
+    def is_randomised(self, options: Mapping[str, str]) -> bool:
+        """Whether it draws with these options."""
+        return self.randomised if isinstance(self.randomised, bool) else self.randomised(options)
 
     def choices(self) -> Iterator[str]:
         """Every combination of the options whose values are listed, as it is written behind the name, but for those

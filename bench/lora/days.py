@@ -26,6 +26,8 @@ SEVERAL = "several"
 CONTENDED = 0.1
 """Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped")
+ON_REQUEST = ("advice", "combine", "mirror", "reserve", "static", "truthful", "units", "zcl")
+"""Baselines of the literature, which a backtest plays where they are named."""
 QUEUES = (
     "queue",
     "queue:backfill=easy",
@@ -39,7 +41,7 @@ QUEUES = (
 
 
 def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:
-    """All algorithms for days of tasks that may pause and move; for others those that clusters run, and posted prices.
+    """For days of tasks that may pause and move all algorithms but `ON_REQUEST`; else what clusters run, posted prices.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:
     prices : the file of the list prices, which `pricelist` posts; empty for none.
     """
     if set(kinds) <= {ScheduleKind.ANY.value}:
-        return [name for name, _ in algorithms()]
+        return [name for name, _ in algorithms() if name not in ON_REQUEST]
     listed = [] if not prices or "," in prices else [f"pricelist:file={prices}"]
     return (*AT_ARRIVAL, *listed, *QUEUES)
 

@@ -54,6 +54,9 @@ _BOUNDS = {
     "greedy": ("theorem_g",),
     "learned": ("theorem_h",),
     "guarded": ("theorem_h",),
+    **dict.fromkeys(("zcl", "reserve", "advice", "combine"), ("theorem_p",)),
+    "units": ("theorem_a1",),
+    "static": ("theorem_s",),
 }
 
 

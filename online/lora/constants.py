@@ -107,5 +107,11 @@ CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
     "median_work_density": _plain(public_constants.median_work_density),
     "median_memory_density": _plain(public_constants.median_memory_density),
     "median_bbar": _plain(public_constants.median_bbar),
+    "least_density": _plain(public_constants.least_density),
+    "largest_density": _plain(public_constants.largest_density),
+    "median_density": _plain(public_constants.median_density),
+    "least_unit_value": _plain(public_constants.least_unit_value),
+    "largest_unit_value": _plain(public_constants.largest_unit_value),
+    "fewest_units": _plain(public_constants.fewest_units),
 }
 """Name -> function of an instance that gives the value and a detail to show."""

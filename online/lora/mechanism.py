@@ -32,6 +32,7 @@ from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.one_node import RUNS, NodeAnswer, with_one_node
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
+from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.runs import find_cheapest, first_slot
 from ratiobench.online.lora.search.additive import (
     Cluster,
@@ -201,6 +202,19 @@ class FloatPrices:
 def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPrices:
     """All prices zero."""
     return ExactPrices(public, rule) if exact else FloatPrices(public, rule)
+
+
+WITHOUT_GUARANTEE = Fraction(1, 2)
+"""The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds."""
+
+
+def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
+    """The eps that prices are made for: the constant, rounded up to a short fraction; 1/2 where that is 1 or more."""
+    share = constants["largest_share"]
+    if share <= 0:
+        raise InputError("algorithm", f"{name}:largest_share", f"{share} is not above 0")
+    short = share_above(share)
+    return short if short < 1 else WITHOUT_GUARANTEE
 
 
 Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]

@@ -25,7 +25,7 @@ from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
 from ratiobench.online.lora.search.repacking import NodeContents, Repacking, pool_free_capacity
-from ratiobench.online.lora.traces import Cell, GreedyOffer
+from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, StaticTerms, UnitTerms
 
 _LARGEST = 2**41
 """Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
@@ -49,7 +49,12 @@ class ProposedPrices(NamedTuple):
 
 
 class Poster(Protocol):
-    """Posts prices of cells."""
+    """Posts prices of cells.
+
+    Optional: `constants`, `margin` and `widened` as of any mechanism; `learn(history)` before the day; `count(source,
+    tested)`, which returns by name what it takes from `source`, the history or else the tested day; `final()`, the
+    prices of the moment by cell, and `terms`, what a theorem about them needs, for audits.
+    """
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """Called once, before the first arrival."""
@@ -90,6 +95,7 @@ class PostedTrace:
     lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
     announced : of the guard; None without one.
     start : A0 of Theorem H; credits : sum Omega_g K_g c at the end.
+    terms : what the theorem about the poster's prices needs; None without one.
     """
 
     exact: bool
@@ -101,6 +107,7 @@ class PostedTrace:
     announced: Announcement | None = None
     start: Fraction = Fraction(0)
     credits: Fraction = Fraction(0)
+    terms: LawTerms | UnitTerms | StaticTerms | None = None
 
 
 class GuardSettings(NamedTuple):
@@ -136,6 +143,9 @@ class PostedPrices:
         self._history: Instance | None = None
         self._limits: tuple[NDArray[Any], ...] = ()
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
+        self.margin: Fraction = getattr(poster, "margin", Fraction(1))
+        self.widened: tuple[str, ...] = getattr(poster, "widened", ())
+        self.learns_nothing = False
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """Take what must be known from earlier days, or else, for the guard, from the tested one.
@@ -157,10 +167,13 @@ class PostedPrices:
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
+        source = tested if history is None else history
+        count = getattr(self._poster, "count", None)
+        counted: dict[str, Fraction] = {} if count is None else dict(count(source, tested))
         if self._settings is None:
-            return {}
-        self._announced = announce(tested if history is None else history, *self._settings)
-        return {"guard_factor": self._announced.factor}
+            return counted
+        self._announced = announce(source, *self._settings)
+        return {**counted, "guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
         """The poster starts; credits are at their floor."""
@@ -187,7 +200,13 @@ class PostedPrices:
         shown = getattr(self._poster, "final", None)
         if shown is not None:
             self._trace.lam, self._trace.phi = shown()
+        self._trace.terms = getattr(self._poster, "terms", None)
         return self._trace
+
+    @property
+    def poster(self) -> Any:
+        """What posts the prices; None behind a guard or with late binding, which post others."""
+        return self._poster if self._settings is None and not self._late else None
 
     def decide(self, task: Task, view: View) -> Decision | Late | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""

@@ -234,3 +234,77 @@ def _value_alone(
     assert cover is not None
     work = sum(int(task.rate[g]) for g, _ in cover.cells)
     return task.bid - int(cover.cost), work + task.memory_mb * len(cover.cells)
+
+
+@lru_cache(maxsize=8)
+def _densities(instance: Instance) -> tuple[tuple[int, Fraction, Fraction], ...]:
+    """(task, least weight, most weight) of the schedules of each served task; weight is the dominant share of a node.
+
+    A schedule's weight is the sum over its cells of w = max(s / C, r / D). Per sample it is at least the least w / s,
+    and each of its cells weighs at least the least w.
+    """
+    public = instance.public("")
+    sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+    found = []
+    for each in list_served(instance):
+        able = [
+            (rate, max(Fraction(rate, compute), Fraction(each.memory_mb, memory)))
+            for rate, (compute, memory) in zip(instance.rate[each.task].tolist(), sizes, strict=True)
+            if 0 < rate <= compute and each.memory_mb <= memory
+        ]
+        weights = [weight for _, weight in able]
+        least = max(_fewest(each) * min(weights), each.work * min(weight / rate for rate, weight in able))
+        found.append((each.task, least, each.cells * max(weights)))
+    return tuple(found)
+
+
+def _bids(instance: Instance) -> dict[int, ServedTask]:
+    return {each.task: each for each in list_served(instance)}
+
+
+def least_density(instance: Instance) -> Fraction:
+    """L of `static`: the least bid per unit of weight, of each task's heaviest schedule that can be cheapest."""
+    served = _bids(instance)
+    values = [served[i].bid / most for i, _, most in _densities(instance) if served[i].bid > 0]
+    return min(values, default=Fraction(1))
+
+
+def largest_density(instance: Instance) -> Fraction:
+    """L theta of `static`: the largest worth per unit of weight, each task's lightest schedule; 1 without tasks."""
+    served = _bids(instance)
+    return max((served[i].worth / least for i, least, _ in _densities(instance)), default=Fraction(1)) or Fraction(1)
+
+
+def median_density(instance: Instance) -> Fraction:
+    """The lower median of bid over the weight of the lightest schedule, micro-dollars; 1 without tasks."""
+    served = _bids(instance)
+    values = sorted(served[i].bid / least for i, least, _ in _densities(instance) if served[i].bid > 0)
+    return values[(len(values) - 1) // 2] if values else Fraction(1)
+
+
+def least_unit_value(instance: Instance) -> Fraction:
+    """L of `units`: the least bid per cell; 1 without tasks."""
+    return min((Fraction(each.bid, each.cells) for each in list_served(instance) if each.bid), default=Fraction(1))
+
+
+def largest_unit_value(instance: Instance) -> Fraction:
+    """L theta of `units`: the largest worth per cell; 1 without tasks."""
+    return largest_ratio((each.worth, _fewest(each)) for each in list_served(instance)) or Fraction(1)
+
+
+def units_of(compute: int, memory_mb: int, rate: int, memory: int) -> int:
+    """How many tasks of this size fit an empty node."""
+    return min(compute // rate, memory_mb // memory)
+
+
+def fewest_units(instance: Instance) -> Fraction:
+    """N of `units`: the fewest tasks of one size that the nodes of a type hold in a slot; 1 without tasks."""
+    public = instance.public("")
+    kinds = list(zip(public.node_types, public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+    counts = [
+        kind.count * units_of(compute, memory, rate, each.memory_mb)
+        for each in list_served(instance)
+        for rate, (kind, compute, memory) in zip(instance.rate[each.task].tolist(), kinds, strict=True)
+        if 0 < rate <= compute and each.memory_mb <= memory
+    ]
+    return Fraction(min(counts, default=1))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
+from ratiobench.instances.lora.model import Instance
+
 EXACT_TASKS = 64
 """`arith=auto` is exact up to this many tasks, float above."""
 
@@ -137,3 +139,76 @@ class LinearTrace:
     offers: list[Offer] = field(default_factory=list)
     lam: dict[Cell, Fraction | float] = field(default_factory=dict)
     phi: dict[Cell, Fraction | float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class HistoryTrace:
+    """What an audit reads after a run of which no claim is made.
+
+    Parameters
+    ----------
+    history : what was learned from; None without any.
+    """
+
+    history: Instance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LawTerms:
+    """What Lemma P needs of a run with prices that follow loads (`ratiobench.online.lora.price_laws`).
+
+    Parameters
+    ----------
+    law : name of the algorithm.
+    growth : B.
+    caps : X_c and X_m, margin included.
+    share : the eps that was announced.
+    zeta : the price of an empty cell over X.
+    start : sum of capacity times price before the first task, over the nodes that the law prices, micro-dollars.
+    lend : each of these nodes lends its prices to at most so many nodes (1 where the law prices all nodes).
+    problem : why Lemma P does not cover the law; empty where it does.
+    """
+
+    law: str
+    growth: Fraction
+    caps: tuple[Fraction, Fraction]
+    share: Fraction
+    zeta: Fraction
+    start: Fraction
+    lend: int = 1
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTerms:
+    """What Theorem A' needs of a run of `units`.
+
+    Parameters
+    ----------
+    gamma : the factor.
+    low : L, the least value of a unit, micro-dollars.
+    theta : the largest value over the least.
+    prices : final price of a unit over L, by node type and slot.
+    """
+
+    gamma: Fraction
+    low: Fraction
+    theta: Fraction
+    prices: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticTerms:
+    """What Theorems S and S2 need of a run of `static`.
+
+    Parameters
+    ----------
+    price : per unit of weight, micro-dollars; None where groups of nodes have different ones.
+    low, theta : L and theta, from which the price was drawn.
+    drawn : the price was drawn, and not given.
+    """
+
+    price: Fraction | None
+    low: Fraction
+    theta: Fraction
+    drawn: bool

@@ -16,7 +16,7 @@ import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.day_facts import Assumption, DayFacts, read_facts
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.lora.days import AT_ARRIVAL, QUEUES, day_facts, default_policies, refusal
+from ratiobench.bench.lora.days import AT_ARRIVAL, ON_REQUEST, QUEUES, day_facts, default_policies, refusal
 from ratiobench.bench.report.backtest.advice import advise, suggest_changes, sum_assumptions
 from ratiobench.bench.report.backtest.criteria import CRITERIA
 from ratiobench.bench.report.backtest.data import Backtest, compare, evaluate
@@ -115,8 +115,10 @@ def test_days_of_gangs_have_policies_of_clusters_by_default(inside: Path) -> Non
 
 
 def test_days_that_may_pause_and_move_have_all_policies() -> None:
-    """As before there were other kinds."""
-    assert list(default_policies(["any"])) == [each.name for each in LORA.algorithms()]
+    """As before there were other kinds; baselines of the literature where they are named."""
+    names = [each.name for each in LORA.algorithms()]
+    assert set(ON_REQUEST) <= set(names)
+    assert list(default_policies(["any"])) == [name for name in names if name not in ON_REQUEST]
     assert list(default_policies(["any", "rigid"])) == [*AT_ARRIVAL, *QUEUES]
     assert refusal("learned", "any") == refusal("queue", "several") == refusal("greedy", "one-node") == ""
     assert refusal("learned", "rigid") == "no form for tasks that are rigid or gangs"

@@ -248,7 +248,8 @@ def long_task(work_: int) -> Document:
 ALGORITHMS = [
     "bbar-rule", "capped", "eft", "eris", "greedy", "guarded", "learned", "minimal-edit", "ntm", "pdftsp:arith=float",
     "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted", "titan",
-    "queue:backfill=conservative", "quota", "pricelist", "dual-posted", "dual-queue",
+    "queue:backfill=conservative", "quota", "pricelist", "dual-posted", "dual-queue", "zcl", "reserve:arith=float",
+    "advice", "units:arith=float", "static", "mirror", "combine:mode=split", "truthful",
 ]  # fmt: skip
 
 

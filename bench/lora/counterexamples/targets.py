@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+from ratiobench.bench.family.checks import Check
 from ratiobench.bench.lora.counterexamples.linear_run import LinearRun, compute_caps, run_linear
 from ratiobench.bench.lora.counterexamples.tiny import (
     Menu,
@@ -26,7 +27,7 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     simulate_pdftsp,
 )
 from ratiobench.bench.lora.counterexamples.tiny import menu as menu_of
-from ratiobench.bench.lora.theory import guarded
+from ratiobench.bench.lora.theory import guarded, price_laws
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claim import SearchSpace
 from ratiobench.bench.lora.theory.claims import list_searches
@@ -325,12 +326,34 @@ def theorem_b(trial: Trial, floor: Fraction) -> Measure:
 
 def theorem_h(trial: Trial, floor: Fraction) -> Measure:
     """OPT <= D of the audit, or D <= its bound where that fails: the mechanism itself plays."""
+    return _played(trial, floor, "theorem_h", guarded.theorem_h)
+
+
+def theorem_p(trial: Trial, floor: Fraction) -> Measure:
+    """The same for Lemma P."""
+    return _played(trial, floor, "theorem_p", price_laws.theorem_p)
+
+
+def theorem_s(trial: Trial, floor: Fraction) -> Measure:
+    """OPT <= factor ALG of the audit: its right-hand side depends on the run alone."""
+    found = _audited(trial, "theorem_s", price_laws.theorem_s)
+    if found.right is None or found.right <= 0 or bound_optimum(trial.menus) <= floor * found.right:
+        raise ClaimInapplicable
+    return _sides(Fraction(trial.optimum), Fraction(found.right))
+
+
+def _audited(trial: Trial, name: str, check: Callable[[Case], Check]) -> Check:
+    """The audit's check of the mechanism's own run, with OPT unknown."""
     given = instance(trial.sketch)
-    result = run(given, TARGETS["theorem_h"].algorithm)
+    result = run(given, TARGETS[name].algorithm)
     nothing = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
-    found = guarded.theorem_h(Case(given, result, nothing))
-    assert found.left is not None
-    assert found.right is not None
+    return check(Case(given, result, nothing))
+
+
+def _played(trial: Trial, floor: Fraction, name: str, check: Callable[[Case], Check]) -> Measure:
+    found = _audited(trial, name, check)
+    if found.left is None or found.right is None:
+        raise ClaimInapplicable
     if found.left > found.right:
         return Measure(Fraction(found.left), Fraction(found.right), Fraction(2))
     if bound_optimum(trial.menus) <= floor * found.left:

@@ -9,7 +9,7 @@ those of the run.
 
 from __future__ import annotations
 
-from ratiobench.bench.lora.theory import guarantees, guarded
+from ratiobench.bench.lora.theory import guarantees, guarded, price_laws
 from ratiobench.bench.lora.theory.basis.assumptions import (
     explain_invalid,
     explain_outside_algorithm1,
@@ -24,7 +24,7 @@ from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, l
 from ratiobench.bench.lora.theory.payments import truthfulness
 from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
-from ratiobench.online.lora.traces import PriceTrace
+from ratiobench.online.lora.traces import LawTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "9"
@@ -47,6 +47,10 @@ MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, 
 ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
 GREEDY = ClaimScope("greedy", lambda run: run.algorithm == "greedy" and not run.remarks.unproved)
 GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
+BASELINES = "docs/theory/baselines.md"
+LOAD_LAWS = ClaimScope("prices that follow loads", lambda run: price_laws.has_terms(run, LawTerms))
+UNITS = ClaimScope("units", lambda run: price_laws.has_terms(run, UnitTerms))
+STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms))
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 
 CLAIMS: tuple[Claim, ...] = (
@@ -475,6 +479,72 @@ CLAIMS: tuple[Claim, ...] = (
             ("Omega", "at least the weight max(s / C, r / D) of what fits one node"),
             ("A0", "the credits of empty nodes, sum Omega_g K_g Phi"),
             ("E", "worth of the tasks of no announced class, and what others are worth above their cap"),
+        ),
+    ),
+    Claim(
+        name="theorem_p",
+        statement="OPT <= D <= max(1, n B) ALG + n (priced capacity before the first task)",
+        source=f"Lemma P and Theorem A+: {BASELINES}",
+        standing=ProofStatus.PROVED,
+        assumptions="eps < 1; the public constants bound those of the instance; the price law does not jump",
+        about=LOAD_LAWS,
+        applies=explain_invalid,
+        check=price_laws.theorem_p,
+        search=SearchSpace(
+            "OPT <= D <= max(1, B) ALG + zeta sum CX (Lemma P, Theorem A+)",
+            "reserve:loss=1/8",
+            costs=-9,
+            vendors=True,
+            raised=0,
+            nodes=2,
+        ),
+        signs=(
+            (
+                "B (price laws)",
+                "a sale of the part d <= eps of a resource raises its price by the factor 1 + B d at most",
+            ),
+            ("zeta", "the price of an empty cell over X"),
+            (
+                "n (price laws)",
+                "nodes to which one of those that the law prices lends its prices; 1 without a split",
+            ),
+        ),
+    ),
+    Claim(
+        name="theorem_a1",
+        statement="OPT <= D <= Gamma ALG, one price per node type and slot",
+        source=f"Theorem A': {BASELINES}",
+        standing=ProofStatus.PROVED,
+        assumptions=(
+            "tasks of one cell; n of any tasks fit a node and n + 1 do not; no negative costs; values of units between "
+            "L and theta L"
+        ),
+        about=UNITS,
+        applies=explain_invalid,
+        check=price_laws.theorem_a1,
+    ),
+    Claim(
+        name="theorem_s",
+        statement=(
+            "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG at price 0; at a drawn price (1 + 2 Omega sigma / "
+            "(f (sigma - 1))) (1 + ln theta) in the mean"
+        ),
+        source=f"Theorems S and S2: {BASELINES}",
+        standing=ProofStatus.PROVED,
+        assumptions="no costs, no vendor prices; slackness sigma > 1; at a drawn price one node type for each task",
+        about=STATIC,
+        applies=explain_invalid,
+        check=price_laws.theorem_s,
+        search=SearchSpace(
+            "OPT <= (1 + theta 2 Omega sigma / (f (sigma - 1))) ALG of the greedy rule, no costs (Theorem S)",
+            "static:price=0",
+            raised=0,
+            nodes=2,
+        ),
+        signs=(
+            ("sigma", "slackness: slots of a task's window over the slots that it needs at its slowest, the least"),
+            ("f", "at most the weight on a node without room for some task"),
+            ("theta", "largest value per unit of weight, or of a unit, over the least"),
         ),
     ),
     Claim(

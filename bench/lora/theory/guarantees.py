@@ -30,8 +30,7 @@ from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.limits.formulas import least_factor
 from ratiobench.instances.lora.model import Instance
-from ratiobench.online.lora.algorithms.posted import settle_share
-from ratiobench.online.lora.mechanism import FreeCapacity, prices
+from ratiobench.online.lora.mechanism import FreeCapacity, prices, settle_share
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
@@ -96,7 +95,7 @@ def dual_certificate(case: Case) -> Check:
 
 
 @dataclass(frozen=True)
-class _Truth:
+class Truth:
     """What the theorems need of an instance: X_c, X_m, eps, as its own tasks make them."""
 
     cap_compute: Fraction
@@ -122,8 +121,8 @@ class _Truth:
 
 
 @keep_by_content(64)
-def _truth(instance: Instance) -> _Truth:
-    return _Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
+def find_truth(instance: Instance) -> Truth:
+    return Truth(cap_compute(instance), cap_memory(instance), largest_share(instance))
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,8 @@ class _Linear:
         return self.case.instance
 
     @cached_property
-    def truth(self) -> _Truth:
-        return _truth(self.instance)
+    def truth(self) -> Truth:
+        return find_truth(self.instance)
 
     @cached_property
     def dual(self) -> Dual:
@@ -413,7 +412,7 @@ def find_full_cells(
 
 def theorem_g(case: Case) -> Check:
     """OPT <= D <= (1 + U / (1 - eps)) ALG with the prices X_c, X_m on full cells and none elsewhere."""
-    instance, run, truth = case.instance, case.run, _truth(case.instance)
+    instance, run, truth = case.instance, case.run, find_truth(case.instance)
     if truth.share >= 1:
         reason = "eps < 1 fails: a task can fill a node's compute or memory"
         return Check("theorem_g", Verdict.NOT_APPLICABLE, None, None, reason)

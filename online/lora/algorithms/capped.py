@@ -21,8 +21,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.lora.algorithms.posted import settle_share
-from ratiobench.online.lora.mechanism import register_mechanism
+from ratiobench.online.lora.mechanism import register_mechanism, settle_share
 from ratiobench.online.lora.registry import Option, fraction
 from ratiobench.online.lora.roots import gain_below
 from ratiobench.online.lora.traces import Rule

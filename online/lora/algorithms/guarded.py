@@ -54,7 +54,7 @@ class NoPoster:
         """Nothing is learned."""
 
 
-class _Moving:
+class MechanismPrices:
     """Wishes the prices of a mechanism with linear reduced cost, on the cheapest node with room."""
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -109,7 +109,7 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
         return PostedPrices(NoPoster(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
     defaults = {key: option.default for key, option in entry.options.items()}
-    return PostedPrices(_Moving(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)
+    return PostedPrices(MechanismPrices(entry.make(defaults | {"arith": options["arith"]})), guard, exact=exact)
 
 
 register(

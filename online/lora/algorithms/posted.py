@@ -31,22 +31,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from ratiobench.instances.io.errors import InputError
-from ratiobench.online.lora.mechanism import WITHIN, register_mechanism
+from ratiobench.online.lora.mechanism import WITHIN, register_mechanism, settle_share
 from ratiobench.online.lora.registry import Option, fraction
-from ratiobench.online.lora.roots import gain_below, share_above
+from ratiobench.online.lora.roots import gain_below
 from ratiobench.online.lora.traces import Rule
-
-WITHOUT_GUARANTEE = Fraction(1, 2)
-"""The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds."""
-
-
-def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
-    """The eps that prices are made for: the constant, rounded up to a short fraction; 1/2 where that is 1 or more."""
-    share = constants["largest_share"]
-    if share <= 0:
-        raise InputError("algorithm", f"{name}:largest_share", f"{share} is not above 0")
-    short = share_above(share)
-    return short if short < 1 else WITHOUT_GUARANTEE
 
 
 def gain(growth: Fraction, share: Fraction) -> Fraction:

@@ -104,13 +104,17 @@ def test_a_true_claim_is_approached_and_not_violated(claim: str) -> None:
     assert found.check.status is Verdict.HOLDS
 
 
+OTHER_SIDES = ("lemma2", "lemma4", "theorem3", "theorem_h", "theorem_p")
+"""Claims whose sides an audit tells otherwise than a search."""
+
+
 @pytest.mark.parametrize("claim", TARGETS)
 def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
     """Two ways of computing: what the search calls violated is violated, what it does not is not."""
     target = TARGETS[claim]
     draws = RandomNumbers("agree", claim)
     seen: dict[bool, int] = {True: 0, False: 0}
-    for j in range(40):
+    for j in range(500 if claim == "theorem_s" else 40):  # few have windows with slack
         bounds = Bounds(4, 4, target.nodes, 12, target.costs, target.vendors)
         sketch = draw_start(draws, bounds)
         if j % 4:
@@ -125,7 +129,7 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
         assert check.status in (Verdict.HOLDS, Verdict.VIOLATED)
         if measure.violated or claim != "theorem3":  # the search tries some bids, the audit all
             assert (check.status is Verdict.VIOLATED) == measure.violated
-        if claim not in ("lemma2", "lemma4", "theorem3", "theorem_h"):  # the sides of those are told otherwise
+        if claim not in OTHER_SIDES:
             assert (check.left, check.right) == (measure.left, measure.right)
         seen[measure.violated] += 1
     assert sum(seen.values()) >= 10

@@ -7,10 +7,15 @@ from fractions import Fraction
 import pytest
 
 from ratiobench.bench.family.checks import Verdict
+from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import instance
+from ratiobench.bench.lora.theory import price_laws
 from ratiobench.online.lora import guard
+from ratiobench.online.lora.algorithms import truthful, units
+from ratiobench.online.lora.price_laws import LoadLaw
 from tests.support.laboratory import NOTHING
 from tests.tools.theory_guard import Watched, judged_guards, judged_late
+from tests.tools.theory_laws import case_of, draw_slack, judged_laws
 from tests.tools.theory_run import INVARIANTS, Failure, sketch_of_number, theory
 
 
@@ -65,6 +70,42 @@ def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPat
         patched.setattr(guard, "bound_root", lambda value, degree: value)
         with pytest.raises(AssertionError):
             _violated()
+
+
+def _violated_laws(count: int) -> set[str]:
+    """The invariants of the price laws that fail on so many instances."""
+    sketches = (sketch_of_number(j) for j in range(count))
+    checks = (check for j, s in enumerate(sketches) for check in judged_laws(j, s, instance(s), NOTHING))
+    return {check.name for check in checks if check.status is Verdict.VIOLATED}
+
+
+def test_a_price_law_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Full cells that are too cheap; growth or Gamma too small; an inner algorithm that is not asked for every bid."""
+    with monkeypatch.context() as patched:
+        patched.setattr(LoadLaw, "rise", lambda self, part: self.zeta * self.top)
+        assert "theorem_p_dual" in _violated_laws(30)
+    with monkeypatch.context() as patched:
+        patched.setattr(LoadLaw, "growth", lambda self, share: Fraction(1))
+        assert "theorem_p" in _violated_laws(30)
+    with monkeypatch.context() as patched:
+        patched.setattr(units, "find_gamma", lambda count, theta: max(Fraction(1), theta / 2))
+        patched.setattr(price_laws, "_values_outside", lambda *given: "")
+        assert "theorem_a1" in _violated_laws(40)
+    with monkeypatch.context() as patched:
+        patched.setattr(truthful, "list_grid", lambda bid, ratio: range(0, bid + 1, 3))
+        assert "theorem_n6" in _violated_laws(30)
+
+
+def test_slack_is_what_theorem_s_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the factor of slackness some greedy run earns too little: OPT is above what admitted tasks are worth."""
+    monkeypatch.setattr(price_laws.Slack, "factor", property(lambda self: Fraction(1, 4)))
+    checks = [_slack_check(j) for j in range(200)]
+    assert Verdict.VIOLATED in checks
+
+
+def _slack_check(j: int) -> Verdict:
+    case = case_of(f"slack {j}", draw_slack(RandomNumbers("slack", j)), "static:price=0")
+    return price_laws.theorem_s(case).status
 
 
 def test_who_moves_under_a_guard_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,13 +46,19 @@ def _variants() -> Iterator[str]:
     yield "guarded:inner=bbar-rule,beta=3"
     yield "pdftsp:search=printed,units=canonical"
     yield "pdftsp:arith=float,search=printed"
+    yield "static:split=3"
+    yield "combine:a=static,b=advice;flat=1/4,mode=split"
+    yield "truthful:inner=pdftsp,ratio=2"
 
 
 VARIANTS = tuple(_variants())
 PRICED_AT_MOST_THE_BID = (
     "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule", "learned", "guarded",
+    "zcl", "reserve", "advice", "units", "static", "mirror", "combine:mode=split", "truthful",
 )  # fmt: skip
 """Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
+DRAWN = ("static", "static:arith=exact", "static:arith=float")
+"""A price that is drawn may be above what all tasks would pay."""
 
 _PAPER = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 30, "quiet": 8}
 
@@ -152,7 +158,7 @@ def test_a_trace_driven_part_is_served_by_the_rules(
     result = run(generated, variant)
     _obeys(generated, result, variant)
     assert _alike(result, run(generated, variant))
-    assert result.admitted > 0
+    assert result.admitted > 0 or variant in DRAWN
     half = generated.tasks // 2
     while generated.arrival[half] == generated.arrival[half - 1]:
         half += 1
