@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "policies"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "policies"
 
 REJECTS = """
 class Rejects:

@@ -1,10 +1,10 @@
 """Evolve a policy with OpenEvolve; a script that changes numbers stands in for the language model.
 
-    python examples/openevolve/run.py lora 20 OUTPUT
+    python docs/examples/openevolve/run.py lora 20 OUTPUT
 
 With a language model, give OpenEvolve its own configuration in place of `scripted_config`:
 
-    openevolve-run examples/policies/lora.py examples/openevolve/evaluator.py --config config.yaml
+    openevolve-run docs/examples/policies/lora.py docs/examples/openevolve/evaluator.py --config config.yaml
 """
 
 import os

@@ -1,6 +1,6 @@
 """Evolve a policy with GEPA; a script that changes numbers stands in for the language model.
 
-    python examples/gepa/run.py lora 200
+    python docs/examples/gepa/run.py lora 200
 
 The number is that of runs on single instances. With a language model, give `reflection_lm` in place of
 `custom_candidate_proposer`.

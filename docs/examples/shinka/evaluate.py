@@ -1,6 +1,6 @@
 """The evaluation program of a ShinkaEvolve task: `FAMILY` in the environment names the family of the policy.
 
-python examples/shinka/evaluate.py --program_path examples/policies/lora.py --results_dir results/shinka
+python docs/examples/shinka/evaluate.py --program_path docs/examples/policies/lora.py --results_dir results/shinka
 """
 
 import os
