@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
-from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix, value_per_slot, worth_of_run
+from ratiobench.formulations.lora.runs import (
+    Prices,
+    RunPrices,
+    Runs,
+    prefix,
+    sum_by_type,
+    value_per_slot,
+    worth_of_run,
+)
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -146,7 +154,7 @@ def order_tasks(r: Runs, prices: RunPrices) -> Order:
 
 
 def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
-    """No task has a run."""
+    """No task has a run; what jobs from before hold is not free."""
     nodes, slots, n = np.diff(r.first_node), r.sums.shape[1] - 1, len(r.task)
     if pooled:
         amounts, places = (nodes * r.compute, nodes * r.capacity_mb), np.zeros(0, np.int64)
@@ -155,6 +163,15 @@ def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
         places = np.full(int(r.place[-1]), -1, np.int64)
     compute, memory = (np.ascontiguousarray(np.repeat(each[:, None], slots, axis=1)) for each in amounts)
     roomy = np.ascontiguousarray(np.broadcast_to(nodes[:, None, None], (len(nodes), LEVELS + 1, slots)))
+    if r.held.size:
+        if pooled:
+            held = sum_by_type(r, r.held)
+        else:
+            held = r.held
+            free = LEVELS * (compute - held[0]) // np.repeat(r.compute, nodes)[:, None]
+            levels = np.stack([free >= level for level in range(LEVELS + 1)]).astype(np.int64)
+            roomy = np.ascontiguousarray(np.swapaxes(sum_by_type(r, levels), 0, 1))
+        compute, memory = compute - held[0], memory - held[1]
     return Schedule(
         np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), places, compute,
         memory, roomy, np.zeros(int(o.room[-1, -1]), np.int32), np.zeros((len(nodes), slots), np.int64),

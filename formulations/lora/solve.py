@@ -112,9 +112,9 @@ def solve(
     began = time.perf_counter()
     instance = exclude_killed(instance)
     schedules = find_kind(instance)
-    if certified and schedules is ScheduleKind.ONE_NODE:
+    if certified and schedules is ScheduleKind.ONE_NODE and not instance.running:
         raise InputError("", "certificate", "there is none for an instance whose tasks all stay on one node")
-    if schedules not in _METHODS:
+    if schedules not in _METHODS or instance.running:
         return _solve_runs(instance, formulation, backend, effort, gap, seconds, start)
     plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
@@ -335,6 +335,8 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
     names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
     if formulation not in ("auto", ENUMERATE, *names):
         text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
+        if instance.running:
+            text = "it is a model of nodes that are empty when the first slot begins; here jobs run on some"
         problem = f"{shorten(formulation)}: {text}" if formulation in known else None
         raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", *names, ENUMERATE)))
     check_backend(backend)
@@ -755,8 +757,8 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
     runs_only = only_runs(instance)
-    if instance.run.any() and not runs_only:
-        require_runs(instance, "models are exported of instances whose tasks are `any`, and of")
+    if (instance.run.any() or instance.running) and not runs_only:
+        require_runs(instance, "models are exported of instances whose tasks are `any` on empty nodes, and of")
     usual = rigid.NAME if runs_only else "tight"
     name = usual if formulation == "auto" else formulation
     instance = exclude_killed(instance)
