@@ -27,7 +27,7 @@ from ratiobench.bench.theory.claim import ClaimScope, make_claims
 from ratiobench.online.lora.traces import GreedyTrace, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-AUDITS = "8"
+AUDITS = "9"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but
 for what is said of algorithms alone that had no runs before."""
 OURS = "this project, online/lora/README.md"

@@ -21,7 +21,7 @@ from ratiobench.formulations.lora.verify import verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import FORMAT, FORMAT_2, content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import find_kind, list_runs, restrict
+from ratiobench.instances.lora.restriction import list_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
@@ -51,8 +51,7 @@ def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance
     optimum, best = enumerate_optimum(instance)
     assert check(instance, best).welfare == optimum
     assert check(instance, best).valid
-    kind = find_kind(instance)
-    report = solve(instance, certified=kind is not ScheduleKind.ONE_NODE)
+    report = solve(instance, certified=True)
     assert report.lower <= optimum <= report.upper
     assert check(instance, report.solution).welfare == report.lower
     if report.certificate is not None:
