@@ -25,7 +25,7 @@ SEVERAL = "several"
 """The kind of days whose tasks are not all of one kind, or that begin with jobs on their nodes."""
 CONTENDED = 0.1
 """Share of the work that has to be asked for where there is no room before policies are expected to differ."""
-AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped")
+AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
 QUEUES = (
     "queue",
     "queue:backfill=easy",
@@ -34,6 +34,7 @@ QUEUES = (
     "queue:order=bid,backfill=easy",
     "queue:order=sjf,backfill=easy",
     "queue:order=edf,backfill=easy",
+    "dual-queue",
 )
 """Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 
