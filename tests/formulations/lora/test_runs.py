@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
+from ratiobench.formulations.lora import run_search, runs
 from ratiobench.formulations.lora.certificate import document as certificate_document
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, pairs
@@ -220,3 +222,26 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert captured.out == ""
         assert captured.err.count("\n") == 1
     assert ratiobench.opt(str(file)).lower == 20
+
+
+def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
+    """All its blocks together are fewer than the first annealings of a large day, and it has several turns."""
+    draw = np.random.default_rng(7)
+    tasks = []
+    for arrival in sorted(draw.integers(1, 60, 120).tolist()):
+        length, gang = int(draw.integers(2, 9)), bool(draw.integers(0, 4) == 0)
+        rate = int(draw.choice([1, 2, 3, 4]))
+        task = {
+            "run": "rigid", "arrival": arrival, "deadline": min(72, arrival + 3 * length), "rate": [rate, rate],
+            "work": length * rate, "bid": int(draw.integers(5, 40)) * length * rate, "memory_mb": 1,
+        }  # fmt: skip
+        tasks.append(task | ({"run": "gang", "nodes": 2, "work": 2 * length * rate} if gang else {}))
+    instance = made(*tasks, slots=72, counts=(3, 2))
+    found = runs.find_runs(instance)
+    order = run_search.order_tasks(found, runs.find_prices(found, 0.0, 200, lambda: False))
+    lists = run_search.list_schedule(found, order, [np.argsort(-order.rank[0], kind="stable")], (0.0, 1.0))
+    best, blocks = run_search.search(found, order, lists, 1, 2**62, lambda: False)
+    assert blocks == run_search.BLOCKS_PER_TASK * 120 < run_search.FIRST_BLOCKS
+    assert best.welfare[0] > 1.01 * lists.welfare[0]
+    report = check(instance, run_search.solution_of_runs(instance, found, best))
+    assert (report.valid, report.welfare) == (True, best.welfare[0])
