@@ -33,7 +33,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 
 LISTS = 10
 """List schedules in drawn orders per unit of effort, up to four units."""
-BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 200_000
+BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 400_000
 """Blocks of annealing per unit of effort: so many per task, and at most so many."""
 CHUNK = 1_000
 """Blocks between two looks at the clock."""
