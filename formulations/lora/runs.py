@@ -5,9 +5,9 @@ answers with its best run, a sum over slots in a row, which prefix sums give for
 for prices of least dual value; what they prove is computed in integers by `ratiobench.formulations.lora.verify`, each
 task by its own kind.
 
-Prices of classes prove no more where every part takes a share of a node that divides it, by compute and by memory alike,
-as 1, 2, 4 or 8 of 8 GPUs: a node may be full of any one class, so its best pattern earns at least what all of its compute
-earns at the dearest class's price per sample. Of the days in bench/lora/README.md other sizes are under .1 % of the work.
+Prices of classes prove no more where every part takes a share of a node that divides it, by compute and by memory
+alike, as 1, 2, 4 or 8 of 8 GPUs: a node may be full of any one class, so its best pattern earns at least what all of
+its compute earns at the dearest class's price per sample.
 
 A task of another kind is scheduled as a run of one node, which is one of its schedules. Source of the bound: weak
 duality, as for P; a gang's part is a cell like any. The lower end is in `run_search`.
