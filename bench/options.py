@@ -203,17 +203,23 @@ class Date(_Words):
             raise InputError(source, field, f"{shorten(value)} is not a day YYYY-MM-DD") from None
 
 
+AUTO = "auto"
+
+
 @dataclass(frozen=True, slots=True)
 class Duration(_Words):
-    """A time such as 90s, 10m, 6h or 1d, in seconds."""
+    """A time such as 90s, 10m, 6h or 1d, in seconds; with `auto` that word, too."""
 
     low: int = 0
+    auto: bool = False
 
     @property
     def range(self) -> str:
-        return "time such as 90s, 10m, 6h" + ", above 0" * self.low
+        return "time such as 90s, 10m, 6h" + ", above 0" * self.low + ", or auto" * self.auto
 
-    def checked(self, source: str, field: str, value: Any) -> int:
+    def checked(self, source: str, field: str, value: Any) -> int | str:
+        if self.auto and value == AUTO:
+            return AUTO
         try:
             found = seconds_of(value) if isinstance(value, str) else value
         except ValueError as error:

@@ -10,7 +10,6 @@ from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
-    NO_CERTIFICATE,
     InstanceOptions,
     read_given,
     require_certificates,
@@ -84,15 +83,13 @@ def run(options: Check) -> CheckOutcome:
         data, source = read_bytes(judged)
         document = None
     proof = options.certificate is not None
-    if proof and options.no_migration:
-        raise InputError("--certificate", "", NO_CERTIFICATE)
     if options.explain and (options.json or not proof):
         raise InputError("--explain", "", "it goes with --certificate, and not with --json")
     document = load_json(data, source) if document is None else document
     _refuse_other(document, source, proof)
+    if options.no_migration:
+        instance = family.without_migration(instance)
     if not proof:
-        if options.no_migration:
-            instance = family.without_migration(instance)
         verdict = family.check(instance, document, source)
         drawn = None
         if options.timeline and verdict["valid"]:
@@ -126,7 +123,8 @@ def text(options: Check, found: CheckOutcome) -> Iterator[str]:
     yield "valid" if verdict["valid"] else "NOT VALID"
     if found.certificate:
         ends = (verdict["lower"], verdict["upper"], family.unit) if verdict["valid"] else None
-        yield str(verdict["problem"]) if ends is None else interval_text(*ends)
+        where = " without migration" * options.no_migration
+        yield str(verdict["problem"]) if ends is None else interval_text(*ends, where)
         if found.explained:
             yield found.explained.removesuffix("\n")
         return

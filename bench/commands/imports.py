@@ -54,7 +54,18 @@ class Import(FileOptions):
     from_: date | None = option("first day of submissions, YYYY-MM-DD", Date(), "DAY")
     to: date | None = option("last day of submissions, YYYY-MM-DD", Date(), "DAY")
     slot: int = option("length of a slot, such as 5m", Duration(1), "TIME", default=600, told="10m")
-    tail: int = option("time behind the last day for late jobs", Duration(), "TIME", default=21_600, told="6h")
+    tail: int | str = option(
+        "time behind the last day for late jobs; auto: until the last window ends",
+        Duration(auto=True),
+        "TIME",
+        default=21_600,
+        told="6h",
+    )
+    begin: str = option(
+        "nodes when a day begins; full: jobs of the log that run then hold theirs until they end",
+        Choice(("empty", "full")),
+        default="empty",
+    )
     slack: Fraction = option(
         "times the fewest slots of a job, or of its time limit, that it may take if it has no deadline",
         Decimal(1, 10**6),

@@ -9,7 +9,6 @@ from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
-    NO_CERTIFICATE,
     InstanceOptions,
     SolveOptions,
     read_given,
@@ -63,8 +62,6 @@ def run(options: Opt) -> OptOutcome:
     family, instance = read_given(options.file)
     if options.timeline and family.gantt is None:
         raise InputError("--timeline", "", f"the family {family.name} has no Gantt charts")
-    if options.no_migration and options.certificate:
-        raise InputError("--certificate", "", NO_CERTIFICATE)
     with name_the_file(options.file, instance):
         if options.no_migration:
             instance = family.without_migration(instance)

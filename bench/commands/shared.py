@@ -19,7 +19,6 @@ from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
 from ratiobench.instances.io.files import READ_LIMIT, load_json, read_bytes
 
-NO_CERTIFICATE = "with --no-migration there is none: certificates prove intervals on OPT with migration"
 _T = TypeVar("_T")
 
 

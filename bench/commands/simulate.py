@@ -10,7 +10,6 @@ from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import (
-    NO_CERTIFICATE,
     InstanceOptions,
     folders_of,
     read_given,
@@ -217,8 +216,6 @@ def _compare(options: Simulate, family: Family, instance: Any, names: list[str])
 def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
     """OPT by a certificate that holds, or as `opt` finds it with one unit of work."""
     if options.certificate:
-        if options.no_migration:
-            raise InputError("--certificate", "", NO_CERTIFICATE)
         set_current("checking the certificate")
         data, source = read_bytes(str(options.certificate))
         found = require_certificates(family).check(instance, load_json(data, source), source)

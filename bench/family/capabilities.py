@@ -614,7 +614,8 @@ class ImportSettings:
     days : days of submissions in an instance.
     first, last : days that count; None for all.
     slot_seconds : length of a slot.
-    tail_seconds : time behind the last day, in which nothing is submitted.
+    tail_seconds : time behind the last day, in which nothing is submitted; ``auto``: until the last window ends.
+    begin : ``empty`` nodes when an instance begins, or ``full``: jobs of the log that run then hold theirs.
     slack : a job without a deadline may take so many times the fewest slots.
     price : range of dollars per GPU-hour of jobs without a price.
     list_price : dollars per GPU-hour of the price list; None where there is none.
@@ -630,7 +631,8 @@ class ImportSettings:
     first: date | None = None
     last: date | None = None
     slot_seconds: int = 600
-    tail_seconds: int = 21_600
+    tail_seconds: int | str = 21_600
+    begin: str = "empty"
     slack: Fraction = Fraction(3)
     price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
     list_price: Fraction | None = None

@@ -49,6 +49,7 @@ class DayFacts:
     load : work of the arrivals that can be served over the capacity of the day; None: not known.
     busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
     contended : so many times the arrivals ask for a tenth of their work at times that have no room; None: not known.
+    empty : whether nothing of earlier days runs when it begins.
     """
 
     kind: str = ""
@@ -60,6 +61,7 @@ class DayFacts:
     load: Fraction | None = None
     busiest: Fraction | None = None
     contended: Fraction | None = None
+    empty: bool = True
 
     def document(self) -> Mapping[str, Any]:
         """JSON values."""
@@ -73,6 +75,7 @@ class DayFacts:
                 for each in self.assumptions
             ],
             **{name: str(value) for name, value in figures.items() if value is not None},
+            **({} if self.empty else {"empty": False}),
         }
 
 
@@ -96,6 +99,7 @@ def read_facts(document: Any, source: str, field: str) -> DayFacts:
             jobs=_count(document["jobs"]),
             listed_bids=document["listed_bids"] is True,
             assumptions=tuple(found),
+            empty=document.get("empty") is not False,
             **figures,
         )
     except (KeyError, TypeError, ValueError, ZeroDivisionError, AttributeError) as error:

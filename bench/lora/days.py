@@ -13,7 +13,7 @@ import numpy as np
 from ratiobench.bench.family.day_facts import Assumption, DayFacts
 from ratiobench.bench.lora.timeline import asked
 from ratiobench.instances.io.errors import InputError, make_printable
-from ratiobench.instances.lora.feasibility import servable
+from ratiobench.instances.lora.feasibility import free_compute, servable
 from ratiobench.instances.lora.import_basis import FIELD, KINDS
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import find_kind
@@ -22,10 +22,10 @@ from ratiobench.online.lora.one_node import restrict
 from ratiobench.online.lora.registry import algorithms, parse
 
 SEVERAL = "several"
-"""The kind of days whose tasks are not all of one kind."""
+"""The kind of days whose tasks are not all of one kind, or that begin with jobs on their nodes."""
 CONTENDED = 0.1
 """Share of the work that has to be asked for where there is no room before policies are expected to differ."""
-AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped")
+AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
 ON_REQUEST = ("advice", "combine", "mirror", "reserve", "static", "truthful", "units", "zcl")
 """Baselines of the literature, which a backtest plays where they are named."""
 QUEUES = (
@@ -36,6 +36,7 @@ QUEUES = (
     "queue:order=bid,backfill=easy",
     "queue:order=sjf,backfill=easy",
     "queue:order=edf,backfill=easy",
+    "dual-queue",
 )
 """Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 
@@ -71,11 +72,17 @@ def refusal(algorithm: str, kind: str) -> str:
 
 def day_facts(instance: Instance) -> DayFacts:
     """The kind of its tasks, what its import assumed, in GPU-hours, and how much is asked for at a time."""
-    kind = find_kind(instance)
+    kind = None if instance.running else find_kind(instance)
     origin = instance.origin
     basis = origin.get(FIELD)
     load, busiest, contended = _find_contention(instance)
-    facts = DayFacts(SEVERAL if kind is None else kind.value, load=load, busiest=busiest, contended=contended)
+    facts = DayFacts(
+        SEVERAL if kind is None else kind.value,
+        load=load,
+        busiest=busiest,
+        contended=contended,
+        empty=not instance.running,
+    )
     per_second, listed = origin.get("units_per_gpu_second"), origin.get("list_micro_dollars_per_gpu_hour")
     if _is_count(per_second) and per_second and _is_count(listed):
         facts = replace(
@@ -113,18 +120,19 @@ def _find_contention(instance: Instance) -> tuple[Fraction | None, Fraction | No
 
     Returns
     -------
-    The load of the servable tasks, the largest share of capacity that is asked for in a slot, and how many times these
-    arrivals ask for `CONTENDED` of their work in slots that have no room for it, rounded up to tenths.
+    The load of the servable tasks, the largest share of capacity that these and jobs from before take in a slot, and
+    how many times these arrivals ask for `CONTENDED` of their work in slots that have no room for it, rounded up to
+    tenths.
     """
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
-    amounts = asked(instance)
+    amounts, held = asked(instance), instance.held()[0].sum(axis=0) if instance.running else 0
     total = float(amounts.sum())
     if not capacity or not total:
         return None, None, None
     low, high = 0.0, 1000.0
     for _ in range(40):
         middle = (low + high) / 2
-        over = np.maximum(0.0, middle * amounts - capacity).sum() / (middle * total)
+        over = np.maximum(0.0, middle * amounts - (capacity - held)).sum() / (middle * total)
         low, high = (middle, high) if over < CONTENDED else (low, middle)
-    load = Fraction(int(instance.work[servable(instance)].sum()), capacity * instance.slots)
-    return load, Fraction(int(amounts.max()), capacity), Fraction(math.ceil(10 * high), 10)
+    load = Fraction(int(instance.work[servable(instance)].sum()), max(1, free_compute(instance)))
+    return load, Fraction(int((amounts + held).max()), capacity), Fraction(math.ceil(10 * high), 10)

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 
 from ratiobench.bench.family.capabilities import Gantt, GanttBlock, GanttTask
 from ratiobench.bench.lora.timeline import clock_of
-from ratiobench.instances.lora.model import Instance, Labels
+from ratiobench.instances.lora.model import Instance, Labels, RunningJob
 from ratiobench.instances.lora.solution import Decision, Solution
 
 ONE_RUN, GANG, PAUSES, VOID = "one run on one node", "gang", "with pauses or moves", "void"
+BEFORE = "from before"
 KINDS = {
     ONE_RUN: "slots in a row on one node",
     GANG: "several nodes at the same time",
     PAUSES: "not in a row, or not on one node",
     VOID: "killed at its limit, or ended after its deadline: it takes capacity and earns nothing",
+    BEFORE: "a job that ran when the first slot began",
 }
 Stretch = tuple[int, int, int]
 """A node and the first and last slot of a stretch of slots in a row on it."""
@@ -45,13 +47,25 @@ def gantt(instance: Instance, solution: Solution) -> Gantt:
             (first, -int(instance.rate[i, kind[node]]), i, number) for number, (node, first, _) in enumerate(each)
         ]
     places = _Places([instance.node_types[g].compute for g in kind])
+    tasks = [
+        GanttTask(
+            _title_before(job, j, kind, instance),
+            BEFORE,
+            [
+                GanttBlock(node, 0, job.last, low / compute, high / compute)
+                for node in job.nodes
+                for compute in [instance.node_types[kind[node]].compute]
+                for low, high in places.take(node, 1, job.last, job.compute)
+            ],
+        )
+        for j, job in enumerate(instance.running)
+    ]
     found: dict[tuple[int, int], list[Part]] = {}
     # In the order of their starts: what is free when a stretch begins stays free until whatever begins later.
     for first, size, i, number in sorted(starts):
         node, _, last = stretches[i][number]
         found[i, number] = places.take(node, first, last, -size)
     clock, clock_title = clock_of(instance)
-    tasks = []
     for i, each in stretches.items():
         blocks = []
         for number, (node, first, last) in enumerate(each):
@@ -132,6 +146,16 @@ def _kind(instance: Instance, i: int, decision: Decision, stretches: Sequence[St
     if instance.parts[i] > 1:
         return GANG
     return ONE_RUN if len(stretches) <= 1 else PAUSES
+
+
+def _title_before(job: RunningJob, number: int, kind: Sequence[int], instance: Instance) -> str:
+    """What the pointer shows of a job from before."""
+    names = ", ".join(f"{node}" for node in job.nodes[:8]) + ", ..." * (len(job.nodes) > 8)
+    whose = [f"user {job.labels.user}"] * bool(job.labels.user) + [f"group {job.labels.group}"] * bool(job.labels.group)
+    name = instance.node_types[kind[job.nodes[0]]].name
+    claimed = [f"planned until slot {job.planned}"] * (job.planned > job.last)
+    words = [f"node{'s' * (len(job.nodes) > 1)} {names} ({name})", f"until slot {job.last}", *claimed, *whose]
+    return f"from before, job {number}: {', '.join(words)}"
 
 
 def _title(

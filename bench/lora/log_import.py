@@ -20,7 +20,7 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
     laws = Laws(
         slot_seconds=settings.slot_seconds,
         days=settings.days,
-        tail=settings.tail_seconds,
+        tail=None if settings.tail_seconds == "auto" else int(settings.tail_seconds),
         slack=settings.slack,
         per_gpu_hour=(low, high),
         list_price=None if settings.list_price is None else int(settings.list_price * 10**6),
@@ -28,6 +28,7 @@ def _read(log: Path, settings: ImportSettings, tell: Callable[[int], None]) -> t
         first=settings.first,
         last=settings.last,
         run=None if settings.run is None else ScheduleKind(settings.run),
+        full=settings.begin == "full",
     )
     cluster = read_cluster(settings.cluster)
     return import_log(log, settings.form, cluster, laws, settings.columns, settings.skip_bad, tell)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.bench.family.checks import Check
-from ratiobench.instances.lora.feasibility import fewest_slots, servable
+from ratiobench.instances.lora.feasibility import fewest_slots, free_compute, servable
 from ratiobench.instances.lora.model import NO_LABELS, Instance
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.online.lora.run import WAITED
@@ -32,7 +32,8 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
     ``revenue_share``: payments over welfare. ``admitted_share``: admitted tasks over servable ones. ``long_share``: the
     same among the long ones, the quarter of the servable tasks that needs most slots (fewest slots at the fastest
     usable rate; ties at the edge all count). ``long_fairness``: long_share / admitted_share, 1 where length does not
-    matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp.
+    matter, 0 where long tasks get nothing. ``compute_used``: samples processed over sum_kt C_kp,
+    less what jobs from before hold.
 
     Where tasks are rigid or gangs, or waited, those of `job_measures` as well.
     """
@@ -47,7 +48,7 @@ def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check]) -> Map
         if decision is not None
         for node, _ in decision.cells
     )
-    capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
+    capacity = free_compute(instance)
     found = {check.name: check for check in checks}
     bound = found["dual_certificate"].right if "dual_certificate" in found else None
     if bound is None and "theorem_g" in found:

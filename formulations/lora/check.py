@@ -2,6 +2,8 @@
 
 Tasks that may not have every schedule of P are verified against their own rules, (R1) to (R5), too.
 
+Jobs from before that run when the first slot begins count in (4f) and (4g) with what they hold.
+
 A void run (it was ended at the limit that its user claimed, or ended after the deadline) need not do its work nor end
 in time. It takes what it takes, costs what it costs, if that is more than nothing, and earns nothing.
 
@@ -85,6 +87,11 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     ends = list(accumulate(node.count for node in instance.node_types))
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for job in instance.running:
+        for node in job.nodes:
+            for slot in range(1, job.last + 1):
+                compute[node, slot] += job.compute
+                memory[node, slot] += job.memory_mb
     welfare = true_welfare = admitted = 0
     payments: list[int] = []
     for i, decision in enumerate(solution[: instance.tasks]):

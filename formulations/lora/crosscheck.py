@@ -78,8 +78,8 @@ def crosscheck(
     Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
     names: Sequence[str] = FORMULATIONS
-    if instance.run.any():
-        require_runs(instance, "solvers are compared on instances whose tasks are all `any`, or on")
+    if instance.run.any() or instance.running:
+        require_runs(instance, "solvers are compared on instances whose tasks are all `any` on empty nodes, or on")
         names = RUN_FORMULATIONS
     instance = exclude_killed(instance)
     check_settings(effort, 0.0, seconds)
@@ -128,7 +128,7 @@ def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float |
 
 def solve_printed(instance: Instance) -> list[CrossCheckRow]:
     """P as printed, built with PuLP, by HiGHS and CBC with a unit of effort; empty where it is too large or not P."""
-    if instance.run.any() or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
+    if instance.run.any() or instance.running or registry()["printed"].columns(instance) > PRINTED_COLUMNS:
         return []
     instance = exclude_killed(instance)
     return [solve_pair(instance, pair) for pair in PRINTED]

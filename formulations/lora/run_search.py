@@ -2,7 +2,7 @@
 
 A schedule is kept in one of two ways. On nodes, every part of a run has a node. Pooled, a node type is one node that is
 as large as all of its nodes together: a run without a node is moved many times faster, and of the runs that fit a pool
-nearly all find nodes as well (`pack`). So the annealing goes over pools first, then over nodes.
+nearly all find nodes as well (`pack`). Annealings go over nodes from the best schedule, and over pools and then nodes.
 
 A block of the annealing makes room for a task that waits, at a start that is good by the prices, or takes out some
 tasks that run at a moment; then it inserts what was taken out and some tasks that wait, in a drawn order.
@@ -18,19 +18,27 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
-from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix, value_per_slot, worth_of_run
+from ratiobench.formulations.lora.runs import (
+    Prices,
+    RunPrices,
+    Runs,
+    prefix,
+    sum_by_type,
+    value_per_slot,
+    worth_of_run,
+)
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
 LISTS = 10
 """List schedules in drawn orders per unit of effort, up to four units."""
-BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 200_000
+BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 400_000
 """Blocks of annealing per unit of effort: so many per task, and at most so many."""
 CHUNK = 1_000
 """Blocks between two looks at the clock."""
-FIRST_BLOCKS, MOST_BLOCKS = 25_000, 400_000
-"""Blocks of the first annealings, and of the longest."""
+FIRST_BLOCKS, MOST_BLOCKS, PARTS = 25_000, 400_000, 32
+"""Blocks of the first annealings at most, and of the longest; the first ones have so small a part of all blocks."""
 HEATS, NODE_HEATS, COLD = (0.1, 0.03, 0.01), (0.01, 0.004), 0.001
 """Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
 that a block touches: what values of tasks of very different sizes have in common."""
@@ -146,7 +154,7 @@ def order_tasks(r: Runs, prices: RunPrices) -> Order:
 
 
 def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
-    """No task has a run."""
+    """No task has a run; what jobs from before hold is not free."""
     nodes, slots, n = np.diff(r.first_node), r.sums.shape[1] - 1, len(r.task)
     if pooled:
         amounts, places = (nodes * r.compute, nodes * r.capacity_mb), np.zeros(0, np.int64)
@@ -155,6 +163,15 @@ def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
         places = np.full(int(r.place[-1]), -1, np.int64)
     compute, memory = (np.ascontiguousarray(np.repeat(each[:, None], slots, axis=1)) for each in amounts)
     roomy = np.ascontiguousarray(np.broadcast_to(nodes[:, None, None], (len(nodes), LEVELS + 1, slots)))
+    if r.held.size:
+        if pooled:
+            held = sum_by_type(r, r.held)
+        else:
+            held = r.held
+            free = LEVELS * (compute - held[0]) // np.repeat(r.compute, nodes)[:, None]
+            levels = np.stack([free >= level for level in range(LEVELS + 1)]).astype(np.int64)
+            roomy = np.ascontiguousarray(np.swapaxes(sum_by_type(r, levels), 0, 1))
+        compute, memory = compute - held[0], memory - held[1]
     return Schedule(
         np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), places, compute,
         memory, roomy, np.zeros(int(o.room[-1, -1]), np.int32), np.zeros((len(nodes), slots), np.int64),
@@ -708,7 +725,11 @@ def pack(r: Runs, o: Order, kept: Kept) -> Kept:
 
 
 class Search:
-    """Annealings over pools and over nodes, in turns; `best` is the best schedule on nodes so far."""
+    """Annealings over nodes from the best schedule, and over pools and then nodes, in turns.
+
+    `best` is the best schedule on nodes so far. Each turn is half as long again as the one before; the first one is so
+    short that several fit into what there is.
+    """
 
     def __init__(self, r: Runs, o: Order, best: Kept, over: Callable[[], bool], enough: int, blocks: int) -> None:
         """At most so many blocks; `over` is asked between chunks of them."""
@@ -719,20 +740,18 @@ class Search:
         """Until the blocks are done, the time is over or the welfare is enough."""
         r, o = self._r, self._o
         by_rank = np.argsort(-o.rank[0], kind="stable")
-        start = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
-        pools = [self._anneal(start, FIRST_BLOCKS, heat, True) for heat in HEATS]
-        turn = int(np.argmax([int(each.welfare[0]) for each in pools]))
-        pool = found = pools[turn]
-        blocks, cycle = FIRST_BLOCKS, 0
+        start = pool = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
+        blocks, turn = min(FIRST_BLOCKS, max(1, self._most // PARTS)), 0
         while not self._ended():
-            self._offer(self._anneal(pack(r, o, found), blocks, NODE_HEATS[0], False))
-            self._offer(self._anneal(self.best, blocks, NODE_HEATS[cycle % len(NODE_HEATS)], False))
-            blocks, cycle = min(2 * blocks, MOST_BLOCKS), cycle + 1
+            for heat in NODE_HEATS:
+                self._offer(self._anneal(self.best, blocks, heat, False))
             found = self._anneal(pool, blocks, HEATS[turn], True)
-            if found.welfare[0] > pool.welfare[0]:
+            if pool is start or found.welfare[0] > pool.welfare[0]:
                 pool = found
             else:
                 turn = (turn + 1) % len(HEATS)
+            self._offer(self._anneal(pack(r, o, found), blocks, NODE_HEATS[0], False))
+            blocks = min(blocks + blocks // 2 + 1, MOST_BLOCKS)
 
     def _ended(self) -> bool:
         return self.done >= self._most or int(self.best.welfare[0]) >= self._enough or self._over()

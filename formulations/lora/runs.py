@@ -5,6 +5,10 @@ answers with its best run, a sum over slots in a row, which prefix sums give for
 for prices of least dual value; what they prove is computed in integers by `ratiobench.formulations.lora.verify`, each
 task by its own kind.
 
+Prices of classes prove no more where every part takes a share of a node that divides it, by compute and by memory
+alike, as 1, 2, 4 or 8 of 8 GPUs: a node may be full of any one class, so its best pattern earns at least what all of
+its compute earns at the dearest class's price per sample.
+
 A task of another kind is scheduled as a run of one node, which is one of its schedules. Source of the bound: weak
 duality, as for P; a gang's part is a cell like any. The lower end is in `run_search`.
 """
@@ -43,6 +47,7 @@ class Runs(NamedTuple):
     sums : (rows, T+1) prefix sums, micro-dollars.
     place : (n+1,) where a task's nodes begin in a flat array of nodes.
     first_node : (G+1,); compute, capacity_mb : (G,) C_kp and C_km - r_b.
+    held : (2, K, T) samples and MB that jobs from before hold; (2, 0, 0) where none runs.
     """
 
     task: IntArray
@@ -64,6 +69,7 @@ class Runs(NamedTuple):
     first_node: IntArray
     compute: IntArray
     capacity_mb: IntArray
+    held: IntArray
 
 
 def find_runs(instance: Instance) -> Runs:
@@ -101,7 +107,7 @@ def find_runs(instance: Instance) -> Runs:
         task=chosen, bid=instance.bid[chosen], memory=instance.memory_mb[chosen], parts=parts,
         entry_start=np.array(starts, dtype=np.int64), **entries, sums=np.array(tables, dtype=np.int64),
         place=np.concatenate([[0], np.cumsum(parts)]).astype(np.int64), first_node=public.first_node.copy(),
-        compute=public.compute.copy(), capacity_mb=public.memory_mb.copy(),
+        compute=public.compute.copy(), capacity_mb=public.memory_mb.copy(), held=instance.held(),
     )  # fmt: skip
 
 
@@ -165,6 +171,13 @@ class RunPrices(NamedTuple):
     gain: Prices
 
 
+def sum_by_type(r: Runs, table: IntArray) -> IntArray:
+    """(n, G, T) sums of a table (n, K, T) over the nodes of each type."""
+    sums = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, axis=1)], axis=1)
+    found: IntArray = sums[:, r.first_node[1:]] - sums[:, r.first_node[:-1]]
+    return found
+
+
 def prefix(prices: Prices) -> Prices:
     """(G, T+1) sums of the prices of the slots before."""
     return np.concatenate([np.zeros((len(prices), 1)), np.cumsum(prices, axis=1)], axis=1)
@@ -189,6 +202,8 @@ def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) ->
     nodes = np.diff(r.first_node).astype(np.float64)[:, None]
     kinds, slots = len(nodes), r.sums.shape[1] - 1
     unit = np.stack([r.compute, r.capacity_mb]).astype(np.float64)[:, :, None]
+    if r.held.size:  # nodes that are left, by compute and by memory
+        nodes = nodes - sum_by_type(r, r.held) / np.maximum(1.0, unit)
     price = np.zeros((2, kinds, slots))  # of a whole node and slot, by compute and by memory
     density = [
         r.bid[i] / (r.parts[i] * r.length[e] * max(r.rate[e] / r.compute[g], r.memory[i] / r.capacity_mb[g]))

@@ -53,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "12"
+VERSION = "13"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -112,9 +112,7 @@ def solve(
     began = time.perf_counter()
     instance = exclude_killed(instance)
     schedules = find_kind(instance)
-    if certified and schedules is ScheduleKind.ONE_NODE:
-        raise InputError("", "certificate", "there is none for an instance whose tasks all stay on one node")
-    if schedules not in _METHODS:
+    if schedules not in _METHODS or instance.running:
         return _solve_runs(instance, formulation, backend, effort, gap, seconds, start)
     plan = choose(instance, formulation, backend)
     bounded = plan.formulation != ENUMERATE and (not plan.tiny or plan.backend == NO_BACKEND)
@@ -136,7 +134,7 @@ def solve(
         backends.start_worker("highs")
     began += time.perf_counter() - before
     assert schedules is not None
-    interval = _Interval(instance, began, seconds)
+    interval = _Interval(instance, began, seconds, certified)
     if start is not None:
         interval.offer(start, "start")
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
@@ -163,7 +161,7 @@ def solve(
                 _enumerate(instance, interval)
     if certified and interval.dual is None:
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
-    if small or (certified and backend != NO_BACKEND):
+    if small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY):
         _branch(instance, effort, gap, interval, seconds_left(seconds, began), certified)
     if small:
         termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
@@ -220,13 +218,13 @@ def choose(instance: Instance, formulation: str, backend: str) -> Plan:
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
-    def __init__(self, instance: Instance, began: float, seconds: float | None = None) -> None:
+    def __init__(self, instance: Instance, began: float, seconds: float | None = None, certified: bool = False) -> None:
         def verify(solution: Solution) -> tuple[int | None, str]:
             report = check(instance, solution)
             return (report.welfare, "") if report.valid else (None, str(report.violations[0]))
 
         super().__init__(verify, "welfare", began, 0, (None,) * instance.tasks, [(2**63, Proof.TRIVIAL)])
-        self.seconds = seconds
+        self.seconds, self.certified = seconds, certified
         self.instance = instance
         self.schedules = find_kind(instance)
         if only_runs(instance):
@@ -250,23 +248,26 @@ class _Interval(SolveInterval[int]):
             return Certificate(
                 instance, BRANCH_UNIT, *first[:3], upper, self.lower, decisions, tables[1:], tree, first.cells
             )
-        classes = []
-        if self.dual.state is not None:  # else no class has a price of its own
-            p = self.dual.state.capacity.pool
-            table = zip(p.class_kind.tolist(), p.class_rate.tolist(), p.class_memory.tolist(), strict=True)
-            for each, price in zip(table, self.dual.pi.tolist(), strict=True):
-                if any(price):
-                    classes.append(ClassPrice(*each, tuple(price)))
         return Certificate(
             instance=content_hash(self.instance),
             unit=self.dual.unit,
             lam=tuple(map(tuple, self.dual.lam.tolist())),
             phi=tuple(map(tuple, self.dual.phi.tolist())),
-            classes=tuple(classes),
+            classes=_class_prices(self.dual),
             upper=self.dual.upper,
             lower=self.lower,
             decisions=decisions,
         )
+
+
+def _class_prices(dual: DualBound) -> tuple[ClassPrice, ...]:
+    """The prices of classes that are not 0 everywhere."""
+    if dual.state is None:  # no class has a price of its own
+        return ()
+    p = dual.state.capacity.pool
+    table = zip(p.class_kind.tolist(), p.class_rate.tolist(), p.class_memory.tolist(), strict=True)
+    pairs = zip(table, dual.pi.tolist(), strict=True)
+    return tuple(ClassPrice(*each, tuple(price)) for each, price in pairs if any(price))
 
 
 def _solve_runs(
@@ -335,6 +336,8 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
     names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
     if formulation not in ("auto", ENUMERATE, *names):
         text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
+        if instance.running:
+            text = "it is a model of nodes that are empty when the first slot begins; here jobs run on some"
         problem = f"{shorten(formulation)}: {text}" if formulation in known else None
         raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", *names, ENUMERATE)))
     check_backend(backend)
@@ -502,6 +505,8 @@ def _prices(
     interval.work["passes"] = dual.passes
     interval.bound(interval.method.lagrangian_bound(tasks, dual), Proof.LAGRANGIAN)
     if interval.schedules is not ScheduleKind.ANY:
+        if interval.certified:
+            _certify_one_node(instance, dual, interval)
         return tasks, dual
     interval.dual = dual
     if interval.upper < dual.upper:
@@ -510,6 +515,18 @@ def _prices(
         free = np.zeros(tasks.tariff.shape)
         interval.dual = min(dual, Capacity(tasks).proved(pricer, nothing, free, free), key=lambda each: each.upper)
     return tasks, dual
+
+
+def _certify_one_node(instance: Instance, dual: DualBound, interval: _Interval) -> None:
+    """What the prices for tasks that may have every schedule prove of tasks that stay on one node, by the checker."""
+    lam, phi = (tuple(map(tuple, each.tolist())) for each in (dual.lam, dual.phi))
+    try:
+        upper = prove_bound(instance, dual.unit, lam, phi, _class_prices(dual))
+    except CertificateError as wrong:
+        interval.notes.append(f"certificate: {wrong}")
+        return
+    interval.dual = dual._replace(upper=upper)
+    interval.bound(upper, Proof.LAGRANGIAN)
 
 
 def _clock(began: float, seconds: float | None, share: float) -> Callable[[float], Callable[[], bool]]:
@@ -755,8 +772,8 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     known = registry()
     runs_only = only_runs(instance)
-    if instance.run.any() and not runs_only:
-        require_runs(instance, "models are exported of instances whose tasks are `any`, and of")
+    if (instance.run.any() or instance.running) and not runs_only:
+        require_runs(instance, "models are exported of instances whose tasks are `any` on empty nodes, and of")
     usual = rigid.NAME if runs_only else "tight"
     name = usual if formulation == "auto" else formulation
     instance = exclude_killed(instance)

@@ -21,6 +21,9 @@ A task that may not have every schedule of P chooses among fewer: one that stays
 rigid task or a gang of m parts among runs on one type, slots in a row and as many as the work takes, which pay m times
 what one part pays. The m nodes of a gang each hold a pattern, so the same sum bounds OPT.
 
+What jobs from before hold of a node, which run when the first slot begins, no task can have: a node earns lam and phi
+for what is left. What fits on the rest of a node fits on a whole one, so patterns are those of whole nodes.
+
 The best pattern is found by listing those to which no cell can be added: no other earns more than all of them do.
 
 Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
@@ -44,7 +47,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -136,6 +139,10 @@ def welfare(instance: Instance, decisions: Solution) -> int:
     ends = list(accumulate(node.count for node in instance.node_types))
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for job in instance.running:
+        for cell in product(job.nodes, range(1, job.last + 1)):
+            compute[cell] += job.compute
+            memory[cell] += job.memory_mb
     total = 0
     for i, decision in enumerate(decisions):
         if decision is None:
@@ -372,6 +379,11 @@ class _Priced:
             if listed and all(kind != g for _, kind in self.cells):
                 sizes = [(each.rate, each.memory_mb) for each in listed]
                 self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, memory_mb, steps)))
+        ends = list(accumulate(node.count for node in instance.node_types))
+        for job in instance.running:
+            for g in (bisect_right(ends, node) for node in job.nodes):
+                self.linear -= job.compute * sum(prices.lam[g][: job.last])
+                self.linear -= job.memory_mb * sum(prices.phi[g][: job.last])
         self.known: dict[Any, int | None] = {}
         self.sets: dict[tuple[int, int], list[tuple[int, int, int, int]]] = self._list_items()
         self.worth: dict[tuple[int, int, frozenset[int]], int] = {}

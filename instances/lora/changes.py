@@ -11,7 +11,7 @@ import numpy as np
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.history import choose
-from ratiobench.instances.lora.model import Instance, freeze
+from ratiobench.instances.lora.model import Instance, RunningJob, freeze
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 WHERE = "--what-if"
@@ -94,7 +94,36 @@ def apply_change(instance: Instance, change: str) -> Instance:
         raise InputError(WHERE, change, f"{count} nodes; 0..{MOST_NODES} are possible")
     types = [*instance.node_types]
     types[place] = replace(kind, count=count)
-    return replace(instance, name=name, origin=origin, node_types=tuple(types), cache={})
+    running = _renumber(instance, change, place, count)
+    return replace(instance, name=name, origin=origin, node_types=tuple(types), running=running, cache={})
+
+
+def _renumber(instance: Instance, change: str, place: int, count: int) -> tuple[RunningJob, ...]:
+    """The running jobs on a cluster with so many nodes of a type; nodes go on which none runs, the last ones first.
+
+    Raises
+    ------
+    InputError : jobs run on more nodes of the type than are left.
+    """
+    if not instance.running:
+        return ()
+    begin, end = instance.public("").first_node[place : place + 2].tolist()
+    busy = {node for job in instance.running for node in job.nodes}
+    gone: set[int] = set()
+    for node in reversed(range(begin, end)):
+        if len(gone) < end - begin - count and node not in busy:
+            gone.add(node)
+    if len(gone) < end - begin - count:
+        left = len(busy.intersection(range(begin, end)))
+        problem = f"jobs run on {left} of these nodes when the first slot begins, and {count} would be left"
+        raise InputError(WHERE, change, problem)
+    kept = [node for node in range(begin, end) if node not in gone]
+    number = {node: begin + at for at, node in enumerate(kept)}
+    shift = count - (end - begin)
+    return tuple(
+        job._replace(nodes=tuple(sorted(number.get(node, node + shift * (node >= end)) for node in job.nodes)))
+        for job in instance.running
+    )
 
 
 def find_effect(change: str) -> str:

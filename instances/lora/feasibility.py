@@ -11,9 +11,18 @@ from ratiobench.instances.lora.model import Instance, IntArray
 
 
 def load(instance: Instance) -> Fraction:
-    """The work of all tasks over the compute of all nodes and slots, sum M_i / (T sum_k C_kp)."""
-    capacity = instance.slots * sum(node.count * node.compute for node in instance.node_types)
-    return Fraction(int(instance.work.sum()), capacity)
+    """The work of all tasks over the compute of all nodes and slots, sum M_i / (T sum_k C_kp).
+
+    What jobs from before hold is no compute of the nodes; 0 where they hold all.
+    """
+    capacity = free_compute(instance)
+    return Fraction(int(instance.work.sum()), capacity) if capacity else Fraction(0)
+
+
+def free_compute(instance: Instance) -> int:
+    """Samples that all nodes can do in all slots, less what jobs from before hold."""
+    held = sum(len(job.nodes) * job.compute * job.last for job in instance.running)
+    return instance.slots * sum(node.count * node.compute for node in instance.node_types) - held
 
 
 def first_slots(instance: Instance) -> IntArray:

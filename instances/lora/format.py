@@ -1,14 +1,17 @@
 """The file formats `ratiobench/lora/1` and `/2`: one JSON document, validated on reading, identified by its content.
 
 `/2` says in addition which schedules a task may have (`run`, `nodes`), what its user claims as work (`limit`), and
-whose it is (`user`, `group`, `queue`, `priority`). A document of `/1` is one of `/2` with all of these at their
-defaults: it is written and hashed as `/1`.
+whose it is (`user`, `group`, `queue`, `priority`); and which jobs run when the first slot begins (`running`): the nodes
+that they hold, how much of each, until when, and until when by their users' claims (`planned`). A document of `/1` is
+one of `/2` with all of these at their defaults: it is written and hashed as `/1`.
 
 Nothing is clipped or guessed: whatever is not allowed is an `InputError` that names the file, the field and the value.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from ratiobench.instances.io.documents import Documents, require_format
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
 from ratiobench.instances.io.files import sha256_of
-from ratiobench.instances.lora.model import NO_LABELS, Instance, IntArray, Labels, NodeType, freeze
+from ratiobench.instances.lora.model import NO_LABELS, Instance, IntArray, Labels, NodeType, RunningJob, freeze
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 FORMAT = "ratiobench/lora/1"
@@ -39,6 +42,7 @@ _KIND_NUMBERS = {kind.value: number for number, kind in enumerate(KINDS)}
 _LABELS = ("user", "group", "queue")
 _TASK_2 = {"run", "nodes", "limit", "priority", *_LABELS}
 _VENDOR = {"price", "delay"}
+_RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
@@ -52,7 +56,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     if not second:
         require_format(data, source, FORMAT)
     allowed, optional = _TASK | _TASK_2 if second else _TASK, {"valuation", "energy_wh", "cost", *_TASK_2}
-    top = Fields(source, "", data, _TOP, {"origin"})
+    top = Fields(source, "", data, _TOP | ({"running"} if second else set()), {"origin", "running"})
     name = top.text("name")
     origin = origin_of(source, top.data.get("origin", {}))
     slots = top.integer("slots", 1, SLOT_LIMIT)
@@ -62,6 +66,7 @@ def parse(data: Any, source: str = "<document>") -> Instance:
     if not raw_types:
         raise InputError(source, "node_types", "empty; at least one node type is needed")
     node_types = tuple(_node_type(source, f"node_types[{g}]", raw, slots, base) for g, raw in enumerate(raw_types))
+    running = _running(source, top.items("running"), node_types, slots, base) if "running" in top.data else ()
     raw_tasks = top.items("tasks")
     columns: dict[str, list[Any]] = {key: [] for key in _TASK | {"price", "delay", "run", "parts", "limit"}}
     labels: dict[int, Labels] = {}
@@ -132,7 +137,44 @@ def parse(data: Any, source: str = "<document>") -> Instance:
         parts=freeze(columns["parts"]),
         limit=freeze(columns["limit"]),
         labels=labels,
+        running=running,
     )
+
+
+def _running(
+    source: str, given: list[Any], node_types: tuple[NodeType, ...], slots: int, base: int
+) -> tuple[RunningJob, ...]:
+    """The jobs that run when the first slot begins. All hold what they hold in that slot, so it must fit there."""
+    ends = list(accumulate(node.count for node in node_types))
+    used: dict[int, tuple[int, int]] = {}
+    found = []
+    for j, raw in enumerate(given):
+        job = Fields(source, f"running[{j}]", raw, _RUNNING, {"planned", *_LABELS})
+        nodes = job.items("nodes")
+        if not nodes:
+            raise InputError(source, job.at("nodes"), "empty; a job that runs is on some node")
+        last = job.integer("last", 1, slots)
+        compute, memory = job.integer("compute", 1), job.integer("memory_mb", 0)
+        before = -1
+        for n, value in enumerate(nodes):
+            where = f"{job.at('nodes')}[{n}]"
+            node = integer(source, where, value, 0, ends[-1] - 1)
+            if node <= before:
+                raise InputError(source, where, f"{node} is not above {before}; the nodes stand in ascending order")
+            before = node
+            kind = node_types[bisect_right(ends, node)]
+            busy, full = used.get(node, (0, 0))
+            used[node] = busy + compute, full + memory
+            for name, amount, limit in (
+                ("compute", busy + compute, kind.compute),
+                ("memory_mb", full + memory, kind.memory_mb - base),
+            ):
+                if amount > limit:
+                    problem = f"with it jobs hold {amount} of node {node}, which has {limit}"
+                    raise InputError(source, job.at(name), problem)
+        planned = job.integer("planned", last, slots) if "planned" in job.data else last
+        found.append(RunningJob(tuple(nodes), compute, memory, last, planned, _labels(job)))
+    return tuple(found)
 
 
 def _freeze_kinds(values: list[int]) -> NDArray[np.int8]:
@@ -237,7 +279,7 @@ def document(instance: Instance) -> dict[str, Any]:
 
 def _format_of(instance: Instance) -> str:
     """The first format that can say what the instance holds."""
-    second = instance.run.any() or instance.limit.any() or instance.labels
+    second = instance.run.any() or instance.limit.any() or instance.labels or instance.running
     return FORMAT_2 if second else FORMAT
 
 
@@ -266,6 +308,12 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
         if i in instance.labels:
             task |= {key: value for key, value in instance.labels[i]._asdict().items() if value}
         tasks.append(task)
+    running = [
+        {"nodes": list(job.nodes), "compute": job.compute, "memory_mb": job.memory_mb, "last": job.last}
+        | ({"planned": job.planned} if job.planned > job.last else {})
+        | {key: value for key, value in job.labels._asdict().items() if value}
+        for job in instance.running
+    ]
     return {
         "slots": instance.slots,
         "slot_seconds": instance.slot_seconds,
@@ -280,6 +328,7 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
             }
             for node in instance.node_types
         ],
+        **({"running": running} if running else {}),
         "tasks": tasks,
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ratiobench.instances.lora.import_running import Held
 from ratiobench.instances.lora.job_sizes import Laws, Sizes
 from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.schedules import ScheduleKind
@@ -96,6 +97,18 @@ class Basis:
         self._add(
             f"whole slots of {laws.slot_seconds} s, which are taken and paid (--slot)", whole // per_second, ADDED
         )
+
+    def hold(self, held: Held) -> None:
+        """Jobs from before run when the instance begins."""
+        if held.documents:
+            self._add(
+                "jobs from before hold their nodes until they end (--begin full)",
+                held.seconds,
+                ADDED,
+                len(held.documents),
+            )
+        if held.left:
+            self._add("jobs from before without room on these nodes", held.left_seconds, LEFT_OUT, held.left)
 
     def mark_unservable(self, seconds: list[int]) -> None:
         """Tasks with so many GPU-seconds that no schedule can finish in their windows."""

@@ -152,7 +152,7 @@ class Tails:
         for tail in TAILS:
             slots = replace(self._laws, tail=tail).slots
             left = 100 * (never + sum(work for last, work in self._late if last > slots)) / max(1.0, self._work)
-            if tail > self._laws.tail and slots <= SLOT_LIMIT and left < FEW:
+            if tail > (self._laws.tail or 0) and slots <= SLOT_LIMIT and left < FEW:
                 return (
                     f" They are {_per_cent(share)} of the GPU time: --tail {_slot(tail)} makes that {_per_cent(left)}."
                 )

@@ -21,7 +21,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.fields import LIMIT
@@ -31,6 +31,7 @@ from ratiobench.instances.lora.cluster import DAY, Cluster
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT_2, SLOT_LIMIT, parse
 from ratiobench.instances.lora.import_basis import FIELD, Basis
+from ratiobench.instances.lora.import_running import Crossing, Held, find_tail, place
 from ratiobench.instances.lora.import_schedules import Facts, Schedules, Tails, tell_waits
 from ratiobench.instances.lora.job_sizes import Converter, Sizes
 from ratiobench.instances.lora.job_sizes import Laws as Laws
@@ -133,6 +134,7 @@ def read_jobs(
     skip_bad: bool = False,
     report_progress: Callable[[int], None] = lambda lines: None,
     wanted: Callable[[int], bool] = lambda submit: True,
+    observe: Callable[[Job], None] = lambda job: None,
 ) -> Iterator[Job]:
     """The jobs of a log in its order; what is left out is counted in the report.
 
@@ -143,6 +145,7 @@ def read_jobs(
     skip_bad : count lines that cannot be read, and go on.
     report_progress : is told every 4 seconds how many lines were read.
     wanted : whether a moment of submission counts; others are of days that were not asked for.
+    observe : is given every job of the log, those of other days included.
 
     Raises
     ------
@@ -165,6 +168,8 @@ def read_jobs(
                 if len(report.bad_named) < NAMED:
                     report.bad_named.append(str(error))
                 continue
+            if isinstance(found, Job):
+                observe(found)
             if isinstance(found, Remark):
                 report.warnings.append(found.text)
             elif found.submit is not None and not wanted(found.submit):
@@ -221,7 +226,9 @@ def import_log(
     def wanted(submit: int) -> bool:
         return (begin is None or submit >= begin) and (end is None or submit < end)
 
-    for job in read_jobs(path, form, report, columns, skip_bad, report_progress, wanted):
+    crossing = Crossing()
+    observe = crossing.observe if laws.full else lambda job: None
+    for job in read_jobs(path, form, report, columns, skip_bad, report_progress, wanted, observe):
         periods.setdefault(job.submit // DAY, []).append(job)
     if not periods:
         other = report.counts[OTHER_DAYS]
@@ -231,13 +238,22 @@ def import_log(
         found += f"; lines that could not be read: {report.bad}, the first: {report.bad_named[0]}" if report.bad else ""
         raise InputError(str(path), "", found)
     known = _format(form, {})
-    converter = Converter(cluster, laws, known, chain.from_iterable(periods.values()))
+    converter = Converter(cluster, laws, known, chain(*periods.values(), crossing.jobs))
     first = min(periods) if laws.first is None else _second(laws.first) // DAY
     grouped: dict[int, list[Job]] = {}
     for day, jobs in periods.items():
         grouped.setdefault((day - first) // laws.days, []).extend(jobs)
+    if laws.tail is None:
+        windows = (
+            window.last
+            for number, jobs in grouped.items()
+            for job in jobs
+            if (window := _window(job, converter, (first + number * laws.days) * DAY)) is not None
+        )
+        tail = find_tail(windows, laws.slot_seconds, laws.days, SLOT_LIMIT)
+        converter.laws = replace(laws, tail=tail)
     stem = Path(path).name.partition(".")[0][:80].strip("-") or form
-    return report, _instances(report, converter, grouped, first, stem)
+    return report, _instances(report, converter, grouped, first, stem, crossing)
 
 
 def _second(day: date) -> int:
@@ -245,7 +261,7 @@ def _second(day: date) -> int:
 
 
 def _instances(
-    report: Report, converter: Converter, grouped: dict[int, list[Job]], first: int, stem: str
+    report: Report, converter: Converter, grouped: dict[int, list[Job]], first: int, stem: str, crossing: Crossing
 ) -> Iterator[Instance]:
     laws, recurring, schedules, tails = converter.laws, False, Schedules(converter.laws), Tails(converter.laws)
     for number in sorted(grouped):
@@ -258,6 +274,10 @@ def _instances(
         tasks = _tasks(report, converter, facts, basis, jobs, start, name)
         if not tasks:
             continue
+        held = place(converter, crossing.running_at(start), start) if laws.full else None
+        if held is not None:
+            basis.hold(held)
+            _count_held(report.counts, held)
         for day in range(start // DAY, start // DAY + laws.days):
             for rule, count in report.skipped.get(day, {}).items():
                 basis.skip(rule, count)
@@ -280,6 +300,7 @@ def _instances(
                     for node in converter.cluster.nodes
                 ],
                 "tasks": tasks,
+                **({"running": held.documents} if held is not None and held.documents else {}),
             },
             f"{report.source} as {name}",
         )
@@ -335,21 +356,11 @@ def _tasks(
             report.left[sizes] += 1
             basis.leave_out(job, sizes)
             continue
-        arrival = (job.submit - start) // laws.slot_seconds + 1
-        if job.deadline is not None:
-            last, source = (job.deadline - start) // laws.slot_seconds, "windows by their own deadline"
-            if last < arrival:
-                report.left[EARLY] += 1
-                basis.leave_out(job, EARLY)
-                continue
-        elif job.limit is not None and not sizes.limit:
-            width = max(sizes.needed, -(-job.limit // laws.slot_seconds))
-            last, source = arrival - 1 + width, "windows by their time limit"
-        elif job.limit is not None:  # it is planned for its limit, and a window as long would let it start at once only
-            width = math.ceil(max(sizes.needed, sizes.planned) * laws.slack)
-            last, source = arrival - 1 + width, "windows by law, of their time limit"
-        else:
-            last, source = arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law"
+        arrival, last, source = _find_window(job, sizes, laws, start)
+        if last < arrival:
+            report.left[EARLY] += 1
+            basis.leave_out(job, EARLY)
+            continue
         cut = _cut_limit(sizes, laws, arrival) if last > laws.slots else sizes.limit
         bid = sizes.seconds * job.gpus * price // 3_600_000 if job.bid is None else job.bid
         if total + bid > BID_SUM_LIMIT or bid > LIMIT:
@@ -395,6 +406,58 @@ def _tasks(
     return tasks
 
 
+class Window(NamedTuple):
+    """First and last slot of a job's window, not cut at the end of the instance, and what the last one comes from."""
+
+    arrival: int
+    last: int
+    source: str
+
+
+def _window(job: Job, converter: Converter, start: int) -> Window | None:
+    """The window of a job that becomes a task; None for one that is left out."""
+    sizes = converter.sizes(job)
+    return None if isinstance(sizes, str) else _find_window(job, sizes, converter.laws, start)
+
+
+def _find_window(job: Job, sizes: Sizes, laws: Laws, start: int) -> Window:
+    """The window of a job in an instance whose first slot begins at a second."""
+    arrival = (job.submit - start) // laws.slot_seconds + 1
+    if job.deadline is not None:
+        return Window(arrival, (job.deadline - start) // laws.slot_seconds, "windows by their own deadline")
+    if job.limit is not None and not sizes.limit:
+        width = max(sizes.needed, -(-job.limit // laws.slot_seconds))
+        return Window(arrival, arrival - 1 + width, "windows by their time limit")
+    if job.limit is not None:  # it is planned for its limit, and a window as long would let it start at once only
+        width = math.ceil(max(sizes.needed, sizes.planned) * laws.slack)
+        return Window(arrival, arrival - 1 + width, "windows by law, of their time limit")
+    return Window(arrival, arrival - 1 + math.ceil(sizes.needed * laws.slack), "windows by law")
+
+
+def _count_held(counts: Counter[str], held: Held) -> None:
+    """Count what the report says of jobs that run when an instance begins."""
+    counts["running when an instance begins"] += len(held.documents)
+    counts["running when an instance begins, GPU-seconds"] += held.seconds
+    counts["running when an instance begins, without a start in the log"] += held.guessed
+    counts["running when an instance begins, without room"] += held.left
+    counts["running when an instance begins, without room, GPU-seconds"] += held.left_seconds
+
+
+def _tell_held(counts: Counter[str]) -> Iterator[str]:
+    """What jobs that run when an instance begins hold, in sentences."""
+    jobs = counts["running when an instance begins"]
+    hours = counts["running when an instance begins, GPU-seconds"] / 3600
+    yield f"{jobs:,} jobs from before run when an instance begins, and hold {hours:,.0f} GPU-hours of its nodes."
+    if guessed := counts["running when an instance begins, without a start in the log"]:
+        yield f"Of {guessed:,} of these the log has no start: they count as running since their submission."
+    if left := counts["running when an instance begins, without room"]:
+        hours = counts["running when an instance begins, without room, GPU-seconds"] / 3600
+        yield (
+            f"{left:,} jobs that ran, too, find no room on these nodes and are left out ({hours:,.0f} GPU-hours): the "
+            "log is of a larger cluster, or they waited."
+        )
+
+
 def _cut_limit(sizes: Sizes, laws: Laws, arrival: int) -> int:
     """The limit of a task whose window is cut at the end of the instance: it leaves as much of the window as by law.
 
@@ -434,6 +497,7 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
         "prices": converter.cluster.tariff.source,
         **({"calibrations": list(measured)} if measured else {}),
         **({"run": converter.run.value} if converter.run is not ScheduleKind.ANY else {}),
+        **({"begin": "full"} if laws.full else {}),
     }
 
 
@@ -472,6 +536,8 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Ta
             f"assumption for short jobs: {short:,} ({100 * short / report.imported:.0f} %) are shorter than a slot of "
             f"{laws.slot_seconds} s. Tasks take whole slots, {more:.1f} % more than their work."
         )
+    if laws.full:
+        lines += _tell_held(counts)
     if any(node.watts for node in converter.cluster.nodes):
         lines.append("Energy is rounded to whole Wh per slot.")
     lines += converter.cluster.measured

@@ -28,7 +28,8 @@ class Laws:
     ----------
     slot_seconds : length of a slot.
     days : days of submissions in an instance.
-    tail : seconds behind the last day in which nothing is submitted, so that late jobs can end.
+    tail : seconds behind the last day in which nothing is submitted, so that late jobs can end; None for as many as
+        no window needs more, so that none is cut.
     slack : a job without a deadline may take this many times the fewest slots that it needs, or that its time limit
         does; with `ANY`, as long as its time limit where it has one.
     per_gpu_hour : range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
@@ -39,11 +40,12 @@ class Laws:
         that is wider than a node is left out, with `RIGID` and `GANG` it is a gang; `GANG` makes gangs of pods, too,
         that need not have run at the same time. `ANY` writes instances as before there was a choice: without limits
         and labels.
+    full : jobs that run when an instance begins hold their nodes until they end; else nodes are empty then.
     """
 
     slot_seconds: int = 600
     days: int = 1
-    tail: int = 21_600
+    tail: int | None = 21_600
     slack: Fraction = Fraction(3)
     per_gpu_hour: tuple[int, int] = (1_000_000, 3_000_000)
     list_price: int | None = None
@@ -51,6 +53,7 @@ class Laws:
     first: date | None = None
     last: date | None = None
     run: ScheduleKind | None = None
+    full: bool = False
 
     @property
     def listed(self) -> int | None:
@@ -61,7 +64,7 @@ class Laws:
     @property
     def slots(self) -> int:
         """Slots of an instance."""
-        return -(-(self.days * DAY + self.tail) // self.slot_seconds)
+        return -(-(self.days * DAY + (self.tail or 0)) // self.slot_seconds)
 
 
 class Split(NamedTuple):

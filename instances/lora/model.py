@@ -73,6 +73,26 @@ class Labels(NamedTuple):
 NO_LABELS = Labels()
 
 
+class RunningJob(NamedTuple):
+    """A job from before that runs when the first slot begins, and holds a part of some nodes until it ends.
+
+    Parameters
+    ----------
+    nodes : numbers of its nodes, ascending.
+    compute, memory_mb : samples per slot and MB that it holds on each of them.
+    last : the last slot in which it runs.
+    planned : the last slot by what its user claims, at least `last`; policies see it hold its nodes until then.
+    labels : its user, group and queue.
+    """
+
+    nodes: tuple[int, ...]
+    compute: int
+    memory_mb: int
+    last: int
+    planned: int
+    labels: Labels = NO_LABELS
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What is known of a task i once it has arrived; the valuation is the bidder's own and is not here.
@@ -186,6 +206,7 @@ class Instance:
         those of one part, work, bid and vendors those of the whole task.
     limit : (I,) samples that the user claims as work; 0 where `work` is known at arrival.
     labels : {i: user, group, queue and priority} of the tasks that have any.
+    running : jobs from before that run when the first slot begins; no task can have what they hold.
     """
 
     name: str
@@ -210,6 +231,7 @@ class Instance:
     parts: IntArray
     limit: IntArray
     labels: Mapping[int, Labels]
+    running: tuple[RunningJob, ...] = ()
     cache: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -224,6 +246,7 @@ class Instance:
             "tasks": self.tasks,
             "with vendors": int(np.count_nonzero(np.diff(self.vendor_start))),
             "gangs": int(np.count_nonzero(self.parts > 1)),
+            **({"jobs that run when it begins": len(self.running)} if self.running else {}),
             "slots": f"{self.slots} of {self.slot_seconds} s",
             "nodes": self.nodes,
             "sum of bids, micro-dollars": format_number(sum(map(int, self.bid))),
@@ -240,6 +263,16 @@ class Instance:
     def nodes(self) -> int:
         """K, the number of nodes."""
         return sum(node.count for node in self.node_types)
+
+    def held(self) -> IntArray:
+        """(2, K, T) samples and MB of each node that running jobs hold in each slot; (2, 0, 0) where none runs."""
+        if not self.running:
+            return np.zeros((2, 0, 0), dtype=np.int64)
+        table = np.zeros((2, self.nodes, self.slots), dtype=np.int64)
+        for job in self.running:
+            table[0, list(job.nodes), : job.last] += job.compute
+            table[1, list(job.nodes), : job.last] += job.memory_mb
+        return table
 
     def public(self, seed: str) -> Public:
         """The part that everybody knows, with the name of the random stream of algorithms that draw."""

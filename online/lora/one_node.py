@@ -120,7 +120,9 @@ class OneNode:
             replace(task, rate=task.rate[g : g + 1], cost=task.cost[g : g + 1], run=ScheduleKind.ANY)
             for g in range(len(self._parts))
         ]
-        used: list[bool] = np.logical_or.reduce(self._settled[:, task.arrival - 1 : task.deadline], axis=1).tolist()
+        span = slice(task.arrival - 1, task.deadline)
+        # Jobs from before may run on a node on which nothing has been settled.
+        used: list[bool] = np.logical_or.reduce(self._settled[:, span] | (view.tasks[:, span] > 0), axis=1).tolist()
         transcript: set[int] = set()
         best: tuple[tuple[Any, ...], int, NodeAnswer, View] | None = None
         for k, g in enumerate(self._kind):
@@ -130,7 +132,7 @@ class OneNode:
                 transcript.add(g)
             tables = view.compute, view.memory_mb, view.tasks
             part = View(view.slot, *(table[k : k + 1] for table in tables))  # type: ignore[arg-type]
-            found = (self._own[k] if used[k] else self._blank[g]).find(tasks[g], part)
+            found = self._own.get(k, self._blank[g]).find(tasks[g], part)
             if found is not None:
                 key = (*found.key, [(slot, k) for _, slot in found.cells])
                 if best is None or key < best[0]:

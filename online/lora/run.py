@@ -21,6 +21,7 @@ from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
+from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee.simulator import Log
 from ratiobench.online.remarks import Part
@@ -58,7 +59,8 @@ class LoraEnvironment(Environment[Instance]):
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
         """InputError for a cluster too large, or an algorithm that has no form for these schedules."""
-        spec = restrict(spec, find_kind(instance))
+        # On nodes on which jobs run when the first slot begins, as on tasks of several kinds.
+        spec = restrict(spec, None if instance.running else find_kind(instance))
         cells = instance.nodes * instance.slots
         if cells > CELL_LIMIT:
             problem = f"{instance.nodes} nodes x {instance.slots} slots; an online run takes at most {CELL_LIMIT} cells"
@@ -66,7 +68,7 @@ class LoraEnvironment(Environment[Instance]):
         leave = spec.options.get("leave", "deadline")
         if leave not in LEAVE:
             raise InputError("algorithm", f"{spec.head}:leave", explain_unknown_name(leave, LEAVE))
-        one_node = find_kind(instance) is ScheduleKind.ONE_NODE or is_one_node(spec)
+        one_node = is_one_node(spec) or (find_kind(instance) is ScheduleKind.ONE_NODE and not instance.running)
         return _ENVIRONMENTS[one_node, LEAVE[leave]], spec
 
     def arrivals(self, instance: Instance) -> int:
@@ -146,16 +148,23 @@ class LoraEnvironment(Environment[Instance]):
         return (OBSERVED,) if any(OBSERVED in constant.detail for constant in constants) else ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """Final prices, where every task may have every schedule of P: the bound that they prove is about these."""
+        """Final prices, where tasks may have every schedule of P on empty nodes: what they prove is about these."""
         return None if self._is_of_kinds(instance) else posted(exposed, instance.public(""))
 
     def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
-        """What it left, where every task may have every schedule of P."""
-        return None if self._is_of_kinds(instance) else trace
+        """What it left, where every task may have every schedule of P; of others what theorems about all kinds read.
+
+        Nothing where jobs run when the first slot begins, or time limits are shown in place of the work: nothing is
+        proved there.
+        """
+        if not self._is_of_kinds(instance):
+            return trace
+        unknown = instance.running or ((instance.limit > 0) & (instance.limit != instance.work)).any()
+        return trace if isinstance(trace, LinearTrace | GreedyTrace) and not unknown else None
 
     @staticmethod
     def _is_of_kinds(instance: Instance) -> bool:
-        return find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
+        return bool(instance.running) or find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
 
 
 ENVIRONMENT = LoraEnvironment()

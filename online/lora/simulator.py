@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, Task, freeze
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, RunningJob, Task, freeze
 from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.answers import refusal
@@ -63,9 +63,11 @@ class CapacityState:
     Parameters
     ----------
     late : runs may end after the deadline.
+    running : jobs from before that run when the first slot begins. They hold their nodes as long as was planned, and
+        give them back when they end.
     """
 
-    def __init__(self, public: Public, *, late: bool = False) -> None:
+    def __init__(self, public: Public, *, late: bool = False, running: Sequence[RunningJob] = ()) -> None:
         nodes, slots = public.nodes, public.slots
         types = public.type_of_node
         self._type_of = types.tolist()
@@ -80,6 +82,15 @@ class CapacityState:
         self._ends: list[tuple[int, int]] = []
         self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._given_back: set[tuple[int, int]] = set()
+        self._before = running
+        for j, job in enumerate(running):
+            for node in job.nodes:
+                for slot in range(1, job.planned + 1):
+                    self._add(node, slot, job.compute, job.memory_mb, 1)
+            size, end = len(job.nodes) * job.last, job.last + 1
+            # Numbers below 0: it is no task.
+            self._running[-1 - j] = _Run(1, job.planned, end, (), "done", size, job.labels)
+            heappush(self._ends, (end, -1 - j))
 
     def view(self, slot: int, waiting: tuple[Task, ...] = (), ended: tuple[Ended, ...] = ()) -> View:
         """The state as the algorithm sees it."""
@@ -88,7 +99,7 @@ class CapacityState:
             picture = array.view()
             picture.setflags(write=False)
             pictures.append(picture)
-        running = tuple(Running(i, each.first, each.last) for i, each in self._running.items())
+        running = tuple(Running(i, each.first, each.last) for i, each in self._running.items() if i >= 0)
         compute, memory_mb, tasks = pictures
         return View(slot, compute, memory_mb, tasks, waiting, running, ended, self._usage(slot))
 
@@ -117,7 +128,13 @@ class CapacityState:
                     self._given_back.add((i, t))
                     self._add(node, t, -admitted.rates[self._type_of[node]], -admitted.memory_mb, -1)
             run.add_to(self._used, end)
-            ended.append(Ended(i, end, run.how))
+            if i >= 0:
+                ended.append(Ended(i, end, run.how))
+                continue
+            job = self._before[-1 - i]
+            for k in job.nodes:
+                for t in range(end, job.planned + 1):
+                    self._add(k, t, -job.compute, -job.memory_mb, -1)
         return ended
 
     def take(self, task: Task, answer: Any, work: int | None = None) -> Decision | Late | str | None:
@@ -365,7 +382,7 @@ class Simulator:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
         self._instance, self._arrivals = instance, Arrivals(instance)
-        self.books = CapacityState(self.public, late=late) if books is None else books
+        self.books = CapacityState(self.public, late=late, running=instance.running) if books is None else books
         self._late = late
         self._slot = 0
         self._waiting: dict[int, Task] = {}

@@ -164,12 +164,9 @@ def list_assumptions(found: Backtest) -> Table | None:
                 _ratio_cell(hours),
             ]
         )
-    body.append(
-        [
-            make_cell("each day begins with an empty cluster, without what still ran at midnight", css="wrap"),
-            *(make_cell("-", numeric=True) for _ in range(4)),
-        ]
-    )
+    if any(each.empty for each in found.facts.values()):
+        text = "each day begins with an empty cluster, without what still ran at midnight"
+        body.append([make_cell(text, css="wrap"), *(make_cell("-", numeric=True) for _ in range(4))])
     head = ["what this rests on", "jobs", "of jobs", "in GPU-hours", "of GPU-hours"]
     return Table("What this rests on", head, body)
 

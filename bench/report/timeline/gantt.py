@@ -16,6 +16,7 @@ HIGHEST, LOWEST, USUAL = 28.0, 3.0, 560.0
 STYLE = (
     ".chart .job { stroke: var(--paper); stroke-width: 0.35; } .chart .job-1 { fill: var(--s1); } "
     ".chart .job-2 { fill: var(--s2); } .chart .job-3 { fill: var(--s3); } .chart .job-4 { fill: var(--muted); } "
+    ".chart .job-5 { fill: var(--muted); fill-opacity: 0.35; } "
     ".chart .told .job { fill: var(--ink); }"
 )
 """Neighbours are told apart by a line of the paper's colour."""

@@ -6,7 +6,7 @@ It shares nothing with the formulations and the dynamic programmes, and is meant
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import NamedTuple
 
@@ -127,6 +127,10 @@ class _Search:
             for k, node in enumerate(kinds)
             for t in range(1, instance.slots + 1)
         }
+        for job in instance.running:
+            for k, t in product(job.nodes, range(1, job.last + 1)):
+                self.room[k, t][0] -= job.compute
+                self.room[k, t][1] -= job.memory_mb
         # The most that tasks i, i+1, ... could still add.
         self.rest = [sum(max((s.value for s in menu), default=0) for menu in menus[i:]) for i in range(len(menus) + 1)]
         self.decisions: list[Decision | None] = [None] * len(menus)

@@ -5,7 +5,8 @@ nothing are left out: rejecting the task is worth no less. s_ikt says that node 
 task takes every node needs none.
 
 Nodes of a type can be renumbered: ordered by their first task, the j-th task that may use the type is on its first
-nodes, as many as the parts of tasks up to it, and on node k only if that or an earlier task is on node k - 1.
+nodes, as many as the parts of tasks up to it, and on node k only if that or an earlier task is on node k - 1. Nodes of
+a type on some of which jobs from before run cannot: there a task may be on every node.
 """
 
 from __future__ import annotations
@@ -92,8 +93,10 @@ def list_menus(instance: Instance) -> list[RunMenu]:
 def count_nodes(instance: Instance, menus: list[RunMenu]) -> tuple[list[int], list[bool]]:
     """How many nodes of its type each menu may use, and whether all tasks of a type overload one node in some slot.
 
-    Where they do not, a task may as well be on the first nodes of the type, as many as it has parts.
+    Where they do not, a task may as well be on the first nodes of the type, as many as it has parts. Where jobs from
+    before run on the type it may be on every node.
     """
+    marked = held_types(instance)
     kinds = len(instance.node_types)
     load = np.zeros((2, kinds, instance.slots + 2), dtype=np.int64)
     for menu in menus:
@@ -103,15 +106,24 @@ def count_nodes(instance: Instance, menus: list[RunMenu]) -> tuple[list[int], li
             table[menu.type, end] -= amount
     most = np.cumsum(load, axis=2).max(axis=2)
     crowded = [
-        bool(most[0, g] > node.compute or most[1, g] > node.memory_mb - instance.base_memory_mb)
+        marked[g] or bool(most[0, g] > node.compute or most[1, g] > node.memory_mb - instance.base_memory_mb)
         for g, node in enumerate(instance.node_types)
     ]
     seen, nodes = [0] * kinds, []
     for menu in menus:
         seen[menu.type] += menu.parts
-        most_nodes = min(instance.node_types[menu.type].count, seen[menu.type])
+        count = instance.node_types[menu.type].count
+        most_nodes = count if marked[menu.type] else min(count, seen[menu.type])
         nodes.append(most_nodes if crowded[menu.type] else menu.parts)
     return nodes, crowded
+
+
+def held_types(instance: Instance) -> list[bool]:
+    """Whether jobs from before run on some node of each type when the first slot begins."""
+    first_node = instance.public("").first_node
+    busy = [node for job in instance.running for node in job.nodes]
+    found = np.histogram(busy, first_node)[0] if busy else np.zeros(len(instance.node_types))
+    return [bool(each) for each in found]
 
 
 def columns(instance: Instance) -> int:
@@ -210,12 +222,15 @@ class _Rigid:
         """(4f), (4g): on every node and slot, where all candidates together would break it."""
         instance = self.instance
         by_node: dict[int, list[_Site]] = {}
+        held = instance.held()
         for site in self.sites:
             by_node.setdefault(site.node, []).append(site)
         for node, sites in by_node.items():
             kind = instance.node_types[sites[0].menu.type]
-            limits = (kind.compute, kind.memory_mb - instance.base_memory_mb)
+            whole = (kind.compute, kind.memory_mb - instance.base_memory_mb)
             for t in range(1, instance.slots + 1):
+                less = held[:, node, t - 1].tolist() if held.size else (0, 0)
+                limits = [limit - taken for limit, taken in zip(whole, less, strict=True)]
                 columns, menus = [], []
                 for site in sites:
                     covers = (site.menu.starts <= t) & (t < site.menu.starts + site.menu.length)
@@ -252,7 +267,10 @@ class _Rigid:
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if this or an earlier task is on node k - 1."""
         before: dict[tuple[int, int], list[IntArray]] = {}
+        marked = held_types(self.instance)
         for site in self.sites:
+            if marked[site.menu.type]:
+                continue
             here = (site.menu.type, site.local)
             mine = before.setdefault(here, [])
             mine.append(site.columns)
@@ -274,6 +292,7 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
     _, crowded = count_nodes(instance, menus)
     known = {(menu.task, menu.type): menu for menu in menus}
     number: dict[int, dict[int, int]] = {}
+    marked = held_types(instance)
     renamed: list[Decision | None] = []
     for i, decision in enumerate(solution):
         renamed.append(None)
@@ -290,7 +309,9 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
         if slots != run or len(used) != menu.parts or len(decision.cells) != menu.parts * menu.length:
             continue  # not a run
         names = number.setdefault(g, {})
-        if crowded[g]:
+        if marked[g]:
+            used = [node - int(first_node[g]) for node in used]
+        elif crowded[g]:
             used = [names.setdefault(node, len(names)) for node in used]
         else:
             used = list(range(menu.parts))
@@ -303,9 +324,14 @@ def canonical(instance: Instance, solution: Solution) -> Solution:
 
 
 def best_alone(instance: Instance) -> Solution:
-    """The solution that admits one task only, the one whose best run is worth most on nodes that are empty."""
+    """The solution that admits one task only, the one whose best run is worth most on nodes that are empty.
+
+    Where jobs from before run, none is admitted.
+    """
     first_node = instance.public("").first_node
     found: list[Decision | None] = [None] * instance.tasks
+    if instance.running:
+        return tuple(found)
     menu = max(list_menus(instance), key=lambda menu: int(menu.values.max()), default=None)
     if menu is not None:
         best = int(menu.values.argmax())

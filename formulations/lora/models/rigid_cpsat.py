@@ -17,6 +17,7 @@ from ratiobench.formulations.lora.models.rigid import (
     SlotCut,
     canonical,
     count_nodes,
+    held_types,
     list_menus,
 )
 from ratiobench.instances.lora.model import Instance
@@ -112,25 +113,40 @@ class _Runs:
             here = [place for place in self.places if place.menu.type == g]
             if not self.crowded[g]:
                 continue
+            first = int(self.instance.public("").first_node[g])
             for local in range(node.count):
                 users = [place for place in here if local < len(place.nodes)]
+                before = [job for job in self.instance.running if first + local in job.nodes]
                 intervals = [
                     self.model.new_optional_fixed_size_interval_var(
                         place.start, place.menu.length, place.nodes[local], f"i_{place.menu.task}_{g}_{local}"
                     )
                     for place in users
                 ]
-                loads = zip(*((place.menu.rate, place.menu.memory) for place in users), strict=True)
+                if not users:
+                    continue
+                intervals += [
+                    self.model.new_fixed_size_interval_var(1, job.last, f"before_{g}_{local}_{j}")
+                    for j, job in enumerate(before)
+                ]
+                amounts = [(place.menu.rate, place.menu.memory) for place in users]
+                amounts += [(job.compute, job.memory_mb) for job in before]
+                loads = zip(*amounts, strict=True)
                 for limit, load in zip(limits, loads, strict=False):
                     if sum(load) > limit:
                         self.model.add_cumulative(intervals, list(load), limit)
 
     def capacities_of_types(self) -> None:
         """What follows for all nodes of a type in a slot: a linear relaxation as strong as that of the linear model."""
+        held, first_node = self.instance.held(), self.instance.public("").first_node
         for g, node in enumerate(self.instance.node_types):
-            limits = (node.count * node.compute, node.count * (node.memory_mb - self.instance.base_memory_mb))
+            whole = (node.count * node.compute, node.count * (node.memory_mb - self.instance.base_memory_mb))
             here = [place for place in self.places if place.menu.type == g]
             for t in range(1, self.instance.slots + 1):
+                limits = whole
+                if held.size:
+                    less = held[:, first_node[g] : first_node[g + 1], t - 1].sum(axis=1).tolist()
+                    limits = whole[0] - less[0], whole[1] - less[1]
                 terms = [
                     (run, place.menu)
                     for place in here
@@ -160,7 +176,10 @@ class _Runs:
     def nodes_in_order(self) -> None:
         """Symmetry: on node k of a type only if this or an earlier task is on node k - 1."""
         before: dict[tuple[int, int], list[cp_model.IntVar]] = {}
+        marked = held_types(self.instance)
         for place in self.places:
+            if marked[place.menu.type]:
+                continue
             for local, literal in enumerate(place.nodes):
                 before.setdefault((place.menu.type, local), []).append(literal)
                 if local and place.own:

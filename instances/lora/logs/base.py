@@ -43,6 +43,7 @@ class Job(NamedTuple):
     labels : its user, group, queue and priority.
     wait : seconds from when it could have started to its start; None where the log does not say.
     remarks : what the report counts of it.
+    start : seconds on the log's clock when it began to run; None where the log does not say.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Job(NamedTuple):
     labels: Labels = NO_LABELS
     wait: int | None = None
     remarks: tuple[str, ...] = ()
+    start: int | None = None
 
 
 class SkippedLine(NamedTuple):

@@ -25,7 +25,7 @@ from ratiobench.instances.lora.logs.base import (
 from ratiobench.instances.lora.readers.base import columns as places
 
 COLUMNS = ("job_id", "gpu_num", "submit_time", "duration")
-OPTIONAL = ("user", "vc", "node_num")
+OPTIONAL = ("user", "vc", "node_num", "start_time")
 
 
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
@@ -47,7 +47,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     """A job, or why it is none of ours."""
     if isinstance(row, str):
         raise InputError(source, where, row)
-    name, gpus, submitted, duration, user, group, wide = row
+    name, gpus, submitted, duration, user, group, wide, started = row
     submit = moment(submitted, where, "submit_time", source)
     count = round_thousandths(amount(gpus, where, "gpu_num", source))
     if not count:
@@ -58,7 +58,8 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     if not seconds:
         return SkippedLine(NO_TIME, submit)
     nodes = round_up(amount(wide, where, "node_num", source)) if wide else 0
-    return Job(name, submit, seconds, count, nodes=nodes, labels=make_labels(user, group))
+    start = moment(started, where, "start_time", source) if started else None
+    return Job(name, submit, seconds, count, nodes=nodes, labels=make_labels(user, group), start=start)
 
 
 register(

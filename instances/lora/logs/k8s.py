@@ -148,6 +148,7 @@ def _read(data: Entry) -> Job | SkippedLine:
         remarks=(f"failed ({failed.reason or 'without a reason'}); how long it ran counts",)
         if failed is not None
         else (),
+        start=start,
     )
 
 

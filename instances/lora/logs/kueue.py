@@ -111,6 +111,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
         labels=labels,
         wait=None if start is None or past else max(0, start.since - submit),
         remarks=tuple(_remarks(status, [pods for pods, _ in sets], finished, past)),
+        start=None if start is None or past else start.since,
     )
 
 

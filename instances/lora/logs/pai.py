@@ -55,7 +55,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     if end == start:
         return SkippedLine(NO_TIME, submit)
     name = f"{row[_JOB]}/{row[_TASK]}"
-    return Job(name, submit, round_up(end - start), total, kind=row[_TYPE])
+    return Job(name, submit, round_up(end - start), total, kind=row[_TYPE], start=submit)
 
 
 register(

@@ -45,7 +45,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     attempts = data.get("attempts")
     if not isinstance(attempts, list):
         raise InputError(source, f"{where} attempts", f"{shorten(attempts)} is not a list")
-    seconds = gpus = nodes = 0
+    seconds = gpus = nodes = last = 0
     for attempt in attempts:
         if not isinstance(attempt, dict) or not isinstance(attempt.get("detail"), list):
             raise InputError(source, f"{where} attempts", "an attempt is an object with a list `detail`")
@@ -53,7 +53,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
             return SkippedLine(NO_END, submit)
         ends = (_moment(attempt[name], where, name, source) for name in ("start_time", "end_time"))
         start, end = ends
-        seconds += max(0, end - start)
+        seconds, last = seconds + max(0, end - start), max(last, end)
         try:
             counts = [len(node["gpus"]) for node in attempt["detail"]]
         except (TypeError, KeyError):
@@ -67,7 +67,9 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
         return SkippedLine(NO_TIME, submit)
     user, group = (found if isinstance(found := data.get(name), str) else "" for name in ("user", "vc"))
     labels = make_labels(user, group)
-    return Job(str(data.get("jobid", where)), submit, seconds, 1000 * gpus, nodes=nodes, labels=labels)
+    return Job(
+        str(data.get("jobid", where)), submit, seconds, 1000 * gpus, nodes=nodes, labels=labels, start=last - seconds
+    )
 
 
 def _moment(text: Any, where: str, name: str, source: str) -> int:

@@ -176,6 +176,7 @@ def _job(pods: Sequence[Pod]) -> Job | SkippedLine:
         labels=first.labels,
         wait=max(0, start - submit),
         remarks=tuple(remarks),
+        start=start,
     )
 
 

@@ -98,6 +98,7 @@ def job(row: dict[str, str], where: str, source: str) -> Job | SkippedLine:
         labels=_labels(row, where, source),
         wait=None if ready is None else max(0, start - ready),
         remarks=(LATE,) if ready is not None and ready > submit else (),
+        start=start,
     )
 
 

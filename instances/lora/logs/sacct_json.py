@@ -103,6 +103,7 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine | Remark:
         labels=_labels(data),
         wait=max(0, start - eligible) if start else None,
         remarks=(LATE,) if eligible > submit else (),
+        start=start or None,
     )
 
 

@@ -25,7 +25,7 @@ FIELDS = (
     "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
     "partition", "preceding job", "think time",
 )  # fmt: skip
-_JOB, _SUBMIT, _RUN, _ALLOCATED = 0, 1, 3, 4
+_JOB, _SUBMIT, _WAIT, _RUN, _ALLOCATED = 0, 1, 2, 3, 4
 _REQUESTED, _LIMIT, _STATUS = 7, 8, 10
 _LABELS = (11, 12, 14)
 """User, group and queue."""
@@ -73,7 +73,8 @@ def job(row: tuple[list[str], int], where: str, source: str) -> Job | SkippedLin
     seconds = -int(-values[_RUN] // 1)
     user, group, queue = (words[place] if values[place] >= 0 else "" for place in _LABELS)
     labels = make_labels(user, group, queue)
-    return Job(words[_JOB], submit, seconds, gpus, limit, labels=labels)
+    begin = submit + int(values[_WAIT]) if values[_WAIT] >= 0 else None
+    return Job(words[_JOB], submit, seconds, gpus, limit, labels=labels, start=begin)
 
 
 register(

@@ -31,7 +31,7 @@ from ratiobench.instances.lora.readers.base import columns as places
 from ratiobench.instances.lora.schedules import ScheduleKind
 
 NEEDED = ("submit", "duration", "gpus")
-OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group")
+OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group", "start")
 _KINDS = tuple(kind.value for kind in ScheduleKind)
 _MONEY = Decimal(10**6)
 _MOST = LIMIT // 10**6
@@ -91,7 +91,11 @@ def job(row: Any, where: str, source: str) -> Job | SkippedLine:
     limit = limit or None  # as in SWF, 0 is none
     labels = make_labels(fields.get("user", ""), fields.get("group", ""))
     name, kind = fields.get("name") or where, fields.get("type", "")
-    return Job(name, submit, seconds, gpus, limit, memory, deadline, bid, kind, nodes=nodes, run=run, labels=labels)
+    start = _time(text, where, names["start"], source, zones) if (text := fields.get("start", "")) else None
+    return Job(
+        name, submit, seconds, gpus, limit, memory, deadline, bid, kind, nodes=nodes, run=run, labels=labels,
+        start=start,
+    )  # fmt: skip
 
 
 def _schedules(

@@ -15,7 +15,7 @@ from ratiobench.bench.lora import FAMILY
 from ratiobench.bench.lora.counterexamples.tiny import tiny_instance_of
 from ratiobench.bench.lora.explain.candidates import list_plans
 from ratiobench.bench.lora.measures import ALWAYS, MEASURES
-from ratiobench.bench.lora.proof_status import IN_BID, IN_BID_AND_KIND
+from ratiobench.bench.lora.proof_status import IN_BID, IN_BID_AND_KIND, WHERE_KNOWN
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
@@ -61,14 +61,16 @@ def test_other_instances_have_the_measures_that_they_had() -> None:
 
 @pytest.mark.parametrize("name", ["greedy", "pdftsp", "queue"])
 def test_theorems_about_p_are_not_told_of_gangs(name: str) -> None:
-    """Nor checked."""
+    """But those whose proofs hold for tasks of all kinds, and where."""
     instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"run": "any"})
     result = run(instance, name)
     assert result.remarks.unproved
     assert Remarks.from_document({**result.remarks.document(), "options": [], "notes": []}).unproved
     status = FAMILY.proof_status_of(name, [result.remarks])
     assert set(status) == {"guarantee", "truthful"}
-    assert not any("Theorem" in text for text in status.values())
+    told = [text for text in status.values() if "Theorem" in text]
+    assert all(text.endswith(WHERE_KNOWN) for text in told)
+    assert bool(told) == (name == "greedy")
     assert FAMILY.proof_status_of("greedy", [Remarks("greedy")])["guarantee"].endswith("(Theorem G)")
 
 
@@ -86,10 +88,12 @@ def test_theorems_about_p_are_not_told_of_gangs(name: str) -> None:
     ],
 )
 def test_theorem_t_is_about_tasks_of_every_kind(name: str, truthful: str) -> None:
-    """As far as bid and kind go; guarantees are not told."""
+    """As far as bid and kind go; guarantees where they are proved of all kinds."""
     found = FAMILY.proof_status_of(name, [Remarks(name, unproved=True)])
     assert found["truthful"] == truthful or (truthful.startswith("no") and found["truthful"].startswith(truthful))
-    assert found["guarantee"] == NOT_ABOUT_THESE or found["guarantee"].startswith("no")
+    proved = found["guarantee"].endswith(WHERE_KNOWN)
+    assert proved == (name in ("greedy", "posted", "posted:prior=yesterday"))
+    assert proved or found["guarantee"] == NOT_ABOUT_THESE or found["guarantee"].startswith("no")
 
 
 def test_reasons_of_rejections() -> None:
@@ -102,15 +106,22 @@ def test_reasons_of_rejections() -> None:
     assert find_reasons(instance, (None,) * 4) == {0: IMPOSSIBLE, 1: DEAR, 2: DEAR, 3: DEAR}
 
 
-def test_no_theorem_is_checked_on_gangs() -> None:
-    """Though the tasks are small enough for Theorem G."""
+def test_theorem_g_is_checked_on_gangs() -> None:
+    """Where tasks are small enough, their lengths are known and nodes begin empty."""
     small = {"rate": [1], "memory_mb": 1, "work": 2}
     instance = cluster({**small, "run": "gang", "nodes": 2}, {**small, "run": "any"})
     data = document(instance)
     data["node_types"][0] |= {"compute": 4, "memory_mb": 9}
-    for run_of_all, verdict in (("any", Verdict.HOLDS), ("rigid", None)):
-        tasks = [{**data["tasks"][1], "run": run_of_all}] * 2
-        tested = parse(data | {"tasks": tasks})
+    held = {"nodes": [0], "compute": 1, "memory_mb": 0, "last": 1}
+    for change, more, verdict in (
+        ({"run": "any"}, {}, Verdict.HOLDS),
+        ({"run": "rigid"}, {}, Verdict.HOLDS),
+        ({"run": "gang", "nodes": 2}, {}, Verdict.HOLDS),
+        ({"run": "rigid", "limit": 3}, {}, None),
+        ({"run": "rigid"}, {"running": [held]}, None),
+    ):
+        tasks = [{**data["tasks"][1], **change}] * 2
+        tested = parse(data | {"tasks": tasks} | more)
         result = run(tested, "greedy")
         value, solution = enumerate_optimum(tested)
         report = replace(solve(named("tiny_vendors")), lower=value, upper=value, solution=solution)

@@ -228,16 +228,20 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert ratiobench.opt(file, migration=False).lower == 12
 
 
-def test_certificates_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, and nothing is written."""
-    file, certificate = written(tmp_path, swap()), tmp_path / "certificate.json"
-    for command in ("opt", "check"):
-        certificate.write_text("{}") if command == "check" else None
-        status, out, err = told(capsys, command, file, "--no-migration", "--certificate", str(certificate))
-        assert (status, out) == (2, "")
-        assert err.count("\n") == 1
-        assert "--no-migration" in err
-        assert command == "check" or not certificate.exists()
+def test_certificates_of_tasks_that_stay_on_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate proves both ends without migration, and nothing of OPT with it; one of OPT does not fit either."""
+    file, certificate = written(tmp_path, swap()), str(tmp_path / "certificate.json")
+    status, out, _ = told(capsys, "opt", file, "--no-migration", "--certificate", certificate)
+    assert (status, out.splitlines()[0]) == (0, "OPT without migration = 12 micro-dollars")
+    status, out, _ = told(capsys, "check", file, "--no-migration", "--certificate", certificate)
+    assert out.startswith("valid\nOPT without migration in [12, ")
+    status, out, _ = told(capsys, "check", file, "--certificate", certificate)
+    assert out.startswith("NOT VALID\n")
+    assert (
+        told(capsys, "simulate", file, "--no-migration", "--algorithm", "greedy", "--certificate", certificate)[0] == 0
+    )
+    assert told(capsys, "opt", file, "--certificate", certificate)[0] == 0
+    assert told(capsys, "check", file, "--no-migration", "--certificate", certificate)[1].startswith("NOT VALID\n")
 
 
 def test_a_family_in_which_nothing_moves_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

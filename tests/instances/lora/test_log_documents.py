@@ -88,10 +88,13 @@ def test_both_forms_of_slurms_json(tmp_path: Path) -> None:
     """States, limits and priorities as lists, objects and plain; labels; gangs; the wait counts from eligibility."""
     jobs, report = read(tmp_path, "sacct-json", {"meta": {}, "errors": [], "jobs": [new_job(1), old_job(2)]})
     assert jobs == [
-        Job("1", EIGHT, 3600, 16_000, 7200, nodes=2, labels=Labels("anna", "lab", "gpu/high", 77), wait=600),
+        Job(
+            "1", EIGHT, 3600, 16_000, 7200, nodes=2, labels=Labels("anna", "lab", "gpu/high", 77), wait=600,
+            start=EIGHT + 600,
+        ),
         Job(
             "2", EIGHT, 600, 2000, 600, kind="a100", nodes=1, labels=Labels("ben", "lab", "gpu", 5), wait=30,
-            remarks=(LATE,),
+            remarks=(LATE,), start=EIGHT + 90,
         ),
     ]  # fmt: skip
     assert (report.remarks, list(report.waits), report.warnings) == ({LATE: 1}, [600, 30], [])
@@ -228,7 +231,10 @@ def test_workloads_of_kueue(tmp_path: Path) -> None:
     ]
     jobs, report = read(tmp_path, "kueue", {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {}})
     assert [job.seconds for job in jobs] == [3600, 4300, 4300, 3600]
-    assert jobs[0] == Job("ns/a", EIGHT, 3600, 8000, kind="a100", pods=4, labels=LABELS, wait=3600)
+    assert jobs[0] == Job(
+        "ns/a", EIGHT, 3600, 8000, kind="a100", pods=4, labels=LABELS, wait=3600, start=EIGHT + 3600
+    )  # fmt: skip
+    assert jobs[1].start is None  # of a workload that was admitted twice the first start is not known
     assert (jobs[3].gpus, jobs[3].pods, jobs[3].limit, jobs[3].kind) == (3000, 3, 7200, "a100")
     assert [job.wait for job in jobs] == [3600, None, None, 3600]
     assert report.remarks == {
@@ -350,8 +356,9 @@ def test_pods_of_kubernetes(tmp_path: Path) -> None:
     found = {job.name: job for job in jobs}
     assert list(found) == ["ns/batch", "ns/alone", "ns/gone-1", "ns/g"]
     assert found["ns/g"] == Job(
-        "ns/g", EIGHT, 6600, 16_000, 3600, kind="A100", pods=2, labels=Labels("ns", "", "", 7), wait=4200
-    )
+        "ns/g", EIGHT, 6600, 16_000, 3600, kind="A100", pods=2, labels=Labels("ns", "", "", 7), wait=4200,
+        start=EIGHT + 4200,
+    )  # fmt: skip
     assert (found["ns/alone"].gpus, found["ns/alone"].gang, found["ns/gone-1"].gpus) == (2000, False, 4000)
     assert report.remarks == {"failed (E); how long it ran counts": 1}
     assert not report.left
@@ -437,7 +444,8 @@ def test_jobs_of_kubernetes(tmp_path: Path) -> None:
     items[0]["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "q"}
     jobs, report = read(tmp_path, "k8s", {"items": items})
     assert jobs[0] == Job(
-        "ns/a", EIGHT, 3600, 2000, pods=1, gang=False, labels=Labels("ns", "", "q"), wait=3600
+        "ns/a", EIGHT, 3600, 2000, pods=1, gang=False, labels=Labels("ns", "", "q"), wait=3600,
+        start=EIGHT + 3600,
     )  # fmt: skip
     assert (jobs[1].seconds, jobs[1].limit, jobs[1].killed) == (1800, 1800, True)
     assert [(job.pods, job.gpus, job.gang) for job in jobs[2:]] == [

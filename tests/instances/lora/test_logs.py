@@ -57,7 +57,7 @@ def test_every_line_of_swf(tmp_path: Path) -> None:
     )
     jobs, report = read(tmp_path, "swf", text)
     assert jobs == [
-        Job("1", 1_000_000, 100, 8000, 3600),
+        Job("1", 1_000_000, 100, 8000, 3600, start=1_000_005),
         Job("2", 1_000_010, 101, 4000),
         Job("6", 1_000_023, 50, 1000),
         Job("9", 1_000_028, 7, 2000),
@@ -111,11 +111,11 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
     )  # fmt: skip
     jobs, report = read(tmp_path, "sacct", text)
     assert jobs == [
-        Job("17", SECOND, 7200, 4000, 86_400 + 7200 + 184, kind="a100"),
-        Job("18_3", SECOND, 7200, 2000, 7200),
-        Job("24+0", SECOND, 7200, 2000, 1800, kind="a100", killed=True),
-        Job("24+1", SECOND, 7200, 4000),
-        Job("25", SECOND, 1, 1000, 2 * 86_400 + 6 * 3600),
+        Job("17", SECOND, 7200, 4000, 86_400 + 7200 + 184, kind="a100", start=SECOND + 7200),
+        Job("18_3", SECOND, 7200, 2000, 7200, start=SECOND + 7200),
+        Job("24+0", SECOND, 7200, 2000, 1800, kind="a100", killed=True, start=SECOND + 7200),
+        Job("24+1", SECOND, 7200, 4000, start=SECOND + 7200),
+        Job("25", SECOND, 1, 1000, 2 * 86_400 + 6 * 3600, start=SECOND + 7200),
     ]
     assert report.left == Counter(
         {
@@ -186,7 +186,7 @@ def test_the_three_traces(tmp_path: Path) -> None:
         {**submitted, "attempts": [{"start_time": "2026-03-01 09:00:00", "end_time": None, "detail": []}]},
     ]
     jobs, report = read(tmp_path, "philly", json.dumps(log))
-    assert jobs == [Job("x", SECOND, 70, 3000, nodes=2)]
+    assert jobs == [Job("x", SECOND, 70, 3000, nodes=2, start=SECOND + 7170)]
     assert report.left == Counter({"cancelled before it started": 1, "without an end": 1})
     table = "timestamp,duration,num_gpus,gpu_time,cluster\n2026-03-01 08:00:00,81.0,2,162.0,ab\n"
     assert read(tmp_path, "philly", table)[0] == [Job("line 2", SECOND, 81, 2000, labels=Labels(group="ab"))]
@@ -198,7 +198,7 @@ def test_the_three_traces(tmp_path: Path) -> None:
         "j,v,1,Terminated,100,,,,50,\nj,w,1,Terminated,,,,,50,\n"
     )
     jobs, report = read(tmp_path, "pai", pai)
-    assert jobs == [Job("j/t", 100 + 8 * 3600, 61, 1500, kind="V100")]
+    assert jobs == [Job("j/t", 100 + 8 * 3600, 61, 1500, kind="V100", start=100 + 8 * 3600)]
     assert report.left == Counter({"without an end": 2, "without a start": 1})
 
 

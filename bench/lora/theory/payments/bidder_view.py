@@ -93,8 +93,8 @@ class BidderView:
 
     @cached_property
     def offers(self) -> OfferVerification | None:
-        """The offers found again; None where constants come from the bids, or no offer was kept."""
-        if not records_offers(self.run) or follows_bids(self.run):
+        """The offers found again; None where constants come from the bids, no offer was kept, or tasks are of kinds."""
+        if not records_offers(self.run) or follows_bids(self.run) or self.instance.run.any():
             return None
         if self.only is None:
             return verify_offers(self.instance, self.run)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.format import content_hash, document, parse
 from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.constants import CONSTANTS
 from ratiobench.online.lora.final_schedule import settle_log
@@ -40,13 +41,24 @@ class DecisionLimitReached(Exception):
 
 
 class Report(NamedTuple):
-    """What a bidder says of itself."""
+    """What a bidder says of itself; `run` and `nodes` as in the format of instances, 1 node of what is no gang."""
 
     bid: int
     arrival: int
     deadline: int
     work: int
     memory_mb: int
+    run: str = ScheduleKind.ANY.value
+    nodes: int = 1
+
+    def fields(self) -> dict[str, Any]:
+        """Its fields in the document of an instance, without those at their defaults."""
+        found = self._asdict()
+        if self.nodes == 1:
+            del found["nodes"]
+        if self.run == ScheduleKind.ANY.value:
+            del found["run"]
+        return found
 
 
 def follows_bids(run: OnlineRun) -> bool:
@@ -87,7 +99,8 @@ class RepeatableRun:
     def truth(self, i: int) -> Report:
         """What a task would say if it lied about nothing, its bid included."""
         of = self.instance
-        return Report(*(int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)))
+        numbers = [int(part[i]) for part in (of.valuation, of.arrival, of.deadline, of.work, of.memory_mb)]
+        return Report._make([*numbers, KINDS[of.run[i]].value, int(of.parts[i])])
 
     def report_with_bid(self, i: int, bid: int) -> Report:
         """The task as it is, with another bid."""
@@ -138,7 +151,8 @@ class RepeatableRun:
             raise DecisionLimitReached
         place = self._place(i, report)
         tasks = list(self._data["tasks"])
-        lying = tasks.pop(i) | report._asdict() | {"valuation": report.bid}
+        kept = {key: value for key, value in tasks.pop(i).items() if key not in ("run", "nodes")}
+        lying = kept | report.fields() | {"valuation": report.bid}
         tasks.insert(place, lying)
         try:
             decisions = self._decisions(tasks, tasks[: self._end(place, report.arrival)], i, alone=alone)
