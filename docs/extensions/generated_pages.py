@@ -1,6 +1,6 @@
 """Write pages that follow from the code or from files of the repository, before the documentation is read.
 
-`generated/commands.md` has the commands with their options, `generated/sources.md` the literature. Every README of a
+`generated/commands.md` has the commands with their options. Every README of a
 folder becomes a page of the guide, with links between READMEs as links between pages, and links to other files as names
 of files.
 """
@@ -23,7 +23,6 @@ ROOT = DOCS.parent
 SECTIONS = {
     "two-commands": "start.md",
     "your-own-algorithm": "tutorials/compare.md",
-    "sources": "generated/sources.md",
 }
 """Pages that have what a section of the README at the top level has."""
 FOLDERS = ("instances", "formulations", "online", "bench")
@@ -35,11 +34,7 @@ _IMAGE = re.compile(r'<img\s+(?:align="\w+"\s+)?width="(\d+)"\s+src="([^"]+)"\s+
 def write_pages(app: Sphinx) -> None:
     """Write all of them into the folder `generated`."""
     (DOCS / "generated").mkdir(exist_ok=True)
-    _, _, rest = (ROOT / "README.md").read_text("utf-8").partition("<!-- sources: begin -->")
-    pages = {
-        Path("generated/commands.md"): "\n".join(describe_commands()),
-        Path("generated/sources.md"): f"# Sources\n\n{rest.partition('<!-- sources: end -->')[0]}",
-    }
+    pages = {Path("generated/commands.md"): "\n".join(describe_commands())}
     for file in (each for name in FOLDERS for each in (ROOT / name).rglob("README.md")):
         page = page_of(file)
         assert page is not None

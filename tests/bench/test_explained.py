@@ -217,17 +217,18 @@ def test_audit_begins_with_a_summary_and_says_figures_once(capsys: pytest.Captur
 
 
 def test_every_source_is_cited_wherever_sources_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """README, CITATION.cff and `list` are made from one table; the page's foot is looked at above."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert citations.BEGIN + citations.readme_list() + citations.END in readme
+    """The page of sources, CITATION.cff and `list` are made from one table; the page's foot is looked at above."""
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    assert citations.BEGIN + citations.page_list() + citations.END in page
     assert (ROOT / "CITATION.cff").read_text(encoding="utf-8").endswith(citations.references())
     assert main(["list", "sources"]) == 0
     listed = capsys.readouterr().out
     for source in citations.every_source():
         assert source.citation in listed
-        assert source.citation in readme
+        assert source.citation in page
         address = source.doi or source.link or source.kind not in citations.PAPER_KINDS
         for part in (source.title, source.venue, str(source.year), address):
             assert part
             assert part is True or part in source.citation
-    assert "The main paper" not in readme.partition("[the main paper](#sources)")[0]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "The main paper" not in readme.partition("[the main paper](docs/sources.md)")[0]

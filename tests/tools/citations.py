@@ -1,4 +1,4 @@
-"""The sources of the families in CITATION.cff and README.md: `python -m tests.tools.citations` writes both."""
+"""The sources of the families in CITATION.cff and docs/sources.md: `python -m tests.tools.citations` writes both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
 PAPER_KINDS = ("article", "conference-paper")
 PAPERS = 2
-"""Sources of each family that have a line of their own in README.md."""
+"""Sources of each family that have a line of their own in docs/sources.md."""
 _PARTICLES = ("De",)
 
 
@@ -45,8 +45,8 @@ def _reference(source: Source) -> str:
     return "\n".join(lines) + "\n"
 
 
-def readme_list() -> str:
-    """The list of README.md."""
+def page_list() -> str:
+    """The list of docs/sources.md."""
     papers: list[Source] = []
     others: list[Source] = []
     for family in families().values():
@@ -62,9 +62,9 @@ def main() -> None:
     """Write both files."""
     citation = ROOT / "CITATION.cff"
     citation.write_text(citation.read_text("utf-8").partition(REFERENCES)[0] + references(), "utf-8")
-    readme = ROOT / "README.md"
-    before, _, rest = readme.read_text("utf-8").partition(BEGIN)
-    readme.write_text(before + BEGIN + readme_list() + END + rest.partition(END)[2], "utf-8")
+    page = ROOT / "docs" / "sources.md"
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    page.write_text(before + BEGIN + page_list() + END + rest.partition(END)[2], "utf-8")
 
 
 if __name__ == "__main__":
