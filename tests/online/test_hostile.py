@@ -270,7 +270,7 @@ def test_a_task_too_large_for_a_search_is_named(tmp_path: Path, capsys: pytest.C
     large["tasks"][-1]["rate"] = [7, 9]
     file = written(tmp_path, large)
     instance = parse(large)
-    without = ("eft", "ntm", "titan", "queue", "quota", "dual-posted", "dual-queue")
+    without = ("eft", "ntm", "titan", "queue", "quota", "dual-posted", "dual-queue", "truthful")
     refused = [name for name in ALGORITHMS if name.partition(":")[0] not in without]
     for name in refused:
         with pytest.raises(InputError) as caught:

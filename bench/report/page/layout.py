@@ -19,8 +19,7 @@ from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.report.compare.page import compare_algorithms
 from ratiobench.bench.report.means.reached import draw_reached, find_spreads
 from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
-from ratiobench.bench.report.rows.crosscheck import make_solvers_table
-from ratiobench.bench.report.rows.page import list_checks, list_rows
+from ratiobench.bench.report.rows.page import list_checks, list_rows, make_solvers_table
 from ratiobench.bench.report.shared.cells import Table, make_download
 from ratiobench.bench.report.shared.glossary import make_glossary
 from ratiobench.bench.report.shared.render import load_scripts, render

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ratiobench.bench.report.shared.cells import Cell, Column, Table
 from ratiobench.bench.results import ratios
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.formulations.report import solver_number
@@ -60,16 +59,6 @@ def agreement_text(solvers: Mapping[str, CrossCheck]) -> str:
         f"P as printed, built with PuLP: {named} agree on {agree} of {len(solvers)} cases, and with the interval on OPT"
     )
     return f"{text}; on {proved} both end as optimal."
-
-
-def make_solvers_table(solvers: Mapping[str, CrossCheck]) -> Table | None:
-    """The answers of the solvers of the program as printed, case by case, for the page; None where none were asked."""
-    lines = [(case, line) for case, found in solvers.items() for line in crosscheck_lines(found)]
-    if not lines:
-        return None
-    head = ["case", *lines[0][1]]
-    rows = [[Cell(case), *(Cell(text) for text in line.values())] for case, line in lines]
-    return Table("P as printed, by each solver", [Column(name) for name in head], rows, folded=agreement_text(solvers))
 
 
 def interval_of(found: CrossCheck) -> str:

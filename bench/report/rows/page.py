@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.checks import ANOTHER, Verdict
 from ratiobench.bench.family.contract import Family
+from ratiobench.bench.report.rows.crosscheck import agreement_text, crosscheck_lines
 from ratiobench.bench.report.shared.cells import Cell, Column, Table, exact_cell, make_cell, value_cell
 from ratiobench.bench.report.shared.glossary import algorithm_place, group_place
 from ratiobench.bench.report.shared.text import (
@@ -27,6 +28,7 @@ from ratiobench.bench.results.read import DECIDING, Results, is_known, online_se
 from ratiobench.bench.results.remarks import is_user_algorithm, split_overcharge
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
+from ratiobench.formulations.crosscheck import CrossCheck
 
 PACKED = 1000
 """Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
@@ -449,3 +451,13 @@ def _check(found: Results, rows: Sequence[Row], check: str, most: int, is_open: 
     summary = ", ".join(f"{count} {name}" for name, count in counts if count)
     table = Table(check_title(check), head, body)
     return CheckRows(check, table, summary, len(places) - len(shown), len(known) - len(places), is_open)
+
+
+def make_solvers_table(solvers: Mapping[str, CrossCheck]) -> Table | None:
+    """The answers of the solvers of the program as printed, case by case, for the page; None where none were asked."""
+    lines = [(case, line) for case, found in solvers.items() for line in crosscheck_lines(found)]
+    if not lines:
+        return None
+    head = ["case", *lines[0][1]]
+    rows = [[Cell(case), *(Cell(text) for text in line.values())] for case, line in lines]
+    return Table("P as printed, by each solver", [Column(name) for name in head], rows, folded=agreement_text(solvers))

@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import highspy
 import numpy as np
 import pytest
 
@@ -22,8 +21,12 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.lora.theory.limits import cases, formulas
 from ratiobench.bench.lora.theory.limits.claims import KIND, STATEMENTS
 from ratiobench.bench.lora.theory.limits.table import Parameters, factor_posted, list_rows
+from ratiobench.formulations import backends
+from ratiobench.formulations.backends import Limits
+from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
+from ratiobench.formulations.report import Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import limits
 from ratiobench.instances.lora.format import document, parse
@@ -127,20 +130,34 @@ def test_what_cannot_be_made_is_named(text: str, place: str) -> None:
 Rows = Sequence[tuple[Mapping[int, float], float, float]]
 
 
+INF = math.inf
+
+
 def _maximise(variables: int, last: int, rows: Rows) -> float:
     """The largest value of a variable, all of them at least 0."""
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    for number in range(variables):
-        model.addVar(0.0, highspy.kHighsInf)
-        model.changeColCost(number, -1.0 if number == last else 0.0)
-    for row, low, high in rows:
-        model.addRow(low, high, len(row), np.array(list(row), np.int32), np.array(list(row.values()), float))
-    model.run()
-    return float(model.getSolution().col_value[last])
+    objective = np.zeros(variables)
+    objective[last] = 1.0
+    starts = np.cumsum([0, *(len(row) for row, _, _ in rows)])
+    model = LinearModel(
+        name="policies",
+        objective=objective,
+        lower=np.zeros(variables),
+        upper=np.full(variables, INF),
+        integer=np.zeros(variables, bool),
+        row_start=starts.astype(np.int64),
+        index=np.array([column for row, _, _ in rows for column in row], np.int64),
+        value=np.array([value for row, _, _ in rows for value in row.values()], float),
+        row_lower=np.array([low for _, low, _ in rows], float),
+        row_upper=np.array([high for _, _, high in rows], float),
+        columns=tuple(f"x{number}" for number in range(variables)),
+        rows=tuple(f"r{number}" for number in range(len(rows))),
+    )
+    found = backends.solve("highs", model, Limits())
+    assert found.termination is Termination.OPTIMAL
+    assert found.values is not None
+    return float(found.values[last])
 
 
-INF = highspy.kHighsInf
 LEVELS = ([1, 2, 3, 4, 5], [1, 2, 4, 8, 16], [3, 7, 8, 40], [5], [2, 1000])
 
 

@@ -194,12 +194,6 @@ def test_formulations_of_p_are_refused(formulation: str) -> None:
         solve(one_node(swap()), formulation)
 
 
-def test_there_is_no_certificate_without_migration() -> None:
-    """Refused before any work."""
-    with pytest.raises(InputError, match="certificate"):
-        solve(one_node(swap()), certified=True)
-
-
 # ---------------------------------------------------------------------------------------------------- commands
 
 
