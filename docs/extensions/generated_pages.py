@@ -39,6 +39,9 @@ def write_pages(app: Sphinx) -> None:
         page = page_of(file)
         assert page is not None
         pages[page] = convert(file.read_text("utf-8"), file, page)
+    for old in (DOCS / "generated").glob("*.md"):
+        if old.relative_to(DOCS) not in pages:
+            old.unlink()
     for page, text in pages.items():
         target = DOCS / page
         if not target.exists() or target.read_text("utf-8") != text:  # an unchanged page is not read again
