@@ -42,14 +42,14 @@ _BOOT = (
 )
 
 
-class ForkedProcess:
-    """A process that was started by a fork server; the part of `subprocess.Popen` that is needed here.
+class ServedProcess:
+    """A process that a server started for another process; the part of `subprocess.Popen` that is needed here.
 
     Parameters
     ----------
-    pid : of its keeper. It belongs to no other process before `release`.
+    pid : of the process that stands for it.
     stdin, stdout, stderr : our ends of its pipes.
-    status : tells its exit status, and its closing that nobody asks for it any more.
+    status : receives its exit status; closing it says that nobody asks for the status any more.
     """
 
     def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes], status: socket.socket) -> None:
@@ -74,12 +74,28 @@ class ForkedProcess:
             poll = select.poll()
             poll.register(self._status, select.POLLIN)
             if not poll.poll(None if timeout is None else 1000 * timeout):
-                raise subprocess.TimeoutExpired("fork", timeout or 0.0)
+                raise subprocess.TimeoutExpired(type(self).__name__, timeout or 0.0)
             data = b""
             with contextlib.suppress(OSError):
                 data = self._status.recv(32, socket.MSG_PEEK)  # several threads may wait
             self.returncode = int(data) if data else -signal.SIGKILL
         return self.returncode
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        """End it at once."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Close the socket of the exit status; the server may then forget the process."""
+        self._status.close()
+
+
+class ForkedProcess(ServedProcess):
+    """A process of a fork server. `pid` is that of its keeper, and belongs to no other process before `release`."""
 
     def terminate(self) -> None:
         """Ask its keeper to end it."""
@@ -93,10 +109,6 @@ class ForkedProcess:
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
-
-    def release(self) -> None:
-        """Let the server bury it, if it has ended."""
-        self._status.close()
 
 
 class _Server:

@@ -74,7 +74,7 @@ FILES = 1_000
 REPEATS = 6
 """So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
 T = TypeVar("T")
-AnyProcess = subprocess.Popen[bytes] | fork_server.ForkedProcess | sessions.IsolatedFork
+AnyProcess = subprocess.Popen[bytes] | fork_server.ServedProcess
 Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (

@@ -32,6 +32,7 @@ from ratiobench.formulations.processes import kill_tree, set_dumpable
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
+from ratiobench.online.referee.fork_server import ServedProcess
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
 SERVERS = 2
@@ -43,8 +44,8 @@ _BOOT = (
 )
 
 
-class IsolatedFork:
-    """A run's process in the sandbox of a session; the part of `subprocess.Popen` that is needed here.
+class IsolatedFork(ServedProcess):
+    """A run's process in the sandbox of a session.
 
     Parameters
     ----------
@@ -54,33 +55,8 @@ class IsolatedFork:
     def __init__(
         self, server: _Sandbox, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes], status: socket.socket
     ) -> None:
-        self.pid, self.stdin, self.stdout, self.stderr = server.pid, stdin, stdout, stderr
-        self.returncode: int | None = None
-        self._server, self._status = server, status
-
-    def poll(self) -> int | None:
-        """The exit status, or None while it runs."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.wait(0)
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the exit status; -SIGKILL where the sandbox is gone.
-
-        Raises
-        ------
-        subprocess.TimeoutExpired : it still runs.
-        """
-        if self.returncode is None:
-            poll = select.poll()
-            poll.register(self._status, select.POLLIN)
-            if not poll.poll(None if timeout is None else 1000 * timeout):
-                raise subprocess.TimeoutExpired("run", timeout or 0.0)
-            data = b""
-            with contextlib.suppress(OSError):
-                data = self._status.recv(32, socket.MSG_PEEK)  # several threads may wait
-            self.returncode = int(data) if data else -signal.SIGKILL
-        return self.returncode
+        super().__init__(server.pid, stdin, stdout, stderr, status)
+        self._server = server
 
     def terminate(self) -> None:
         """Have the server end the run, with all that it started."""
@@ -90,10 +66,6 @@ class IsolatedFork:
     def kill(self) -> None:
         """End the whole sandbox."""
         self._server.close()
-
-    def release(self) -> None:
-        """Close what tells the exit status."""
-        self._status.close()
 
 
 class _Sandbox:

@@ -539,7 +539,7 @@ def test_the_figures_of_the_documentation() -> None:
         return Fraction(shown) == formulas.round_down(float(value)) or Fraction(shown) == value
 
     tables = rows("$\\theta$"), rows("$\\sigma$"), rows("algorithm | `rising")
-    assert [len(table) for table in tables] == [4, 5, 8]
+    assert [len(table) for table in tables] == [4, 5, 13]
     for theta, *shown in tables[0]:
         values = [formulas.bound_theta(float(theta)), formulas.bound_any_choice(float(theta))]
         values += [formulas.bound_units(units, float(theta)) for units in (1, 4, 16, 50, 150)]
