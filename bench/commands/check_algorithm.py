@@ -17,7 +17,9 @@ class CheckAlgorithm(Options):
     """Options of `check-algorithm`."""
 
     algorithm: str = argument("mine.py:Class, or an import path package.module:Class", Text(), "ALGORITHM")
-    family: str | None = option("whose instances it is run on", Text(), "NAME", told="the first of the standard set")
+    family: str | None = option(
+        "the family on whose instances the algorithm is run", Text(), "NAME", told="the first of the standard set"
+    )
     tiny: int = option("how many tiny instances", Integer(1, 1000), "N", default=4)
     seed: int = option("names the tiny instances", Integer(0, 2**31), "S", default=1)
 

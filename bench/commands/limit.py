@@ -132,17 +132,17 @@ def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCa
     set_current(f"running {name}")
     with run_context(RunContext(own=options.own)):
         repeat = options.repeat if family.is_randomised(name) else 1
-        told = family.with_prior(name, YESTERDAY) if case.announced(False) is not None else name
+        full_name = family.with_prior(name, YESTERDAY) if case.announced(False) is not None else name
     gains: list[list[Fraction]] = []
     apart = False
     try:
         instances, announced = list(case.instances(apart)), case.announced(apart)
         for number in range(len(instances)):
             for again in range(1, repeat + 1):
-                found = _run_once(options, family, instances[number], told, announced, again)
+                found = _run_once(options, family, instances[number], full_name, announced, again)
                 if found.batch and not apart:
                     apart, instances, announced = True, list(case.instances(True)), case.announced(True)
-                    found = _run_once(options, family, instances[number], told, announced, again)
+                    found = _run_once(options, family, instances[number], full_name, announced, again)
                 if not found.valid:
                     return LimitRun(name, "invalid", str(found.violations[0]))
                 if reason := limits.outside(found):
@@ -196,9 +196,9 @@ def _head(found: LimitReport) -> Iterator[str]:
         f"{found.family.unit}" + (f"; {case.note}" if case.note else "")
     )
     for bound in case.bounds:
-        whom = "no deterministic algorithm" if bound.deterministic else "no algorithm, drawing or not,"
+        subject = "no deterministic algorithm" if bound.deterministic else "no algorithm, drawing or not,"
         least = ratios.format_truncated(bound.value)
-        yield f"{whom} keeps OPT/ALG below {least} at every prefix (Theorem {bound.theorem})"
+        yield f"{subject} keeps OPT/ALG below {least} at every prefix (Theorem {bound.theorem})"
     if case.announced(False) is None:
         yield "An algorithm's constants are those of the whole instance: they do not tell where a prefix ends."
     else:

@@ -20,7 +20,7 @@ from ratiobench.instances.io.errors import make_printable
 
 FORMAT = "ratiobench/evaluation/1"
 SHOWN = 6
-"""Arrivals that are told one by one."""
+"""Most arrivals that the feedback lists one by one."""
 LOSSES = 50
 """Arrivals of the worst instance that a document has."""
 
@@ -81,7 +81,7 @@ class CaseResult:
     admitted: int = 0
 
     def explain(self) -> LossReport | None:
-        """Where the run loses against the best known solution; None without a valid run, or where nobody can tell."""
+        """Where the run loses against the best known solution; None without a valid run, or where it is unknown."""
         if self.case is None or self.state != "ok":
             return None
         explain = require_support(self.case.family).explain_loss

@@ -180,7 +180,7 @@ class SplitPrices:
         return replace(view, compute=view.compute * shown, memory_mb=view.memory_mb * shown)
 
     def sold(self, task: Task, cells: tuple[Cell, ...], net: int) -> None:
-        """b is told of the cells on its nodes, a of all."""
+        """Update b with the cells on its nodes, and a with all cells."""
         self._posters[0].sold(task, cells, net)
         seconds = tuple(cell for cell in cells if self._is_second[cell[0]])
         if seconds:
