@@ -176,7 +176,7 @@ VERIFY = Command(
     "verify", "check every certificate with the independent checker", Verify, _verify, status=int, busy="checking"
 )
 IMPROVE = Command("improve", "search on from the best known solution", Improve, _improve, busy="reading")
-TABLE = Command("table", "the set's table as Markdown, as its README has it", Table, _table, text=_table_text)
+TABLE = Command("table", "the set's table as Markdown", Table, _table, text=_table_text)
 FETCH = Command("fetch", "make the instances' files", Fetch, _fetch, busy="making instances")
 STANDARD = Group(
     "standard", "the standard set: published instances with certificates of OPT", (LIST, VERIFY, IMPROVE, TABLE, FETCH)
