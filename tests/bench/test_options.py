@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,6 @@ from ratiobench.bench.options import (
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
-from tests.tools import options_table
 
 LORA = str(path("thm5_T5_3tasks"))
 FUNCTIONS = {
@@ -237,7 +237,14 @@ def test_an_option_is_checked_whoever_sets_it() -> None:
     assert options_of(Options) == {}
 
 
-def test_the_table_of_options_in_the_readme_is_that_of_the_dataclasses() -> None:
-    """Word for word; `python -m tests.tools.options_table` writes it."""
-    text = options_table.README.read_text(encoding="utf-8")
-    assert options_table.between_marks(text) == options_table.table()
+def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is written when the documentation is built."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
+    page = "\n".join(importlib.import_module("generated_pages").describe_commands())
+    for each in COMMANDS.values():
+        for part in each.parts if isinstance(each, Group) else (each,):
+            name = f"{each.name} {part.name}" if isinstance(each, Group) else each.name
+            section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
+            for option_name, found in options_of(part.options).items():
+                shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
+                assert f"`{shown}" in section, (name, option_name)
