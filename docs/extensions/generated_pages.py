@@ -1,12 +1,14 @@
 """Write what follows from the code or from data files of the repository, before the documentation is read.
 
-`generated/commands.md` has the commands with their options, `generated/standard.txt` the tables of the standard set,
-which `results/standard.md` includes. A link from a page to a file outside this folder, such as LICENSE or a module,
-becomes the name of the file, since the built site has no such file.
+`generated/commands.md` has the commands with their options. `results/standard.md` includes the tables of the standard
+set, `generated/standard.txt`, and `results/index.md` the runs behind committed figures, `generated/runs.txt`. A link
+from a page to a file outside this folder, such as LICENSE or a module, becomes the name of the file, since the built
+site has no such file.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +33,11 @@ def write_pages(app: Sphinx) -> None:
     """Write the generated files; one that has not changed is left alone, so that it is not read again."""
     folder = DOCS / "generated"
     folder.mkdir(exist_ok=True)
-    texts = {"commands.md": "\n".join(describe_commands()), "standard.txt": describe_set(read_set(), families())}
+    texts = {
+        "commands.md": "\n".join(describe_commands()),
+        "runs.txt": "\n".join(describe_runs()) + "\n",
+        "standard.txt": describe_set(read_set(), families()),
+    }
     for old in folder.iterdir():
         if old.name not in texts:
             old.unlink()
@@ -67,6 +73,17 @@ def _options(command: Command) -> Iterator[str]:
     if command.document is not None:
         yield "| `--json` |  |  | one JSON document on standard output |"
     yield ""
+
+
+def describe_runs() -> Iterator[str]:
+    """The table of the runs of which figures are committed: suite, rows, cases, date and commit."""
+    yield "| family | suite | rows | cases | date | commit |\n|---|---|---|---|---|---|"
+    for file in sorted(ROOT.glob("bench/*/results/*_provenance.json")):
+        about = json.loads(file.read_text("utf-8"))
+        rows = ", ".join(f"`{pattern}`" for pattern in about.get("rows", [])) or "all"
+        commit = about["provenance"]["code"]["commit"][:7]
+        cells = (file.parts[-3], f"`{about['suite']}`", rows, str(about["cases"]), about.get("date", ""), f"`{commit}`")
+        yield f"| {' | '.join(cells)} |"
 
 
 def convert_links(text: str, file: Path) -> str:
