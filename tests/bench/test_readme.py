@@ -40,7 +40,16 @@ from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
-from tests.tools import forecast_ideas, learned_lies, readme_eapm, readme_learned, readme_tables, rigid_days
+from tests.tools import (
+    forecast_ideas,
+    learned_lies,
+    readme_eapm,
+    readme_edgeflow,
+    readme_learned,
+    readme_tables,
+    readme_tenants,
+    rigid_days,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
@@ -164,6 +173,23 @@ def test_every_link_and_picture_exists(file: str) -> None:
 def test_every_room_is_linked_from_the_readme() -> None:
     """Each README is one click away from the first one."""
     assert {f"({file})" for file in READMES[1:]} <= set(re.findall(r"\([\w/]+\.md\)", README))
+
+
+def test_every_marked_table_has_one_place_and_one_maker() -> None:
+    """A tool writes it and a test compares it; those of the second list have tests of their own."""
+    makers = (
+        forecast_ideas, learned_lies, readme_eapm, readme_edgeflow, readme_learned, readme_tables, readme_tenants,
+        rigid_days,
+    )  # fmt: skip
+    made = [place for maker in makers for place in maker.TABLES]
+    others = [
+        (QUICK, "table of the quick suite"),  # below
+        (READINGS_PAGE, "readings"),  # below
+        ("docs/reference/formulations.md", "formulations"),  # tests/formulations/lora/test_sizes.py
+        ("docs/sources.md", "sources"),  # tests/bench/test_explained.py
+    ]
+    marked = [(file, name) for file in TEXTS for name in re.findall(r"<!-- (.+): begin -->", _text(file))]
+    assert sorted(marked) == sorted([*made, *others])
 
 
 @pytest.mark.parametrize("file", [file for file in TEXTS if file != TEMPLATE])
