@@ -220,6 +220,27 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
             assert all(find_suite(name) for name in names), line
 
 
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_command_in_a_sentence_has_the_options_that_it_names(file: str) -> None:
+    """Code spans that begin with a command's name; an option may be shortened as on the command line."""
+    [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]
+    prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
+    for span in re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)):
+        words = span.replace("python -m ratiobench ", "").split()
+        if words and words[0] in parsers:
+            known = set(parsers[words[0]]._option_string_actions)
+            parts = [
+                action.choices for action in parsers[words[0]]._actions if words[0] == "standard" and action.choices
+            ]
+            known |= {
+                option for choices in parts for part in dict(choices).values() for option in part._option_string_actions
+            }
+            for word in words[1:]:
+                option = word.partition("=")[0].strip(",.;:)")
+                if re.fullmatch(r"--?[a-z][a-z-]*", option):
+                    assert any(each.startswith(option) for each in known), span
+
+
 def test_the_citation_says_what_the_project_says() -> None:
     """Name, version and licence once more, and nobody who does not stand in the licence."""
     about = yaml.safe_load(_text("CITATION.cff"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from ratiobench.bench.family.contract import Family
@@ -83,10 +83,11 @@ def _history(chosen: StandardSet) -> Iterator[str]:
     for step in chosen.read_history():
         if step["instance"] not in known:
             continue
-        ends = tuple(read_exact(_number(step[end])) for end in ("lower", "upper"))
-        lower, upper = ratios.format_number(ends[0]), ratios.format_number(ends[1], up=True)
-        shown = ratios.format_truncated(ends[1]) if ends[0] == ends[1] else f"[{lower}, {upper}]"
-        cells = (shown, _gap(gap_text((ends[0], ends[1]))), f"`{step['command']}`", step["seconds"], step["machine"])
+        lower, upper = read_exact(_number(step["lower"])), read_exact(_number(step["upper"]))
+        shown = f"[{ratios.format_number(lower)}, {ratios.format_number(upper, up=True)}]"
+        if lower == upper:
+            shown = ratios.format_truncated(upper)
+        cells = (shown, _gap(gap_text((lower, upper))), f"`{step['command']}`", step["seconds"], step["machine"])
         rows.append((f"`{step['instance']}`", step["date"], *cells))
     if rows:
         yield "### History\n\nEvery interval that was recorded, in the order of the instances. A narrower interval"
@@ -98,7 +99,7 @@ def _number(text: str) -> int | str:
     return text if "/" in text else int(text)
 
 
-def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> Iterator[str]:
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
