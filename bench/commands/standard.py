@@ -84,7 +84,7 @@ class Improve(PartOfSet):
 class Table(PartOfSet):
     """Options of `standard table`."""
 
-    write: Path | None = option("put it between its marks in this file, and its figures beside it", File(), "README")
+    write: Path | None = option("put it between its marks in this file, and its figures beside it", File(), "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ def _table(options: Table) -> str:
         return tables.markdown(chosen, families())
     from ratiobench.bench.report.standard.chart import draw_growth
 
-    tables.write_readme(chosen, families(), options.write)
+    tables.write_table(chosen, families(), options.write)
     for name, drawn in draw_growth(chosen, families()):
         write_atomically(options.write.parent / name, drawn.encode())
     return ""

@@ -30,7 +30,7 @@ SUITE = "quick"
 SMALL = 60_000
 """Bytes of an instance's file above which a case is left out with --quick."""
 KERNELS = 10
-"""Kernels that the README names, the slowest ones."""
+"""Kernels that the table names, the slowest ones."""
 
 _Row = dict[str, Value]
 

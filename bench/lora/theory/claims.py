@@ -1,7 +1,7 @@
 """Every claim in one table: what it says, who says it, what is known of it, whom it is about, and its check.
 
 To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. All else follows:
-what audits check and in which order, what `search` looks for, what pages and READMEs say. The order is the paper's:
+what audits check and in which order, what `search` looks for, what pages say. The order is the paper's:
 what a proof settles, lemmas and theorems as printed, each followed by the form that can be proved, what the paper
 leaves open about capacity and money; then guarantees of other mechanisms, and what is asked of any payment. Units are
 those of the run.
