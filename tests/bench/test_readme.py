@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -218,6 +219,13 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
             assert session in sessions, line
             names = [word for word in shlex.split(arguments.partition(" --")[0]) if session == "bench"]
             assert all(find_suite(name) for name in names), line
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_module_that_is_run_exists(file: str) -> None:
+    """Those of `python -m`."""
+    for module in re.findall(r"python -m ((?:tests\.tools|ratiobench)\.[\w.]*\w)", _text(file)):
+        assert importlib.util.find_spec(module), module
 
 
 @pytest.mark.parametrize("file", TEXTS)
