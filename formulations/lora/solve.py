@@ -206,7 +206,8 @@ def _choose_among(
     """Choose among the models that apply to an instance, and enumeration; `here` says why others do not apply."""
     known = registry()
     if formulation in known and formulation not in names:
-        raise InputError("", "formulation", f"{formulation} is a model of other instances; {here}")
+        able = ", ".join(("auto", *names, ENUMERATE))
+        raise InputError("", "formulation", f"{formulation} is not one of {able}: {here}")
     allowed = {name: known[name].backends for name in names} | {ENUMERATE: (NO_BACKEND,)}
     return engine.choose(allowed, formulation, backend, automatic)
 
