@@ -20,10 +20,12 @@ class UserAlgorithm:
     ----------
     code : a hash of what it is, the same wherever it was written down: its version.
     pickled : the class or object itself.
+    files : of modules that it names, which its process must be able to load.
     """
 
     code: str
     pickled: bytes
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

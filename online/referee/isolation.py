@@ -269,7 +269,8 @@ class Runner:
         if method == LANDLOCK:
             self._folder = os.path.realpath(tempfile.mkdtemp(prefix="ratiobench-run-"))
         try:
-            self._process = _process(None if own else spec.path, protocol, number, method, self._folder)
+            files = own.files if own else ()
+            self._process = _process(None if own else spec.path, files, protocol, number, method, self._folder)
         except BaseException:
             self._remove_folder()
             raise
@@ -415,19 +416,21 @@ class Runner:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _process(path: str | None, protocol: str, number: int, method: str, folder: str | None) -> AnyProcess:
+def _process(
+    path: str | None, files: Sequence[str], protocol: str, number: int, method: str, folder: str | None
+) -> AnyProcess:
     """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
     session = sessions.current()
-    if method == BUBBLEWRAP and session is not None and path is None:
+    if method == BUBBLEWRAP and session is not None and path is None and not files:
         return session.start(protocol, number, _cpu_seconds())
     if method == BUBBLEWRAP:
-        place = sandbox.place(path, list_barred(), PROJECT_DATA)
+        place = sandbox.place(path, list_barred(), PROJECT_DATA, files)
         limits = f"confinement.limit_resources({_cpu_seconds()}, count_threads=True); "
         boot = _BOOT.format(path=place.path, parent=None, protocol=protocol, confine=limits)
         with sandbox.filter_pipe() as (words, descriptors):
             return _start([*place.command, *words], boot, place.environment, descriptors)
     if folder is not None:
-        grants = sandbox.confined_place(path, list_barred(), PROJECT_DATA, folder)
+        grants = sandbox.confined_place(path, list_barred(), PROJECT_DATA, folder, files)
         told = confinement.Confinement(grants.rules, folder, grants.environment, _cpu_seconds())
         watched = tuple(list_barred().values())
         process: AnyProcess | None = fork_server.start(grants.path, protocol, number, watched, grants.environment)
@@ -484,7 +487,12 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 def _how_built(spec: Spec, reply: str) -> str:
     """What to do where a class is not there, or built with arguments that it does not take."""
-    if reply.startswith("AttributeError: module") and spec.path not in run_context.current().own:
+    context = run_context.current()
+    if reply.startswith("ModuleNotFoundError") and context.isolate is not False:
+        return (
+            "; in a sandbox an algorithm finds installed packages and the modules that it imports from its own folder"
+        )
+    if reply.startswith("AttributeError: module") and spec.path not in context.own:
         return suggest_name(spec.path.partition(":")[2], class_names(spec.path))
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""

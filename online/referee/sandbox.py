@@ -1,7 +1,8 @@
 """A sandbox for users' algorithms: by bubblewrap (`bwrap`), or by Landlock where the system refuses namespaces.
 
 In both an algorithm reads the Python installation with the system's libraries, our models, formats, solvers and
-algorithms, and its own module (of a package: the whole package). It writes into an empty temporary folder alone. What
+algorithms, and its own module (of a package: the whole package) with the modules beside it that it imports. It writes
+into an empty temporary folder alone. What
 can make an instance is not readable, nor are instances, results, home folders and the environment. There is no network,
 and a filter (`ratiobench.online.referee.system_calls`) refuses the system calls that reach other processes or the
 kernel. Questions and answers travel through the pipes that the algorithm inherits.
@@ -34,7 +35,7 @@ from pathlib import Path
 from ratiobench import instances
 from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.online import run_context
-from ratiobench.online.modules import module_file
+from ratiobench.online.modules import files_beside, import_path, module_file
 from ratiobench.online.referee import landlock, system_calls
 from ratiobench.online.referee.watch import list_file_forms
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
@@ -227,25 +228,25 @@ class _View:
     path: Sequence[str]
 
 
-def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -> _View:
+def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _View:
     """The view of the algorithm with this import path; parameters as of `place`."""
-    own = [] if path is None else [_own(path)]
+    own = _own(path, files)
     installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
     floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
     shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
     libraries = [Path(entry) for entry in sys.path if Path(entry).name in _LIBRARIES and Path(entry).is_dir()]
-    shown = list(dict.fromkeys([*shown, *map(Path, installed), *libraries, *floors, *own]))
+    shown = list(dict.fromkeys([*shown, *map(Path, installed), *libraries, *floors, *(each for each, _ in own)]))
 
     def visible(path: Path) -> bool:
         return path.exists() and any(folder == path or folder in path.parents for folder in shown)
 
-    seen = [*(str(each.parent) for each in own), str(_IMPORTED)]
+    seen = [*(str(home) for _, home in own), str(_IMPORTED)]
     seen += [entry for entry in sys.path if entry and visible(Path(entry))]
     empty = _empty(shown, [*hidden, *_to_hide(seen)])
     _require_needed(shown, empty)
     forms = [Path(form) for form in _existing(tuple(barred.values()))]
-    files = [file for file in forms if _is_shown(file, shown, empty)]
-    return _View(shown, empty, files, list(dict.fromkeys(seen)))
+    secret = [file for file in forms if _is_shown(file, shown, empty)]
+    return _View(shown, empty, secret, list(dict.fromkeys(seen)))
 
 
 def _existing(sources: Sequence[str]) -> Iterator[str]:
@@ -261,7 +262,7 @@ def _existing(sources: Sequence[str]) -> Iterator[str]:
                 yield form
 
 
-def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place:
+def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str] = ()) -> Place:
     """The sandbox by bubblewrap of the algorithm with this import path.
 
     Parameters
@@ -270,12 +271,13 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     barred : the modules that it must not have, each with its file.
     hidden : folders that are empty inside, beside those of the run (`ratiobench.online.run_context`), the current one,
         and our own.
+    files : of modules that an algorithm names that is no module.
 
     Raises
     ------
     InputError : no such module, no sandbox, or one that would have to show what it hides.
     """
-    view = _view(path, barred, hidden)
+    view = _view(path, barred, hidden, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
     command += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     for system in _SYSTEM:
@@ -300,7 +302,9 @@ def _environment(folder: str) -> dict[str, str]:
     return environment | {"HOME": folder, "TMPDIR": folder}
 
 
-def confined_place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], folder: str) -> Grants:
+def confined_place(
+    path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], folder: str, files: Sequence[str] = ()
+) -> Grants:
     """What the algorithm with this import path may use under Landlock; parameters as of `place`.
 
     Parameters
@@ -311,7 +315,7 @@ def confined_place(path: str | None, barred: Mapping[str, str], hidden: Sequence
     ------
     InputError : no such module, or what is hidden would have to be shown.
     """
-    view = _view(path, barred, hidden)
+    view = _view(path, barred, hidden, files)
     rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE)]
     rules += _grant(view)
     return Grants(tuple(rules), view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
@@ -400,14 +404,23 @@ def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
             raise InputError("--isolate", "", problem)
 
 
-def _own(path: str) -> Path:
-    """What is the algorithm's own: its file, or the folder of the package that it is in."""
-    file = module_file(path)
-    parents = path.partition(":")[0].count(".")
-    if file.name == "__init__.py":
-        parents += 1
-    own = file if parents == 0 else file.parents[parents - 1]
-    return own.absolute()
+def _own(path: str | None, files: Sequence[str]) -> list[tuple[Path, Path]]:
+    """The algorithm's own modules: files and packages, each with the folder in which it is found.
+
+    That is the module of the import path, or those that a handed class or object names, with the modules of the same
+    folder that it imports. Of a package it is the whole package.
+    """
+    named: list[Path] = []
+    if path is not None:
+        file = module_file(path)
+        parents = path.partition(":")[0].count(".") + (file.name == "__init__.py")
+        named.append((file if parents == 0 else file.parents[parents - 1]).absolute())
+    for name in files:
+        homes = [Path(entry) for entry in import_path() if Path(name).is_relative_to(entry)]
+        if homes:
+            home = max(homes, key=lambda each: len(each.parts))
+            named.append(home / Path(name).relative_to(home).parts[0])
+    return [(each, top.parent) for top in named for each in files_beside(top)]
 
 
 def writable_folders() -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from ratiobench.bench.cli.main import main
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import sandbox
+from ratiobench.online.modules import files_beside
+from ratiobench.online.referee import isolation, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound
@@ -123,6 +124,70 @@ def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance, 
     with run_context(RunContext(limit=0.5, isolate=method)):
         result = run(instance, "tests.support.contestants:HangsAtTheStart")
     assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
+
+
+MINE = """
+import json
+
+import helper
+from tests.support.contestants import Honest
+
+
+class Mine(Honest):
+    def decide(self, task, view):
+        assert helper.twice(2) == 4
+        return super().decide(task, view)
+
+
+class Spins(Honest):
+    def decide(self, task, view):
+        while True:
+            pass
+"""
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an algorithm and the modules that it imports, in which the command is called."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "helper.py").write_text("from parts.more import twice\n")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").touch()
+    (tmp_path / "parts" / "more.py").write_text("def twice(n):\n    return 2 * n\n")
+    (tmp_path / "unused.py").write_text("SECRET = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    return tmp_path
+
+
+def test_modules_beside_an_algorithm_are_there_if_it_imports_them(beside: Path) -> None:
+    """Directly or by one another; no others."""
+    assert sorted(each.name for each in files_beside(beside / "mine.py")) == ["helper.py", "mine.py", "parts"]
+
+
+def test_an_algorithm_finds_the_modules_that_it_imports(instance: Instance, beside: Path, method: str) -> None:
+    """Those beside it; what is not there is named, with the reason."""
+    (beside / "tests").symlink_to(Path(__file__).parents[2])
+    with run_context(RunContext(isolate=method)):
+        result = run(instance, "mine:Mine")
+    assert_sound(instance, result)
+    (beside / "helper.py").unlink()
+    with (
+        run_context(RunContext(isolate=method)),
+        pytest.raises(InputError, match=r"No module named 'helper'.*in a sandbox"),
+    ):
+        run(instance, "mine:Mine")
+
+
+def test_processor_time_is_limited(
+    instance: Instance, beside: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A violation that says so."""
+    (beside / "tests").symlink_to(Path(__file__).parents[2])
+    monkeypatch.setattr(isolation, "_cpu_seconds", lambda: 3)
+    with run_context(RunContext(isolate=method)):
+        result = run(instance, "mine:Spins")
+    assert str(result.violations[0]) == "timeout: task 0: more than 3 s of processor time"
 
 
 def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
