@@ -254,7 +254,7 @@ def backtest(
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(listed(algorithms), instances_of(family))
-    with run_context(RunContext(isolate=chosen.isolate, own=handed)):
+    with run_context(RunContext(isolate=sandbox.requested(chosen.isolate), own=handed)):
         suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
@@ -316,8 +316,7 @@ def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
     ------
     InputError : among others, where there is to be a sandbox and cannot be one.
     """
-    if options.get("isolate"):
-        sandbox.require()
+    sandbox.choose(options.get("isolate"))
     (name,), handed = name_algorithms([algorithm], [type(read_given(file)[1])])
     chosen = Simulate(file=file, algorithms=(name,), own=handed, **options)
     found = commands_simulate.run(chosen)

@@ -7,6 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+Isolate = bool | str | None
+"""How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
+(`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserAlgorithm:
@@ -16,10 +20,12 @@ class UserAlgorithm:
     ----------
     code : a hash of what it is, the same wherever it was written down: its version.
     pickled : the class or object itself.
+    files : of modules that it names, which its process must be able to load.
     """
 
     code: str
     pickled: bytes
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +36,14 @@ class RunContext:
     ----------
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
         between two decisions, anyone's own is killed.
-    isolate : anyone's own algorithm runs in a sandbox (`ratiobench.online.referee.sandbox`).
+    isolate : whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`).
     own : the algorithms that are no modules, by the names under which they run.
     hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
     """
 
     limit: float | None = None
-    isolate: bool = False
+    isolate: Isolate = False
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
     repetition: int = 1
     hidden: tuple[str, ...] = ()

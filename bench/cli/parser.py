@@ -161,12 +161,16 @@ def _add_argument(into: Any, name: str, each: Option, needed: bool, rest: bool) 
     return into.add_argument(name, default=argparse.SUPPRESS, help=_help(each), **about)
 
 
+_ON_OR_OFF = ("audits", "isolate")
+"""Options with a default that depends on something else: either way is asked for by a word of its own."""
+
+
 def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool) -> Any:
     flags = sorted({*each.flags, flag_of(name)}, key=lambda flag: (len(flag), flag))
     about: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
     about["help"] = _help(each, "" if not each.several else WITH_COMMAS if rest else SEVERAL)
     if isinstance(each.values, Switch):
-        both = name == "audits"
+        both = name in _ON_OR_OFF
         return into.add_argument(*flags, action=argparse.BooleanOptionalAction if both else "store_true", **about)
     about |= {"required": True} if needed else {}
     if each.several:

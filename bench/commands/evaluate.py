@@ -13,8 +13,10 @@ from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import NEWEST, read_set
-from ratiobench.bench.options import Choice, Decimal, Duration, Integer, Options, Switch, Text, argument, option
+from ratiobench.bench.options import Choice, Decimal, Duration, Integer, Options, Text, argument, option
+from ratiobench.bench.running.options import isolation
 from ratiobench.online.policy_file import is_policy_file
+from ratiobench.online.remarks import isolation_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +44,7 @@ class Evaluate(Options):
         "time of all the policy's runs; an instance that does not fit counts as 0", Duration(1), "T", default=60,
         told="60s",
     )  # fmt: skip
-    isolate: bool | None = option(
-        "run the policy in a sandbox of bubblewrap (Linux), or do not; by default where there can be one", Switch()
-    )
+    isolate: bool | None = isolation()
 
 
 def run(options: Evaluate) -> Evaluation:
@@ -80,7 +80,7 @@ def text(options: Evaluate, found: Evaluation) -> Iterator[str]:
     from ratiobench.bench.report.shared.text import align_columns
 
     verdict = "valid" if found.valid else "NOT VALID"
-    isolated = {True: "isolated", False: "not isolated", None: "shipped"}[found.isolated]
+    isolated = "shipped" if found.isolation is None else isolation_text(found.isolation)
     yield f"{found.policy}: score {found.combined_score:.4f}, {verdict} ({found.family.name}, {isolated})"
     if lines := rows(found):
         yield align_columns(lines).removesuffix("\n")

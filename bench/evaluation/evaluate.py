@@ -20,6 +20,7 @@ from ratiobench.bench.evaluation.cases import (
     tiny_cases,
 )
 from ratiobench.bench.evaluation.feedback import add_feedback
+from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (
     CaseResult,
     Evaluation,
@@ -39,7 +40,8 @@ from ratiobench.instances.io.disk_cache import recall, store
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
-from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 
 SLACK = 0.05
@@ -62,7 +64,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     InputError : a missing file or class, a name or set that does not exist; a sandbox that is asked for and cannot be.
     """
     require_support(family)
-    isolated: bool | None = None
+    isolation: str | None = None
     policy: PolicyFile | None = None
     shown, refused = text, ""
     if is_policy_file(text):
@@ -71,16 +73,19 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             shown = policy.shown
         except PolicyError as error:
             refused = str(error)
-        isolated = False
-    else:
+    elif family.is_shipped(text):
         family.validate_algorithm(text)
     stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
-        if policy is not None and settings.isolate is not False:
-            isolated = _isolate(stack, family, policy, required=settings.isolate is True)
-        runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
+        if is_policy_file(text) or not family.is_shipped(text):
+            isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), keep=True)
+        if policy is None and not refused:
+            with run_context(RunContext(isolate=isolation or False)):
+                family.validate_algorithm(text)
+        name = text if policy is None else policy.name
+        runner = _Runner(family, name, policy, settings, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -103,31 +108,12 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         shipped=_best_shipped(family, cases),
         stopped=stopped,
         time_limited=runner.ended,
-        isolated=isolated,
+        isolation=isolation,
         seconds=seconds,
         seconds_per_decision=seconds / arrivals if arrivals else None,
         notes=tuple(runner.notes),
     )
     return add_feedback(found)
-
-
-def _isolate(stack: contextlib.ExitStack, family: Family, policy: PolicyFile, *, required: bool) -> bool:
-    """Open the sandboxes of the policy's runs; whether there are any.
-
-    Raises
-    ------
-    InputError : they are required and cannot be had.
-    """
-    assert family.environment is not None
-    try:
-        sandbox.require()
-        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
-        opened.prepare(family.environment.registry.protocol)
-    except InputError:
-        if required:
-            raise
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +181,11 @@ class _Runner:
         name: str,
         policy: PolicyFile | None,
         settings: EvaluationSettings,
-        isolated: bool,
+        isolation: str,
         refused: str,
     ) -> None:
         self._family, self._name, self._policy, self._refused = family, name, policy, refused
-        self._isolated, self._budget = isolated, settings.budget
+        self._isolation, self._budget = isolation, settings.budget
         self._own = {} if policy is None else {policy.path_name: policy.algorithm}
         self._spent = 0.0
         self.ended = False
@@ -213,7 +199,7 @@ class _Runner:
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason="the budget is spent")
-        context = RunContext(limit=left, isolate=self._isolated, own=self._own)
+        context = RunContext(limit=left, isolate=self._isolation, own=self._own)
         set_current(f"running {case.name}")
         began = time.perf_counter()
         try:

@@ -33,7 +33,7 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
     """The same rows of runs in processes of their own, each repeated on the first half of the arrivals."""
     given = list(pairs)
     (name,), own = name_algorithms([policy], {type(instance) for _, instance in given})
-    with run_context(RunContext(own=own)):
+    with run_context(RunContext(isolate=None, own=own)):
         for family, instance in given:
             run = family.run(instance, name)
             yield _row(family, instance, _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds))

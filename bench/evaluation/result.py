@@ -17,6 +17,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
+from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
 SHOWN = 6
@@ -36,7 +37,7 @@ class EvaluationSettings:
     stages : those that may be run, in this order.
     threshold : a stage is followed by the next one only if the mean share on it is at least this.
     budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
-    isolate : in a sandbox; None: where the system can.
+    isolate : in a sandbox; None: where there can be one.
     only : patterns of names (* ? [...]) of the instances that are run; empty for all.
     last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
     """
@@ -130,7 +131,7 @@ class Evaluation:
     shipped : the best shipped algorithm on the same instances; None where nothing was run.
     stopped : why not all instances were run; empty where they were.
     time_limited : the budget ended it, so that the score depends on the machine.
-    isolated : the policy ran in a sandbox; None for a shipped algorithm, which needs none.
+    isolation : how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm.
     seconds_per_decision : mean over all runs, with the way to the policy's process and back.
     feedback : sentences for whoever writes the next version of the policy.
     """
@@ -148,7 +149,7 @@ class Evaluation:
     shipped: Shipped | None
     stopped: str
     time_limited: bool
-    isolated: bool | None
+    isolation: str | None
     seconds: float
     seconds_per_decision: float | None
     feedback: Sequence[str] = ()
@@ -159,6 +160,11 @@ class Evaluation:
     def __repr__(self) -> str:
         verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
         return f"<Evaluation {make_printable(self.policy, 60)}: score {self.combined_score:.4f}, {verdict}>"
+
+    @property
+    def isolated(self) -> bool | None:
+        """Whether the policy ran in a sandbox; None for a shipped algorithm, which needs none."""
+        return None if self.isolation is None else self.isolation != NO_ISOLATION
 
     @property
     def shares(self) -> dict[str, float]:
@@ -243,6 +249,7 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "time_limited": found.time_limited,
         "budget_seconds": settings.budget,
         "isolated": found.isolated,
+        "isolation": found.isolation,
         "seconds": round(found.seconds, 6),
         "seconds_per_decision": None if found.seconds_per_decision is None else round(found.seconds_per_decision, 9),
         "instances": [_instance(found, each) for each in found.results],

@@ -53,6 +53,15 @@ class PartOfSuite(Options):
     scale: str = option("small: the suite's figures on small instances", Choice(SCALES), default="full", figures=True)
 
 
+def isolation(**about: Any) -> Any:
+    """The option `isolate` of commands that run users' algorithms."""
+    return option(
+        "run users' algorithms in a sandbox (Linux), or do not; by default where bubblewrap or Landlock works",
+        Switch(),
+        **about,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class CaseOptions(PartOfSuite):
     """Which cases are run with which algorithms, and how often."""
@@ -81,7 +90,7 @@ class ExecutionOptions(Options):
         "N times the suite's work on OPT; `high` is 8 times", EffortFactor(), "N", default=1, figures=True
     )
     limit: float | None = option("give a piece of work up after this many seconds", SECONDS, "S", figures=True)
-    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)", figures=True)
+    isolate: bool | None = isolation(figures=True)
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
     dask: str | None = option("a dask scheduler instead of processes of this machine", Text(), "ADDRESS")
@@ -115,4 +124,7 @@ class RunOptions(ExecutionOptions, CaseOptions):
     def terms(self) -> RunContext:
         """Of its online runs."""
         results = [self.folder, *([self.share.parent] if self.share else [])]
-        return RunContext(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
+        from ratiobench.online.referee import sandbox
+
+        isolate = sandbox.choose(sandbox.requested(self.isolate))
+        return RunContext(isolate=isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))

@@ -39,12 +39,17 @@ from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 from ratiobench.instances.io.files import fill_folder, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
 from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
 AHEAD = 16
 """Cases that are generated before the largest of them is begun with."""
+
+
+_ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
+"""In keys of results of users' algorithms: how they were isolated."""
 
 
 @dataclass(slots=True)
@@ -147,7 +152,7 @@ class _Sweep:
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
-        isolated = "isolated" if self.terms.isolate and not shipped else ""
+        isolated = "" if shipped else _ISOLATED.get(str(self.terms.isolate), "")
         parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
         return " | ".join(filter(None, parts))
 
@@ -541,9 +546,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
-    if options.isolate:
-        sandbox.require()
-    with run_context(options.terms):
+    terms = options.terms
+    with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
             with _in_file(suite, name not in options.algorithms):
@@ -551,6 +555,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
+    isolation = "" if all(map(family.is_shipped, names)) else sandbox.describe(str(terms.isolate))
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -584,7 +589,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     **({"history": suite.history, "backtest": dict(suite.backtest)} if suite.history else {}),
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
-                    "provenance": provenance.collect(),
+                    "provenance": provenance.collect(isolation),
                     **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),
                 },
                 [case.name for case in cases],

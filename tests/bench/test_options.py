@@ -228,6 +228,15 @@ def test_the_command_of_a_run_makes_the_same_run() -> None:
     assert as_words(RunOptions(out=Path("x"), workers=2, quiet=True)) == []
 
 
+def test_isolation_can_be_asked_for_or_declined() -> None:
+    """Of every command that runs users' algorithms; by default it is neither."""
+    for words in (["simulate", "x.json", "-a", "b"], ["limit", "two:theta=9"], ["run", "toy"], ["backtest", "days"],
+                  ["evaluate", "mine.py"]):  # fmt: skip
+        chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
+        assert chosen == [None, True, False]
+    assert as_words(parsed("run", "toy", "--no-isolate")) == ["--no-isolate"]
+
+
 def test_an_option_is_checked_whoever_sets_it() -> None:
     """Also by Python's own constructor; a text is no list of its letters."""
     with pytest.raises(InputError, match="repeat: 0 is not in"):
