@@ -58,7 +58,7 @@ GROUPS = ("5", "10", "20")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of three groups of three cases, with one algorithm that the suite does not name."""
-    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "above:mark=30")
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--add", "above:mark=30")
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
     assert "<td>one</td>" in page
     assert f">{float(Fraction(row['percent'])):.2f}</td>" in page
     assert "Numbers are not drawn as in the paper." in page
-    assert "python -m ratiobench run toy-plots --algorithm above:mark=30" in page
+    assert "python -m ratiobench run toy-plots --add above:mark=30" in page
 
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
