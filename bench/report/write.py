@@ -14,7 +14,7 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.family.suite import SWEEP
-from ratiobench.bench.report.answer.text import WIDTH, answer_text
+from ratiobench.bench.report.answer.text import WIDTH, answer_text, citation_lines
 from ratiobench.bench.report.claims import verdicts
 from ratiobench.bench.report.claims.witnesses import read_explanations
 from ratiobench.bench.report.compare import significance
@@ -119,7 +119,7 @@ def write_report(
         message = f"explanations of {explanations.missing} violated claims are not stored"
         print(f"ratiobench: {message}; `{command} --out {folder}` makes them", file=sys.stderr)
     answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
-    print(f"\n{escape_lines(answer)}\nCite:  {escape_lines(citation.line)}", flush=True)
+    print(f"\n{escape_lines(answer)}", flush=True)
     return 1 if failed else 0
 
 
@@ -139,7 +139,8 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
     ]
     basis = basis_text(judged, family)
     rests = ["", *basis.splitlines(), ""] if basis else []
-    return backtest_text(judged, family), "\n".join([*lines, *rests, f"Page:  {page.resolve().as_uri()}"])
+    ends = [*citation_lines(found), f"Page:  {page.resolve().as_uri()}"]
+    return backtest_text(judged, family), "\n".join([*lines, *rests, *ends])
 
 
 def _warn(found: Results) -> int:

@@ -442,6 +442,29 @@ def scaled(mean: Mean, factor: int) -> Mean:
     return replace(mean, **{name: None if end is None else end * factor for name, end in ends.items()})
 
 
+def test_only_a_sample_has_an_interval(found: Results) -> None:
+    """Recipes that differ in their seed alone are one; of others each case is a circle, and no share is above 1."""
+    sample = means_of(found, "reached")
+    assert all(not each.parts for each in sample.means)
+    intervals = [each.interval for each in sample.means if each.interval is not None]
+    assert intervals
+    assert all(high <= 1 for _, high in intervals)
+    days = [replace(case, recipe={**case.recipe, "day": place}) for place, case in enumerate(found.cases)]
+    fixed = means_of(replace(found, cases=days), "reached")
+    for one, other in zip(sample.means, fixed.means, strict=True):
+        assert (other.low, other.high) == (one.low, one.high)  # in the CSV file
+        assert other.interval is None
+        assert other.cases == 3
+        assert sum(other.parts, Fraction(0)) == 3 * Fraction(other.lower or 0)
+        assert list(other.parts) == sorted(other.parts)
+    svg = charts.draw_group(fixed, "5", charts.find_spans(fixed)["5"])
+    algorithms = sum(each.group == "5" for each in fixed.means)
+    assert svg.count('<circle class="hollow"') == 3 * algorithms
+    assert "span" not in svg
+    assert "95 %" not in svg
+    assert "cases from" in svg
+
+
 def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:
     """The same limits for all groups; their own where one has figures many times those of another."""
     figure = means_of(found, "welfare")

@@ -124,7 +124,7 @@ def test_a_report_writes_the_table_and_cites_the_run(folder: Path, capsys: pytes
     out = capsys.readouterr().out
     digest = hashlib.sha256((folder / "results.csv").read_bytes()).hexdigest()
     line = cite(results(folder)).line
-    assert f"\nCite:  {line}\n" in out
+    assert f"Cite: {line} Page:" in " ".join(out.split())
     assert "suite toy" in line
     assert line.endswith(f"results.csv SHA-256 {digest[:12]}")
     assert f"<p>{line}</p>" in (folder / "report.html").read_text()
