@@ -210,6 +210,13 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
 
 
+def test_a_switch_without_a_default_can_be_set_either_way() -> None:
+    """Left alone it decides by what there is."""
+    for words in (["evaluate", "mine.py"], ["submit", "mine.py", "--out", "x"]):
+        found = [parsed(*words, *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
+        assert found == [None, True, False]
+
+
 def test_names_keep_their_commas() -> None:
     """Before a space, in numbers, in brackets, and in front of an option of an algorithm."""
     for name in ("12 jobs, 1", "1,114 jobs", "x[a,b]*", "pdftsp:units=paper,payment=price"):

@@ -166,10 +166,11 @@ def test_a_sandbox_is_insisted_on(archive: bytes, tmp_path: Path, monkeypatch: p
     """Without one nothing of the policy runs, unless --no-isolate is said."""
     few(monkeypatch)
 
-    def refuse() -> None:
+    def refuse(*_: object) -> None:
         raise InputError("--isolate", "", "needs a sandbox")
 
     monkeypatch.setattr(sandbox, "require", refuse)
+    monkeypatch.setattr(sandbox, "choose", refuse, raising=False)
     monkeypatch.setattr(evaluation._Runner, "run", lambda *_: pytest.fail("the policy ran"))
     (tmp_path / "mine.zip").write_bytes(archive)
     assert main(["verify-submission", str(tmp_path / "mine.zip")]) == 2
