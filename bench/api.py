@@ -185,7 +185,7 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
 
 @as_function(
     Run,
-    without=("suite", "algorithms", "alone", "out"),
+    without=("suite", "algorithms", "add", "out"),
     others={"add": ()},
     defaults={"quiet": True},
     old={"algorithm": "algorithms"},
@@ -200,7 +200,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
         ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.user_algorithm`). Empty: those
         of the suite.
     out : folder of the results; ``results/SUITE`` by default.
-    add : algorithms that are run beside those of the suite, as ``run --algorithm`` does.
+    add : algorithms that are run beside those of the suite.
     {options}
 
     Returns
@@ -212,16 +212,17 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     ------
     InputError : a suite, algorithm, folder or number that cannot be used.
     """
-    alone, added = listed(algorithms), listed(options.pop("add", ()))
-    if alone and options.get("rows"):
+    exactly, added = listed(algorithms), listed(options.pop("add", ()))
+    if exactly and options.get("rows"):
         raise InputError(
             "rows", "", "chooses of the suite's algorithms, of which none runs beside named ones; see `add`"
         )
-    chosen = Run(suite=suite, alone=bool(alone), out=_path(out), **options)
+    chosen = Run(suite=suite, out=_path(out), **options)
     family, found = chosen.find()
-    names, handed = name_algorithms([*alone, *added], instances_of(family))
+    names, handed = name_algorithms([*exactly, *added], instances_of(family))
     folder, share = find_folders(chosen.out, chosen.share, found.name, chosen.scale, found.over)
-    run_suite(family, found, replace(chosen, algorithms=names, own=handed, out=folder, share=share))
+    named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
+    run_suite(family, found, replace(named, own=handed, out=folder, share=share))
     return results(folder)
 
 

@@ -70,9 +70,12 @@ class CaseOptions(PartOfSuite):
         "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
     )
     algorithms: tuple[str, ...] = several_algorithms(
-        f"these are run in every case beside the suite's own: {ALGORITHM}", (), figures=True
+        f"run exactly these in every case, and none of the suite's own: {ALGORITHM}", (), figures=True
     )
-    alone: bool = switch("run the algorithms of --algorithm without the suite's own", figures=True)
+    add: tuple[str, ...] = option(
+        "run these in every case beside the suite's own", Text(), "NAME", several=True, complete="algorithms",
+        figures=True,
+    )  # fmt: skip
     solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)
     repeat: int = option(
         "run algorithms that draw N times, and take means", Integer(1, REPEATS), "N", default=1, figures=True
@@ -112,6 +115,11 @@ class RunOptions(ExecutionOptions, CaseOptions):
     """
 
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The algorithms that are named, in the order in which they are run."""
+        return tuple(dict.fromkeys((*self.algorithms, *self.add)))
 
     @property
     def folder(self) -> Path:

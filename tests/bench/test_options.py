@@ -54,7 +54,6 @@ FUNCTIONS = {
 """Functions, and their commands; `results` and `instance` read what the others take."""
 EVERYWHERE = {"max_bytes": "how much of a file is read; a script holds its instances itself"}
 COMMAND_ONLY = {
-    "run": {"alone": "the function's `algorithms` are run alone, those of `add` beside the suite's"},
     "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
     "check": {"explain": "text for people"},
@@ -66,7 +65,6 @@ COMMAND_ONLY = {
 }
 """Options that the command line has alone, and why."""
 FUNCTION_ONLY = {
-    "run": {"add": "`--algorithms` without `--alone`"},
     "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
     "audit": {"prior": "the same"},
     "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
@@ -208,8 +206,15 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
+    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
+
+
+def test_a_switch_without_a_default_can_be_set_either_way() -> None:
+    """Left alone it decides by what there is."""
+    for words in (["evaluate", "mine.py"], ["submit", "mine.py", "--out", "x"]):
+        found = [parsed(*words, *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
+        assert found == [None, True, False]
 
 
 def test_names_keep_their_commas() -> None:
@@ -221,7 +226,21 @@ def test_names_keep_their_commas() -> None:
 
 def test_the_command_of_a_run_makes_the_same_run() -> None:
     """What the provenance names is read back as the same options."""
-    words = ["run", "toy", "--only", "a*", "--tier", "12 jobs, 1", "--rows", "b", "-a", "c:k=1,j=2", "d", "--alone"]
+    words = [
+        "run",
+        "toy",
+        "--only",
+        "a*",
+        "--tier",
+        "12 jobs, 1",
+        "--rows",
+        "b",
+        "-a",
+        "c:k=1,j=2",
+        "d",
+        "--add",
+        "e:k=1",
+    ]
     words += ["--scale", "small", "--solve", "--no-audits", "--effort", "high", "--repeat", "3", "--limit", "2.5"]
     given = parsed(*words, "--isolate")
     assert parsed("run", "toy", *as_words(given)) == given

@@ -214,7 +214,7 @@ def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pyt
         raise InputError("", "", "that is enough")
 
     monkeypatch.setattr(runner, "compile_missing", ask)
-    words = ["run", "tiny", "--only", "tiny_contention", "--algorithm", "greedy", "--out", str(tmp_path / "out")]
+    words = ["run", "tiny", "--only", "tiny_contention", "--add", "greedy", "--out", str(tmp_path / "out")]
     assert main([*words, "--quiet"]) == 2
     [(family, algorithms, quiet)] = asked
     assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet) == ("lora", True, True, True)
