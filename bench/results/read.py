@@ -79,7 +79,16 @@ DECIDING = "deciding"
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case: rows with the same keys, or the reason why there are none."""
+    """What a study found on a case: rows with the same keys, or the reason why there are none.
+
+    Parameters
+    ----------
+    case : name of the case.
+    group : of the case.
+    study : what was studied.
+    rows : mappings with the same keys; empty where the study failed.
+    reason : why there are no rows; empty where there are.
+    """
 
     case: str
     group: str
