@@ -46,14 +46,16 @@ class Audit(SolveOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
-    claim: tuple[str, ...] = option("this check only", Text(), "NAME", several=True, complete="claims")
+    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True, complete="claims")
     task: int | None = option(
-        "what this bidder (from 0) gains by misreporting, in depth; no OPT", Integer(0, 10**9 - 1), "I"
+        "examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed",
+        Integer(0, 10**9 - 1),
+        "I",
     )
     curve: str | None = option(
-        "write the utility of --task over its bid, too; - for standard output, alone", Text(), "CSV"
+        "also write the utility of --task over its bid; - for standard output, without other output", Text(), "CSV"
     )
-    csv: Path | None = option("write the checks, a row each, figures exact", File(), "FILE")
+    csv: Path | None = option("write the checks, one row each, with exact figures", File(), "FILE")
     prior: Any = None
 
 
@@ -281,6 +283,6 @@ def _readable(value: str | None) -> str:
 
 
 AUDIT = Command(
-    "audit", "what the theory claims, checked on one run", Audit, run, text=text, document=document, write=write,
+    "audit", "check the claims of the theory on one run", Audit, run, text=text, document=document, write=write,
     busy="solving, running and checking",
 )  # fmt: skip
