@@ -91,9 +91,9 @@ def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
     require_writable(options.csv, _curve_file(options))
     if options.curve is not None:
         if options.task is None:
-            raise InputError("--curve", "", "whose? --task I says it")
+            raise InputError("--curve", "", "needs --task I, the number of the bidder")
         if options.curve == "-" and options.claim:
-            raise InputError("--curve", "", "with --claim there are checks, with --curve - there is the curve alone")
+            raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
         if options.curve == "-" and options.json:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     return audit_run(options) if options.task is None else _audit_bidder(options, options.task)

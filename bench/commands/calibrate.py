@@ -35,7 +35,9 @@ class Calibrate(Options):
     batch: tuple[int, ...] = option("batch sizes in samples", Integers(1024), "N,...", default=(2, 4, 8))
     seconds: float | None = option("seconds for each pair of these", SECONDS, "S", told="5")
     watts: Fraction | None = option(
-        "power above idle, where it cannot be measured; said in the file", Decimal(0, 100_000, "a number of watts"), "W"
+        "power above idle in watts, where it cannot be measured; the file says so",
+        Decimal(0, 100_000, "a number of watts"),
+        "W",
     )
     name: str | None = option("name of the GPU in recipes and clusters", Text(), "NAME", told="the file's")
 

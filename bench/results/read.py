@@ -31,7 +31,7 @@ COLUMNS = {
     "group": "cases that are comparable",
     "instance": "SHA-256 of the instance's content",
     "algorithm": "name with options, as asked for",
-    "label": "name with what must be said beside it",
+    "label": "name with its remarks",
     "algorithm_key": "canonical name, options and code version",
     "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
     "reason": "why it failed or is invalid",

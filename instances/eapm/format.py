@@ -112,7 +112,7 @@ def _distinct(source: str, names: list[str], path: str) -> None:
     seen: set[str] = set()
     for j, name in enumerate(names):
         if name in seen:
-            raise InputError(source, path.format(j), f"{shorten(name)} stands twice; names differ")
+            raise InputError(source, path.format(j), f"{shorten(name)} is given twice; names must differ")
         seen.add(name)
 
 

@@ -93,7 +93,7 @@ def _models(top: Fields) -> tuple[Model, ...]:
         model = Fields(top.source, f"models[{k}]", raw, _MODEL, set())
         name = model.text("name")
         if name in found:
-            raise InputError(top.source, model.at("name"), f"{shorten(name)} stands twice; names differ")
+            raise InputError(top.source, model.at("name"), f"{shorten(name)} is given twice; names must differ")
         gpus, speed = _speeds(model)
         stalls = (model.integer(key, 0, STALL_LIMIT) for key in ("overhead_s", "edge_overhead_s"))
         found[name] = Model(name, gpus, speed, model.integer("edge_speed", 0), *stalls)

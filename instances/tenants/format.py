@@ -94,7 +94,7 @@ def _types(top: Fields) -> tuple[GpuType, ...]:
         kind = Fields(top.source, f"gpu_types[{k}]", raw, _TYPE, set())
         name = kind.text("name")
         if name in found:
-            raise InputError(top.source, kind.at("name"), f"{shorten(name)} stands twice; names differ")
+            raise InputError(top.source, kind.at("name"), f"{shorten(name)} is given twice; names must differ")
         found[name] = GpuType(name, kind.integer("count", 1, COUNT_LIMIT), kind.integer("price", 0, PRICE_LIMIT))
     return tuple(found.values())
 
