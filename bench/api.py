@@ -78,18 +78,21 @@ class Results(_tables.Results):
         return families().get(str(self.about.get("family")))
 
     def frame(self, columns: str | Sequence[str] = (), *, exact: bool = False) -> pd.DataFrame:
-        """The rows in twelve columns: names, OPT/ALG, share of OPT, value, admitted, revenue, seconds, main claim.
-
-        Figures are float64, counts Int64, names and verdicts categories, yes or no boolean.
+        """Return the rows in twelve columns: names, ratio, share of OPT, value, counts, seconds, main claim.
 
         Parameters
         ----------
-        columns : others, by their names in `rows`; ``"all"`` for all.
-        exact : every exact figure once more, as an integer or a fraction, in ``NAME_exact``.
+        columns : other columns, by their names in `rows`; ``"all"`` for all.
+        exact : whether to add every exact figure, as an integer or a fraction, in ``NAME_exact``.
+
+        Returns
+        -------
+        A DataFrame with a row per case and algorithm: figures as float64, counts as Int64, names and verdicts as
+        categories, yes or no as boolean.
 
         Raises
         ------
-        InputError : a column that is not there.
+        InputError : a column that does not exist.
         """
         return make_frame(self, columns, exact, "" if self.family is None else self.family.headline)
 
@@ -104,7 +107,15 @@ class Results(_tables.Results):
         return advise(evaluate(self, self.family), self.family)
 
     def plot(self, group: str | None = None) -> Picture:
-        """The share of OPT that each algorithm certainly reaches, mean over the cases of each group, or of one.
+        """Draw the share of OPT that each algorithm certainly reaches, as a mean over the cases of a group.
+
+        Parameters
+        ----------
+        group : name of one group; None for all groups, one chart each.
+
+        Returns
+        -------
+        A picture that notebooks show and `save` writes as SVG or PDF.
 
         Raises
         ------
@@ -191,11 +202,11 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
     old={"algorithm": "algorithms"},
 )
 def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **options: Any) -> Results:
-    """Run a suite, or what is missing of it, and read its tables.
+    """Run a suite, or the part of it that is missing, and read its tables.
 
     Parameters
     ----------
-    suite : name of the suite, or a file of one's own (``my.toml``).
+    suite : name of a suite, or a suite file of your own (``my.toml``).
     algorithms : exactly these are run in every case, one or several: names with options, import paths
         ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.user_algorithm`). Empty: those
         of the suite.
@@ -205,12 +216,21 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 
     Returns
     -------
-    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures
-    are rows with a reason.
+    The tables: ``rows`` (`results.read.COLUMNS`) and, in fractions, ``exact``; ``seconds``, ``studies``. Failures are
+    rows with a reason.
 
     Raises
     ------
     InputError : a suite, algorithm, folder or number that cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile, ratiobench
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> found = ratiobench.run("tiny", "greedy", folder.name, only="tiny_contention", workers=1)
+    >>> found.frame()["welfare"].tolist()
+    [28.0]
+    >>> folder.cleanup()
     """
     exactly, added = listed(algorithms), listed(options.pop("add", ()))
     if exactly and options.get("rows"):
@@ -230,16 +250,20 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:
-    """Every policy on every day of a folder, constants from the days before: `Results.advice` says which to take.
+    """Run every policy on every day of a load, with constants from the days before.
 
     Parameters
     ----------
-    days : folder with an instance file per day, or a file of recipes (``my.toml``), a day each; or instances in the
-        order of time (a dictionary of them, as `generate` returns it, too), which are kept in the folder ``out/days``.
-    algorithms : one or several, as `run` takes them; ``all`` for those that are here; empty: those
-        that suit the jobs of the days.
+    days : folder with an instance file per day; or a file of recipes (``my.toml``), a day each; or instances in the
+        order of time (also a dictionary of them, as `generate` returns it), which are kept in the folder ``out/days``.
+    algorithms : one or several, as `run` takes them; ``all`` for all that can serve the days; empty for those that suit
+        the jobs of the days.
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     {options}
+
+    Returns
+    -------
+    The tables. `Results.advice` names the policy to take.
 
     Raises
     ------
@@ -262,11 +286,19 @@ def backtest(
 
 
 def results(folder: AnyPath) -> Results:
-    """The tables of a folder in which a suite was run.
+    """Read the tables of a folder in which a suite was run.
+
+    Parameters
+    ----------
+    folder : as `run` names it, ``results/SUITE`` by default.
+
+    Returns
+    -------
+    The tables: ``rows``, ``exact``, ``seconds``, ``studies``.
 
     Raises
     ------
-    InputError : no results there.
+    InputError : there are no results in the folder.
     """
     path = Path(folder) / STORE
     with Store.open(path, create=False) as store:
@@ -278,23 +310,55 @@ def results(folder: AnyPath) -> Results:
 
 
 def instance(file: AnyPath) -> Any:
-    """The instance in a file (.json, .json.gz, or - for standard input), of whatever family its format says."""
+    """Read an instance of any family.
+
+    Parameters
+    ----------
+    file : path of a .json or .json.gz file; ``-`` for standard input.
+
+    Returns
+    -------
+    The instance, of the class of the family that its format names.
+
+    Raises
+    ------
+    InputError : a file that cannot be read or is no instance; names the file, the field and the value.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import path
+    >>> ratiobench.instance(path("thm5_T5_3tasks")).slots
+    5
+    """
     return read_given(file)[1]
 
 
 @as_function(Opt, without=("file",), old=MIGRATION)
 def opt(file: Any, **options: Any) -> SolveReport:
-    """OPT, or a certified interval on it: ``lower``, ``upper``, ``proof``, ``solution``, ...
+    """Compute OPT of an instance, or a certified interval on it.
 
     Parameters
     ----------
     file : an instance or its file.
     {options}
 
+    Returns
+    -------
+    The report: ``lower`` <= OPT <= ``upper`` in the family's unit, ``proof`` of the upper end, ``solution`` that
+    attains the lower end.
+
     Raises
     ------
-    InputError : what cannot be used.
+    InputError : a file, instance or option that cannot be used.
     NoCertificateError : a certificate is to be written, and none was found.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> ratiobench.opt(named("thm5_T5_3tasks")).interval
+    'OPT = 312'
     """
     chosen = Opt(file=file, **options)
     found = commands_opt.run(chosen)
@@ -304,18 +368,31 @@ def opt(file: Any, **options: Any) -> SolveReport:
 
 @as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None}, old=MIGRATION)
 def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
-    """One online run under the referee: ``welfare``, ``valid``, ``decisions``, ``constants``, ...
+    """Run an online algorithm on an instance under the referee.
 
     Parameters
     ----------
     file : an instance or its file.
     algorithm : name with options, import path, class, or object of such a class.
-    prior : the other day (an instance or its file) that ``prior=yesterday`` in the name stands for.
+    prior : another day (an instance or its file), from which an algorithm with ``prior=yesterday`` in its name takes
+        its constants.
     {options}
+
+    Returns
+    -------
+    The run: ``welfare`` in the family's unit, ``valid``, ``decisions``, ``constants``, ...
 
     Raises
     ------
-    InputError : among others, where there is to be a sandbox and cannot be one.
+    InputError : an instance, algorithm or option that cannot be used; a sandbox that is asked for and cannot be made.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> run = ratiobench.simulate(named("thm5_T5_3tasks"), "greedy")
+    >>> run.valid, run.welfare, run.admitted
+    (True, 312, 3)
     """
     sandbox.choose(options.get("isolate"))
     (name,), handed = name_algorithms([algorithm], [type(read_given(file)[1])])

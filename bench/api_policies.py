@@ -39,7 +39,8 @@ def evaluate(policy: str | os.PathLike[str], **options: Any) -> Evaluation:
 
     Examples
     --------
-    >>> ratiobench.evaluate("greedy", stage="tiny").valid
+    >>> import ratiobench
+    >>> ratiobench.evaluate("greedy", stage="tiny", tiny=2).valid
     True
     """
     return commands_evaluate.run(Evaluate(policy=os.fspath(policy), **options))
@@ -68,6 +69,13 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
     Raises
     ------
     InputError : no instance, or no policy.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> ratiobench.play([named("thm5_T5_3tasks")], "greedy")["value"].tolist()
+    [312.0]
     """
     import pandas as pd
 

@@ -42,6 +42,8 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
+__all__ = ["audit", "check", "compare", "crosscheck", "generate", "imported", "limit", "search"]
+
 AUDIT_TYPES: Mapping[str, Any] = {
     "claim": "string",
     "verdict": pd.CategoricalDtype([each.value for each in Verdict]),
@@ -60,14 +62,14 @@ _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
     old={"claim": "claims"},
 )
 def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **options: Any) -> pd.DataFrame:
-    """What the theory claims, checked on one run: a row per claim ``left <= right``, with its verdict.
+    """Check the claims of the theory on one run: a row per claim ``left <= right``, with its verdict.
 
     Parameters
     ----------
     file : an instance or its file.
     algorithm : name with options, import path, class, or object of such a class.
     claims : these only, by name; empty for all.
-    prior : the other day that ``prior=yesterday`` in the name stands for.
+    prior : another day, from which an algorithm with ``prior=yesterday`` in its name takes its constants.
     {options}
 
     Returns
@@ -78,7 +80,15 @@ def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **opti
 
     Raises
     ------
-    InputError : what cannot be used, a claim that the audits do not check among it.
+    InputError : a file, algorithm or option that cannot be used, or a claim that audits do not check.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> table = ratiobench.audit(named("thm5_T5_3tasks"), "greedy")
+    >>> "violated" in list(table["verdict"])
+    False
     """
     family, _ = read_given(file)
     (name,), handed = name_algorithms([algorithm], instances_of(family))
@@ -149,7 +159,7 @@ def crosscheck(file: Any, **options: Any) -> CrossCheckResult:
 
     Returns
     -------
-    CrossChecked with a row for each formulation and solver.
+    A `CrossCheckResult` with a row for each formulation and solver.
 
     Raises
     ------
@@ -157,8 +167,9 @@ def crosscheck(file: Any, **options: Any) -> CrossCheckResult:
 
     Examples
     --------
-    >>> import ratiobench as rb
-    >>> rb.crosscheck("day.json").verdict
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> ratiobench.crosscheck(named("thm5_T5_3tasks")).verdict  # doctest: +SKIP
     'all agree'
 
     Source: main paper, problem (4).
@@ -181,6 +192,18 @@ def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     Returns
     -------
     ``valid``; of a solution its value, ``violations`` and more; of a certificate ``lower``, ``upper``, ``problem``.
+
+    Raises
+    ------
+    InputError : a document that is neither a solution nor a certificate, or of another instance.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> instance = named("thm5_T5_3tasks")
+    >>> ratiobench.check(instance, ratiobench.simulate(instance, "greedy"))["valid"]
+    True
     """
     if isinstance(judged, OnlineRun | SolveReport):
         decisions = judged.decisions if isinstance(judged, OnlineRun) else judged.solution
@@ -220,6 +243,12 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
     Raises
     ------
     InputError : both or neither of claim and algorithm, and what cannot be searched for.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> ratiobench.search(algorithm="greedy", tries=10).tries
+    10
     """
     if algorithm is None or claim:
         chosen = Search(claim=claim, algorithm=str(algorithm or ""), against=str(against or ""), **options)
@@ -266,6 +295,13 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     Raises
     ------
     InputError : a family, key, algorithm or number that cannot be used.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> table = ratiobench.limit("rising:theta=4,K=1", "greedy")
+    >>> max(table["ratio_exact"])
+    Fraction(4, 1)
     """
     family, _ = find_limits()
     names, handed = name_algorithms(listed(algorithm), instances_of(family))
@@ -284,13 +320,22 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
 
 
 def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
-    """Two folders of results side by side: a row per case and algorithm of either.
+    """Compare two folders of results.
+
+    Parameters
+    ----------
+    a, b : folders of results, as `ratiobench.run` names them.
 
     Returns
     -------
-    ``case``, ``algorithm``, ``differs`` (names of what differs, with semicolons between them), then each figure of A
-    and of B as ``NAME_a``, ``NAME_b`` (float64), and exact ones once more as ``NAME_a_exact``, ``NAME_b_exact``;
-    ``attrs`` has ``unlike`` (what the runs had different) and ``seconds`` (a frame: B over A by stage, with intervals).
+    A DataFrame with a row per case and algorithm of either folder: ``case``, ``algorithm``, ``differs`` (names of the
+    figures that differ, with semicolons between them), then each figure of A and of B as ``NAME_a``, ``NAME_b``
+    (float64), and exact ones also as ``NAME_a_exact``, ``NAME_b_exact``. ``attrs`` has ``unlike`` (differences of
+    versions and options) and ``seconds`` (a frame: B over A by stage, with intervals).
+
+    Raises
+    ------
+    InputError : a folder without results.
     """
     found = _compare(Path(a), Path(b))
     columns: dict[str, Any] = {
@@ -326,7 +371,7 @@ OLD_LAWS = {
 
 @as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"), old=OLD_LAWS)
 def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> ImportOutcome:
-    """Instances of a log of real jobs, one per day or per some days; nothing is written.
+    """Make instances of a log of real jobs, one per day or per several days; write nothing.
 
     Parameters
     ----------
@@ -334,9 +379,13 @@ def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -
     format : format of the log (``list logs``).
     {options}
 
+    Returns
+    -------
+    The outcome: ``instances`` in the order of time and ``report`` on the jobs that were left out and the assumptions.
+
     Raises
     ------
-    InputError : among others, a line that cannot be read: it names the file, the line, the column and the value.
+    InputError : among others, a line that cannot be read; names the file, the line, the column and the value.
     """
     if not format:
         raise InputError("imported", "format", "is missing: the format of the log, as `list logs` names it")
@@ -352,17 +401,27 @@ def generate(
     over: Sequence[str] | str = (),
     **keys: Any,
 ) -> dict[str, Any]:
-    """Instances by the names of their cases; nothing is written.
+    """Make the instances of a suite, a file of recipes, or one recipe; write nothing.
 
     Parameters
     ----------
-    what : name of a suite, a file of one's own (``my.toml``), or a recipe (``list recipes``).
-    only, tier, scale, over : of a suite, as those of `ratiobench.run`.
+    what : name of a suite, a file of your own (``my.toml``), or a recipe (``list recipes``).
+    only, tier, scale, over : which cases of a suite, as in `ratiobench.run`.
     keys : of a recipe, such as ``tasks=3000, vendors={"count": 2}``; a list makes a grid.
+
+    Returns
+    -------
+    Instances by the names of their cases.
 
     Raises
     ------
-    InputError : naming the key and the value that cannot be used.
+    InputError : a key or value that cannot be used; names both.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> ratiobench.generate("paper", tasks=5, slots=6, nodes=2)["paper"].tasks
+    5
     """
     chosen = SuitePartOptions(suite=str(what), only=_names(only), tier=_names(tier), scale=scale, over=_names(over))
     if keys:

@@ -23,12 +23,9 @@ from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
 
 __all__ = [
-    "Choice",
-    "Integer",
     "Option",
     "Options",
-    "Switch",
-    "Text",
+    "Values",
     "argument",
     "option",
     "options_of",
@@ -47,11 +44,34 @@ class Values(Protocol):
         ...
 
     def parsed(self, text: str) -> Any:
-        """The value of a word on the command line, not checked."""
+        """Read a word of the command line, without a check.
+
+        Parameters
+        ----------
+        text : the word.
+
+        Returns
+        -------
+        The value.
+        """
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """The value, if it is allowed; InputError otherwise. A checked value is allowed."""
+        """Check a value; a checked value passes again.
+
+        Parameters
+        ----------
+        source, field : what errors name.
+        value : the value.
+
+        Returns
+        -------
+        The value as the command uses it.
+
+        Raises
+        ------
+        InputError : the value is not allowed.
+        """
         ...
 
 
@@ -278,7 +298,21 @@ class Option:
     figures: bool = False
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value, if it is allowed; InputError with the option's name otherwise."""
+        """Check a value.
+
+        Parameters
+        ----------
+        name : of the option, which errors name.
+        value : the value; several as a sequence.
+
+        Returns
+        -------
+        The value as the command uses it.
+
+        Raises
+        ------
+        InputError : the value is not allowed.
+        """
         if self.several:
             return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
         return self.values.checked(name, "", value)
@@ -287,7 +321,21 @@ class Option:
 def option(
     summary: str, values: Values, metavar: str = "", *, default: Any = None, told: str | None = None, **about: Any
 ) -> Any:
-    """A field of an `Options` that is an option: parameters as of `Option`; without values given, its default."""
+    """Declare a field of an `Options` that is an option.
+
+    Parameters
+    ----------
+    summary : one sentence for the help, without the default.
+    values : which values are allowed.
+    metavar : the value in the help.
+    default : its default; a tuple of several.
+    told : the default in words; None to write `default` itself.
+    about : further parameters of `Option`.
+
+    Returns
+    -------
+    The field.
+    """
     default = () if default is None and about.get("several") else default
     told = _told(default) if told is None else told
     return field(default=default, metadata={"option": Option(summary, values, metavar, told, **about)})
@@ -308,7 +356,20 @@ def switch(summary: str, **about: Any) -> Any:
 
 
 def argument(summary: str, values: Values, metavar: str, *, default: Any = MISSING, **about: Any) -> Any:
-    """A field of an `Options` that is a positional argument; it is required unless it has a default."""
+    """Declare a field of an `Options` that is a positional argument.
+
+    Parameters
+    ----------
+    summary : one sentence for the help.
+    values : which values are allowed.
+    metavar : the value in the help.
+    default : its default; without one the argument is required.
+    about : further parameters of `Option`.
+
+    Returns
+    -------
+    The field.
+    """
     described = Option(summary, values, metavar, positional=True, **about)
     return field(default=() if described.several else default, metadata={"option": described})
 
@@ -338,7 +399,16 @@ class Options:
 
 
 def options_of(kind: type[Options]) -> dict[str, Option]:
-    """The options by the names of their fields, in order."""
+    """Return the options of a command.
+
+    Parameters
+    ----------
+    kind : the class of its options.
+
+    Returns
+    -------
+    Options by the names of their fields, in order.
+    """
     return {each.name: each.metadata["option"] for each in _described(kind)}
 
 
@@ -361,7 +431,22 @@ _BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
 
 
 def split_names(text: str) -> list[str]:
-    """Split ``a,b:key=value,key=value,...`` into names: a part with an equals sign belongs to the one before."""
+    """Split a text into names; a part with an equals sign belongs to the name before it.
+
+    Parameters
+    ----------
+    text : such as ``a,b:key=value,key=value``.
+
+    Returns
+    -------
+    The names.
+
+    Examples
+    --------
+    >>> from ratiobench.bench.options import split_names
+    >>> split_names("greedy,posted:margin=2,prior=history")
+    ['greedy', 'posted:margin=2,prior=history']
+    """
     names: list[str] = []
     for part in filter(None, _BETWEEN.split(text)):
         if names and "=" in part.partition(":")[0]:

@@ -42,17 +42,21 @@ SHOWN = 10
 
 
 def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
-    """A Hypothesis strategy for tiny instances, which cover what is odd in a family; OPT is exact on them in no time.
+    """Return a Hypothesis strategy for tiny instances, whose OPT is exact within milliseconds.
 
     Parameters
     ----------
-    family : whose instances (``list problems``).
-    sizes : the largest ones, by the names that the family's strategy has for them (`tiny_instances` in its module
-        ``strategies``), such as max_tasks.
+    family : name of the family (``list problems``).
+    sizes : largest sizes, by the names of the parameters of `tiny_instances` in the family's module ``strategies``,
+        such as max_tasks.
+
+    Returns
+    -------
+    A strategy that covers the corner cases of the family.
 
     Raises
     ------
-    InputError : no such family, none that has a strategy, or no such size.
+    InputError : no such family, no strategy of this family, or no such size.
     ModuleNotFoundError : the package `hypothesis` is not installed.
     """
     if family not in families():
@@ -64,7 +68,28 @@ def instances(family: str, **sizes: int) -> SearchStrategy[Any]:
 
 
 def assert_valid(run: OnlineRun) -> OnlineRun:
-    """The run itself; AssertionError with what was violated where it broke a rule of the problem or the referee."""
+    """Assert that a run broke no rule of the problem or of the referee.
+
+    Parameters
+    ----------
+    run : an online run (`ratiobench.simulate`).
+
+    Returns
+    -------
+    The run itself.
+
+    Raises
+    ------
+    AssertionError : the run is not valid; lists the violations.
+
+    Examples
+    --------
+    >>> import ratiobench
+    >>> from ratiobench.instances.lora.named import named
+    >>> from ratiobench.testing import assert_valid
+    >>> assert_valid(ratiobench.simulate(named("thm5_T5_3tasks"), "greedy")).admitted
+    3
+    """
     if not run.valid:
         lines = [str(each) for each in run.violations[:SHOWN]]
         more = len(run.violations) - len(lines)
@@ -90,6 +115,13 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     ------
     AssertionError : the bound is violated; OPT is known too roughly to tell; or the run is not valid.
     InputError : no such claim, or one about another algorithm: a test of it would never fail.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora.named import named
+    >>> from ratiobench.testing import assert_bound
+    >>> assert_bound(named("thm5_T5_3tasks"), "greedy", 30)
+    <Verdict.HOLDS: 'holds'>
     """
     family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())

@@ -13,6 +13,8 @@ from typing import Any
 from ratiobench.formulations.report import SolverAnswer, Termination, solver_number
 from ratiobench.instances.io.display import format_number
 
+__all__ = ["CrossCheck", "CrossCheckRow", "compare_answers"]
+
 VALUE_SLACK = 1e-9
 """Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
 
@@ -34,12 +36,26 @@ class CrossCheckRow:
     certified: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The row as JSON values."""
+        """Convert the row to JSON values.
+
+        Returns
+        -------
+        The document that `from_document` reads.
+        """
         return self.answer.document() | {"bound": self.bound}
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> CrossCheckRow:
-        """The row that `document` wrote."""
+        """Read a row.
+
+        Parameters
+        ----------
+        values : as `document` writes them.
+
+        Returns
+        -------
+        The row.
+        """
         answer = {name: value for name, value in values.items() if name != "bound"}
         return cls(SolverAnswer.from_document(answer), values["bound"])
 
@@ -72,18 +88,33 @@ class CrossCheck:
         return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
 
     def optimal(self) -> int:
-        """Number of rows that end as optimal, with a verified solution, and are not contradicted."""
+        """Count the rows that end as optimal, with a verified solution, and are not contradicted.
+
+        Returns
+        -------
+        Their number.
+        """
         return sum(
             row.answer.status is Termination.OPTIMAL and row.answer.verified is not None and not why
             for row, why in zip(self.rows, self.differs, strict=True)
         )
 
     def answered(self) -> int:
-        """Number of rows that gave an answer."""
+        """Count the rows that gave an answer.
+
+        Returns
+        -------
+        Their number.
+        """
         return sum(row.answer.answered for row in self.rows)
 
     def documents(self) -> list[dict[str, Any]]:
-        """The rows as JSON values, each with ``agrees`` (null: no answer) and ``reason``."""
+        """Convert the rows to JSON values.
+
+        Returns
+        -------
+        A dictionary per row, with ``agrees`` (null: no answer) and ``reason``.
+        """
         return [
             row.document()
             | {
@@ -96,13 +127,17 @@ class CrossCheck:
 
 
 def compare_answers(rows: Sequence[CrossCheckRow], lower: int | None = None, upper: int | None = None) -> CrossCheck:
-    """Hold the answers of solvers for one instance against each other.
+    """Compare the answers of solvers for one instance.
 
     Parameters
     ----------
     rows : of formulations whose optimum is OPT.
     lower, upper : an interval on OPT that is known without these rows: the value of a verified solution, and a proved
         bound.
+
+    Returns
+    -------
+    The rows, with the reason of each that exact facts contradict.
 
     Source: definition of an upper bound; no solver's word is used as a proof.
     """

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["LinearModel", "RowBuilder"]
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -66,12 +68,26 @@ class LinearModel:
             raise ValueError(f"{self.name}: a row is neither a one-sided inequality nor an equation")
 
     def row(self, j: int) -> tuple[IntArray, FloatArray]:
-        """Columns and coefficients of row j."""
+        """Return the entries of a row.
+
+        Parameters
+        ----------
+        j : number of the row, from 0.
+
+        Returns
+        -------
+        Columns and coefficients, (entries,) each.
+        """
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
     def largest_in_rows(self) -> float:
-        """The largest absolute value of a row's coefficient or finite side; 0 without any."""
+        """Return the largest absolute value of a row's coefficient or finite side.
+
+        Returns
+        -------
+        The value; 0 without any.
+        """
         arrays = (self.value, self.row_lower, self.row_upper)
         return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
 
@@ -103,7 +119,16 @@ class LinearModel:
         return small, step
 
     def violation(self, x: FloatArray) -> float:
-        """The largest amount by which x breaks a row, a bound or integrality; 0 when it is feasible."""
+        """Return the largest amount by which a vector breaks a row, a bound or integrality.
+
+        Parameters
+        ----------
+        x : (n,) values of the columns.
+
+        Returns
+        -------
+        The amount; 0 when x is feasible.
+        """
         activity = np.zeros(len(self.rows))
         np.add.at(activity, np.repeat(np.arange(len(self.rows)), np.diff(self.row_start)), self.value * x[self.index])
         excess = [self.row_lower - activity, activity - self.row_upper, self.lower - x, x - self.upper]
@@ -111,10 +136,14 @@ class LinearModel:
         return max((float(part.max()) for part in excess if len(part)), default=0.0)
 
     def mps(self) -> str:
-        """The model as free-format MPS: the *minimum* of the negated objective, which every reader understands alike.
+        """Write the model as free-format MPS: the *minimum* of the negated objective.
 
-        MPS says "maximise" by an OBJSENSE section, which CBC skips without a word; minimisation is the default
-        everywhere. So the optimum that a solver prints for this file is minus the model's.
+        Every reader understands a minimum in the same way: MPS says "maximise" by an OBJSENSE section, which CBC skips
+        without a message.
+
+        Returns
+        -------
+        The text. The optimum that a solver prints for it is minus the model's.
         """
         return "\n".join(self._mps_lines()) + "\n"
 
@@ -162,7 +191,12 @@ class LinearModel:
             yield ("UP", f" {_number(high)}") if np.isfinite(high) else ("PL", "")
 
     def lp(self) -> str:
-        """The model in LP format (CPLEX's), as a maximisation."""
+        """Write the model in LP format (CPLEX's), as a maximisation.
+
+        Returns
+        -------
+        The text.
+        """
         return "\n".join(self._lp_lines()) + "\n"
 
     def _lp_lines(self) -> Iterator[str]:
@@ -216,14 +250,28 @@ class RowBuilder:
     def block(
         self, names: list[str], row: IntArray, column: IntArray, value: FloatArray | IntArray, low: object, high: object
     ) -> None:
-        """Add len(names) rows with the entries (row, column, value); `low` and `high` broadcast over the rows."""
+        """Add rows.
+
+        Parameters
+        ----------
+        names : of the m rows.
+        row : (entries,) row of each entry, 0..m-1.
+        column : (entries,) column of each entry.
+        value : (entries,) coefficients.
+        low, high : sides of the rows, a number or (m,) each, with -inf and inf.
+        """
         self._blocks.append((row + len(self.names), column, np.asarray(value, dtype=np.float64)))
         self._lower.append(np.broadcast_to(np.asarray(low, dtype=np.float64), (len(names),)))
         self._upper.append(np.broadcast_to(np.asarray(high, dtype=np.float64), (len(names),)))
         self.names.extend(names)
 
     def csr(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-        """row_start, index, value, row_lower, row_upper of a `LinearModel`."""
+        """Return the rows as arrays.
+
+        Returns
+        -------
+        row_start, index, value, row_lower, row_upper of a `LinearModel`.
+        """
         empty_i, empty_f = np.zeros(0, dtype=np.int64), np.zeros(0)
         row = np.concatenate([empty_i, *(block[0] for block in self._blocks)])
         column = np.concatenate([empty_i, *(block[1] for block in self._blocks)])
@@ -239,7 +287,28 @@ class RowBuilder:
         )
 
     def binary_model(self, name: str, objective: FloatArray, columns: tuple[str, ...]) -> LinearModel:
-        """The rows with an objective to be maximised over columns that are all 0 or 1."""
+        """Make a model of the rows, whose columns are all 0 or 1.
+
+        Parameters
+        ----------
+        name : a word without spaces.
+        objective : (n,) to be maximised.
+        columns : n names.
+
+        Returns
+        -------
+        The model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ratiobench.formulations.linear import RowBuilder
+        >>> rows = RowBuilder()
+        >>> rows.block(["capacity"], np.array([0, 0]), np.array([0, 1]), np.array([2.0, 3.0]), -np.inf, 4.0)
+        >>> model = rows.binary_model("knapsack", np.array([5.0, 6.0]), ("a", "b"))
+        >>> model.violation(np.array([1.0, 1.0]))
+        1.0
+        """
         start, index, value, low, high = self.csr()
         size = len(columns)
         return LinearModel(

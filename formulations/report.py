@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from ratiobench.instances.io.display import format_number, make_html
 from ratiobench.instances.io.errors import make_printable
 
+__all__ = ["Certificate", "Proof", "SolveReport", "SolverAnswer", "Status", "Termination"]
+
 Exact = int | Fraction
 """A figure of a solution: an integer, or a fraction where the family's objective is one."""
 
@@ -76,10 +78,14 @@ class Certificate(Protocol):
     """What proves an interval on OPT to an independent checker; the rest of it is the family's own."""
 
     @property
-    def lower(self) -> Exact: ...
+    def lower(self) -> Exact:
+        """Value of the solution, in the family's unit."""
+        ...
 
     @property
-    def upper(self) -> Exact: ...
+    def upper(self) -> Exact:
+        """Upper bound on OPT, in the family's unit."""
+        ...
 
 
 def solver_number(value: float) -> str:
@@ -127,7 +133,12 @@ class SolverAnswer:
         return self.status in _ANSWERS and (stated or self.status is not Termination.LIMIT)
 
     def document(self) -> dict[str, Any]:
-        """The answer as JSON values."""
+        """Convert the answer to JSON values.
+
+        Returns
+        -------
+        The document that `from_document` reads.
+        """
         verified = self.verified
         return {
             "formulation": self.formulation,
@@ -147,7 +158,16 @@ class SolverAnswer:
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> SolverAnswer:
-        """The answer that `document` wrote."""
+        """Read an answer.
+
+        Parameters
+        ----------
+        values : as `document` writes them.
+
+        Returns
+        -------
+        The answer.
+        """
         known = dict(values)
         known["status"] = Termination(known["status"])
         known["bound"], known["value"] = known.pop("solver_bound"), known.pop("solver_value")
@@ -156,7 +176,12 @@ class SolverAnswer:
         return cls(**known)
 
     def text(self) -> str:
-        """The answer in one line."""
+        """Write the answer in one line.
+
+        Returns
+        -------
+        The text.
+        """
         words = [self.status.value]
         words += [] if self.bound is None else [f"bound {solver_number(self.bound)}"]
         words += [] if self.value is None else [f"value {solver_number(self.value)}"]

@@ -50,7 +50,7 @@ def read_part(name: str, value: Any, limit: int) -> int:
 
     Raises
     ------
-    Unfit : naming the part.
+    InvalidAnswer : naming the part.
     """
     try:
         return read_whole(value, limit)

@@ -13,6 +13,8 @@ from ratiobench.instances.io.display import format_number, make_html
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import Remarks
 
+__all__ = ["Constant", "OnlineRun", "Source", "Violation"]
+
 
 class Source(StrEnum):
     """Where a declared constant of an algorithm comes from."""
@@ -29,7 +31,15 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number that an algorithm must know beforehand, and where it came from."""
+    """A number that an algorithm must know before the first arrival, with its source.
+
+    Parameters
+    ----------
+    name : as the algorithm declares it.
+    value : exact.
+    source : where the value comes from.
+    detail : of the source, in words; empty for nothing.
+    """
 
     name: str
     value: Fraction
@@ -39,9 +49,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that the algorithm broke: which rule (an equation or `protocol`, `peeks`, ...), at which task, how.
+    """A rule that an algorithm broke.
 
-    `noun` is what the family calls the arrival that `task` counts.
+    Parameters
+    ----------
+    rule : an equation of the problem, or `protocol`, `peeks`, ...
+    task : number of the arrival at which it happened; None where it is not about a single one.
+    detail : what happened, in words.
+    noun : the family's word for an arrival.
     """
 
     rule: str

@@ -25,6 +25,8 @@ from ratiobench.online.remarks import Part, Remarks
 from ratiobench.online.spec import Spec
 from ratiobench.online.spec import version as version_of
 
+__all__ = ["Environment", "Judgement", "run"]
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -59,53 +61,139 @@ class Judgement:
 
 
 class Environment(ABC, Generic[Instance]):
-    """What one family adds to a run; a family defines `registry`, and overrides what is its own.
+    """The parts of a run that a family adds; a family defines `registry` and overrides further members.
 
     Attributes
     ----------
     registry : the algorithms by name.
+
+    Notes
+    -----
+    Parameters of several methods:
+
+    instance : of the family.
+    constants : declared constants of the algorithm with their sources.
     """
 
     registry: Registry[Instance]
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[Environment[Instance], Spec]:
-        """The game and the algorithm of a run; InputError for an instance or an algorithm that cannot be played."""
+        """Choose the environment and the algorithm of a run.
+
+        Parameters
+        ----------
+        spec : the algorithm's name, parsed.
+
+        Returns
+        -------
+        Both, as the run uses them.
+
+        Raises
+        ------
+        InputError : this algorithm cannot run on this instance.
+        """
         return self, spec
 
     @abstractmethod
     def arrivals(self, instance: Instance) -> int:
-        """How many arrive."""
+        """Count the arrivals.
+
+        Returns
+        -------
+        Their number.
+        """
 
     @abstractmethod
     def table(self, instance: Instance, seed: str) -> Simulator:
-        """The table of a run; `seed` names the random stream of algorithms that draw."""
+        """Make the simulator of a run.
+
+        Parameters
+        ----------
+        seed : names the random stream of algorithms that draw.
+
+        Returns
+        -------
+        The simulator.
+        """
 
     @abstractmethod
     def first_half(self, instance: Instance) -> Instance:
-        """The first half of the arrivals, whole questions and at least one, as an instance of its own."""
+        """Cut the instance after the first half of the arrivals: whole questions, at least one.
+
+        Returns
+        -------
+        The first half as an instance.
+        """
 
     @abstractmethod
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
-        """The figures of a run from its log, by code that the table does not share."""
+        """Compute the figures of a run from its log, by code that the simulator does not share.
+
+        Parameters
+        ----------
+        log : answers of the algorithm, as the simulator stored them.
+        violations : those that the referee found.
+
+        Returns
+        -------
+        The figures, with all violations.
+        """
 
     @abstractmethod
     def small(self) -> Instance:
-        """An instance that takes no time and calls every kernel."""
+        """Make an instance that is solved in a moment and calls every kernel.
+
+        Returns
+        -------
+        The instance.
+        """
 
     def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
-        """The constants of an algorithm of ours as they are told of its run."""
+        """Return the constants of a registered algorithm as the run reports them.
+
+        Parameters
+        ----------
+        algorithm : the object that decides.
+
+        Returns
+        -------
+        The constants.
+        """
         return constants
 
     def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
-        """What these constants add to the remarks on a run of a registered algorithm."""
+        """Return the remarks that constants add to a run of a registered algorithm.
+
+        Returns
+        -------
+        Short texts; empty for none.
+        """
         return ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
-        """For audits: what anyone's algorithm shows of itself, checked; None for nothing."""
+        """Check the part of its state that a user's algorithm shows, for audits.
+
+        Parameters
+        ----------
+        exposed : as the family's protocol reads it.
+
+        Returns
+        -------
+        The checked state; None for nothing.
+        """
         return None
 
     def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
-        """For audits: what an algorithm of ours leaves; None where what is proved is not about such instances."""
+        """Return the state that a registered algorithm leaves for audits.
+
+        Parameters
+        ----------
+        trace : its attribute `trace`.
+
+        Returns
+        -------
+        The state; None where no theorem is about such instances.
+        """
         return trace
 
 
@@ -116,14 +204,20 @@ def run(
     seed: str | None = None,
     prior: Instance | None = None,
 ) -> OnlineRun:
-    """One run of the algorithm on the instance under the referee.
+    """Run an algorithm on an instance under the referee.
 
     Parameters
     ----------
+    environment : of the instance's family.
+    instance : of that family.
     text : the algorithm's name with options, or an import path.
     seed : name of the random stream of algorithms that draw; by default the instance's hash, and from the second
         repetition on (`ratiobench.online.run_context`) its number behind it.
     prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
+
+    Returns
+    -------
+    The run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The terms of online runs, set around them: `with under(Terms(limit=60)): run(...)`."""
+"""The context of online runs, set around them: `with run_context(RunContext(limit=60)): run(...)`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+__all__ = ["RunContext", "UserAlgorithm", "run_context", "stop_message"]
+
 Isolate = bool | str | None
 """How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
 (`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so."""
@@ -14,11 +16,11 @@ Isolate = bool | str | None
 
 @dataclass(frozen=True, slots=True)
 class UserAlgorithm:
-    """Anyone's algorithm that is no module of its own (`ratiobench.online.user_algorithm`).
+    """A user's class or object that is no module of its own (`ratiobench.online.user_algorithm`).
 
     Parameters
     ----------
-    code : a hash of what it is, the same wherever it was written down: its version.
+    code : a hash of its code, its version; the same wherever it was written down.
     pickled : the class or object itself.
     files : of modules that it names, which its process must be able to load.
     """
@@ -50,7 +52,16 @@ class RunContext:
 
 
 def stop_message(seconds: float) -> str:
-    """What is said of a run that was stopped at its limit."""
+    """Return the message of a run that was stopped at its time limit.
+
+    Parameters
+    ----------
+    seconds : the limit.
+
+    Returns
+    -------
+    The message.
+    """
     return f"stopped after {seconds:g} s"
 
 
@@ -60,7 +71,23 @@ current = _current.get
 
 @contextlib.contextmanager
 def run_context(terms: RunContext) -> Iterator[None]:
-    """Runs inside, in this thread, are on these terms."""
+    """Set the run context of all runs inside a `with` block, in this thread.
+
+    Parameters
+    ----------
+    terms : the context.
+
+    Yields
+    ------
+    None.
+
+    Examples
+    --------
+    >>> from ratiobench.online import run_context
+    >>> with run_context.run_context(run_context.RunContext(limit=60)):
+    ...     run_context.current().limit
+    60
+    """
     token = _current.set(terms)
     try:
         yield

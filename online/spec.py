@@ -31,7 +31,14 @@ _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
 
 class Option(NamedTuple):
-    """An option of an algorithm: default, allowed values (None: free text, read by the algorithm), meaning."""
+    """An option of an algorithm.
+
+    Parameters
+    ----------
+    default : its default.
+    allowed : its values; None for a free text, which the algorithm reads.
+    meaning : in a few words.
+    """
 
     default: str
     allowed: tuple[str, ...] | None
@@ -97,12 +104,26 @@ class Entry:
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
 
     def is_randomised(self, options: Mapping[str, str]) -> bool:
-        """Whether it draws with these options."""
+        """Whether the algorithm draws with these options.
+
+        Parameters
+        ----------
+        options : all of them, as texts.
+
+        Returns
+        -------
+        True if repetitions of a run may differ.
+        """
         return self.randomised if isinstance(self.randomised, bool) else self.randomised(options)
 
     def choices(self) -> Iterator[str]:
-        """Every combination of the options whose values are listed, as it is written behind the name, but for those
-        that the algorithm refuses.
+        """Iterate over the combinations of the options whose values are listed.
+
+        Combinations that the algorithm refuses are left out.
+
+        Returns
+        -------
+        Texts such as ``key=value,key=value``, as they are written behind the name.
         """
         listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
         defaults = {key: option.default for key, option in self.options.items()}
@@ -116,11 +137,26 @@ class Entry:
 
 
 def fraction(field_: str, text: str) -> Fraction:
-    """The fraction that an option's text stands for (``7/2``, ``0.35``, ``3``); at most 18 digits a side.
+    """Read a fraction of an option's text.
+
+    Parameters
+    ----------
+    field_ : the option, which errors name.
+    text : such as ``7/2``, ``0.35``, ``3``; at most 18 digits a side.
+
+    Returns
+    -------
+    The fraction.
 
     Raises
     ------
-    InputError : for anything else, negative numbers included.
+    InputError : any other text, also of a negative number.
+
+    Examples
+    --------
+    >>> from ratiobench.online.spec import fraction
+    >>> fraction("alpha", "0.35")
+    Fraction(7, 20)
     """
     if text.startswith("-") and _FRACTION.fullmatch(text[1:]):
         raise InputError(

@@ -22,8 +22,8 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name, mak
 
 LONGEST = 1700
 """Characters of a message on standard error, whatever it is about."""
-WITH_COMMAS = "; several with commas, or by repeating the option"
-SEVERAL = "; several behind one option, with commas, or by repeating the option"
+WITH_COMMAS = "; several: A,B or the option again"
+SEVERAL = "; several: A B, A,B or the option again"
 
 
 class Parser(argparse.ArgumentParser):
@@ -114,7 +114,9 @@ class _ShowVersion(argparse.Action):
 
 def make_parser() -> Parser:
     """All commands with their options."""
-    parser = Parser(prog=NAME, description="How far an online algorithm is from the offline optimum, with proof.")
+    parser = Parser(
+        prog=NAME, description="Measures online scheduling and pricing algorithms against a certified offline optimum."
+    )
     parser.add_argument("--debug", action="store_true", help="show the traceback of a failure")
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version, and end")
     parser.commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -184,7 +186,7 @@ def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool, bo
 
 def _help(each: Option, more: str = "") -> str:
     """The sentence, how several are written, and the default."""
-    return each.summary + more + (f" ({each.told})" if each.told else "")
+    return each.summary + more + (f" (default: {each.told})" if each.told else "")
 
 
 def _reader(values: Values) -> Callable[[str], Any]:

@@ -46,14 +46,16 @@ class Audit(SolveOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
-    claim: tuple[str, ...] = option("this check only", Text(), "NAME", several=True, complete="claims")
+    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True, complete="claims")
     task: int | None = option(
-        "what this bidder (from 0) gains by misreporting, in depth; no OPT", Integer(0, 10**9 - 1), "I"
+        "examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed",
+        Integer(0, 10**9 - 1),
+        "I",
     )
     curve: str | None = option(
-        "write the utility of --task over its bid, too; - for standard output, alone", Text(), "CSV"
+        "also write the utility of --task over its bid; - for standard output, without other output", Text(), "CSV"
     )
-    csv: Path | None = option("write the checks, a row each, figures exact", File(), "FILE")
+    csv: Path | None = option("write the checks, one row each, with exact figures", File(), "FILE")
     prior: Any = None
 
 
@@ -89,9 +91,9 @@ def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
     require_writable(options.csv, _curve_file(options))
     if options.curve is not None:
         if options.task is None:
-            raise InputError("--curve", "", "whose? --task I says it")
+            raise InputError("--curve", "", "needs --task I, the number of the bidder")
         if options.curve == "-" and options.claim:
-            raise InputError("--curve", "", "with --claim there are checks, with --curve - there is the curve alone")
+            raise InputError("--curve", "", "--curve - prints the curve only, so it cannot be combined with --claim")
         if options.curve == "-" and options.json:
             raise InputError("--curve", "", "only one of CSV and JSON can be standard output")
     return audit_run(options) if options.task is None else _audit_bidder(options, options.task)
@@ -281,6 +283,6 @@ def _readable(value: str | None) -> str:
 
 
 AUDIT = Command(
-    "audit", "what the theory claims, checked on one run", Audit, run, text=text, document=document, write=write,
+    "audit", "check the claims of the theory on one run", Audit, run, text=text, document=document, write=write,
     busy="solving, running and checking",
 )  # fmt: skip

@@ -25,17 +25,21 @@ from ratiobench.instances.io.files import write_text
 class Calibrate(Options):
     """Options of `calibrate`."""
 
-    out: Path = required("file for the figures", File(), "FILE")
-    device: str = option("auto, cpu, cuda or cuda:N", Text(), "D", default="auto", told="auto: a GPU, else cpu")
-    dtype: str = option("float32, tf32 or bfloat16", Text(), "T", default="auto", told="auto: tf32 or float32")
-    quick: bool = switch("a tiny model: seconds, to try the command")
-    tasks: tuple[int, ...] = option("tasks that share it", Integers(1024), "N,...", default=(4, 8, 16))
-    batch: tuple[int, ...] = option("samples of a batch", Integers(1024), "N,...", default=(2, 4, 8))
-    seconds: float | None = option("for each pair of these", SECONDS, "S", told="5")
-    watts: Fraction | None = option(
-        "power above idle, where it cannot be measured; said in the file", Decimal(0, 100_000, "a number of watts"), "W"
+    out: Path = required("file to write", File(), "FILE")
+    device: str = option("device: auto, cpu, cuda or cuda:N", Text(), "D", default="auto", told="auto: a GPU, else cpu")
+    dtype: str = option(
+        "number format: float32, tf32 or bfloat16", Text(), "T", default="auto", told="auto: tf32 or float32"
     )
-    name: str | None = option("of the GPU, in recipes and clusters", Text(), "NAME", told="the file's")
+    quick: bool = switch("measure a tiny model in seconds, to try the command")
+    tasks: tuple[int, ...] = option("numbers of tasks that share the GPU", Integers(1024), "N,...", default=(4, 8, 16))
+    batch: tuple[int, ...] = option("batch sizes in samples", Integers(1024), "N,...", default=(2, 4, 8))
+    seconds: float | None = option("seconds for each pair of these", SECONDS, "S", told="5")
+    watts: Fraction | None = option(
+        "power above idle in watts, where it cannot be measured; the file says so",
+        Decimal(0, 100_000, "a number of watts"),
+        "W",
+    )
+    name: str | None = option("name of the GPU in recipes and clusters", Text(), "NAME", told="the file's")
 
     @property
     def called(self) -> str:
@@ -68,6 +72,6 @@ def document(options: Calibrate, found: CalibrationResult) -> Any:
 
 
 CALIBRATE = Command(
-    "calibrate", "measure fine-tuning on your own GPU, for recipes and clusters", Calibrate, run, text=text,
+    "calibrate", "measure fine-tuning on your GPU, for recipes and clusters", Calibrate, run, text=text,
     document=document, busy="beginning", keeps=False,
 )  # fmt: skip

@@ -39,12 +39,12 @@ class Check(InstanceOptions):
         "solution file; - for standard input", InstanceOrFile(), "SOLUTION", default=None, either="checked", needed=True
     )
     certificate: Any = option(
-        "certificate file instead; - for standard input", InstanceOrFile(), "CERT", either="checked"
+        "certificate file, in place of a solution; - for standard input", InstanceOrFile(), "CERT", either="checked"
     )
-    no_migration: bool = switch("every task has to stay on one node, too")
-    explain: bool = switch("with --certificate: what it proves, and all that is in it")
+    no_migration: bool = switch("require also that every task stays on one node")
+    explain: bool = switch("with --certificate: print the proved statement and the content of the certificate")
     timeline: Path | None = option(
-        "write a page with the Gantt chart of a valid solution; FILE.svg: the chart alone",
+        "write a page with the Gantt chart of a valid solution; FILE.svg: only the chart",
         File(),
         "HTML",
         flags=("--html",),

@@ -20,8 +20,8 @@ class CheckAlgorithm(Options):
     family: str | None = option(
         "the family on whose instances the algorithm is run", Text(), "NAME", told="the first of the standard set"
     )
-    tiny: int = option("how many tiny instances", Integer(1, 1000), "N", default=4)
-    seed: int = option("names the tiny instances", Integer(0, 2**31), "S", default=1)
+    tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=4)
+    seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
 
 
 def run(options: CheckAlgorithm) -> AlgorithmCheck:
@@ -52,6 +52,6 @@ def document(options: CheckAlgorithm, found: AlgorithmCheck) -> dict[str, Any]:
 
 
 CHECK_ALGORITHM = Command(
-    "check-algorithm", "is a user's algorithm ready? determinism, prefix property, options, limits, isolation",
+    "check-algorithm", "check a user's algorithm: determinism, prefix property, options, limits, isolation",
     CheckAlgorithm, run, text=text, document=document, status=lambda found: int(not found.ready), busy="checking",
 )  # fmt: skip

@@ -22,8 +22,8 @@ class Compare(Options):
 
     a: Path = argument("folder of the results of a run", File(), "A")
     b: Path = argument("folder of the results of another run", File(), "B")
-    names: bool = switch("name the cases that one of the two folders has alone")
-    csv: Path | None = option("write the rows side by side", File(), "FILE")
+    names: bool = switch("list the cases that only one of the two folders has")
+    csv: Path | None = option("write the rows of both folders side by side", File(), "FILE")
 
 
 def run(options: Compare) -> Comparison:
@@ -57,6 +57,6 @@ def write(options: Compare, found: Comparison) -> None:
 
 
 COMPARE = Command(
-    "compare", "two folders of results side by side, with what differs beyond noise", Compare, run, text=text,
+    "compare", "compare two folders of results, with the differences beyond noise", Compare, run, text=text,
     document=document, write=write, busy="reading results",
 )  # fmt: skip

@@ -25,7 +25,7 @@ class Crosscheck(InstanceOptions):
     """Options of `crosscheck`."""
 
     effort: int = option("units of work for each row", EFFORT, "N", default=1)
-    seconds: float | None = option("time limit of each row in place of the effort", SECONDS, "S")
+    seconds: float | None = option("time limit of each row in seconds, in place of the effort", SECONDS, "S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,6 @@ def document(options: Crosscheck, found: CrosscheckOutcome) -> dict[str, Any]:
 
 
 CROSSCHECK = Command(
-    "crosscheck", "P as printed, built in PuLP and in OR-Tools, by HiGHS and by CBC, beside the certified interval",
+    "crosscheck", "solve the printed problem with several tools and solvers, and compare with the certified interval",
     Crosscheck, run, text=text, document=document, busy="cross-checking",
 )  # fmt: skip

@@ -25,23 +25,25 @@ class Evaluate(Options):
 
     policy: str = argument("policy.py, policy.py:Class[:key=value,...], or a shipped algorithm", Text(), "POLICY")
     family: str | None = option(
-        "of the policy", Text(), "NAME", told="that of the shipped algorithm, or the first of the standard set"
+        "family of the policy", Text(), "NAME", told="that of the shipped algorithm, or the first of the standard set"
     )
     set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=NEWEST)
-    seed: int = option("names the tiny instances", Integer(0, 2**31), "S", default=1)
-    tiny: int = option("how many tiny instances are drawn", Integer(1, 1000), "N", default=10)
+    seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
+    tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=10)
     stage: tuple[str, ...] = option(
-        "run these stages only", Choice(STAGES), "STAGE", several=True, told=",".join(STAGES)
+        "run only these stages", Choice(STAGES), "STAGE", several=True, told=",".join(STAGES)
     )
-    only: tuple[str, ...] = option("these instances only (* ? [...])", Text(), "PATTERN", several=True)
+    only: tuple[str, ...] = option(
+        "run only the instances with these names (* ? [...])", Text(), "PATTERN", several=True
+    )
     last: str | None = option(
         "end after this stage; instances of later ones count as 0", Choice(STAGES), "STAGE", told="the last one"
     )
     threshold: Any = option(
-        "a stage is followed by the next one where the mean share of OPT is at least X", Decimal(0, 1), "X", default=0.3
+        "mean share of OPT on a stage from which on the next stage is run", Decimal(0, 1), "X", default=0.3
     )
     budget: int = option(
-        "time of all the policy's runs; an instance that does not fit counts as 0", Duration(1), "T", default=60,
+        "time limit of all runs of the policy; unfinished instances count as 0", Duration(1), "T", default=60,
         told="60s",
     )  # fmt: skip
     isolate: bool | None = isolation()
@@ -102,6 +104,6 @@ def document(options: Evaluate, found: Evaluation) -> dict[str, Any]:
 
 
 EVALUATE = Command(
-    "evaluate", "how much of OPT a policy certainly reaches on graded instances, and where it loses", Evaluate, run,
+    "evaluate", "evaluate a policy on graded instances: share of OPT, arrivals on which it loses", Evaluate, run,
     text=text, document=document, busy="evaluating",
 )  # fmt: skip

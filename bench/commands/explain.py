@@ -21,9 +21,14 @@ class Explain(SolveOptions, InstanceOptions):
 
     algorithm: str = one_algorithm(ALGORITHM, "", "the family's")
     claim: str = option(
-        "the claim at the end", Text(), "NAME", default="", told="the family's headline", complete="claims"
+        "claim that is evaluated at the end",
+        Text(),
+        "NAME",
+        default="",
+        told="the family's headline",
+        complete="claims",
     )
-    html: Path | None = option("write a page as well, in one file", File(), "OUT")
+    html: Path | None = option("also write a page, in one file", File(), "OUT")
 
 
 def run(options: Explain) -> Any:
@@ -54,6 +59,6 @@ def write(options: Explain, found: Any) -> Iterator[str]:
 
 
 EXPLAIN = Command(
-    "explain", "one run on a small instance, arrival by arrival, and both sides of a claim", Explain, run, text=text,
-    write=write, busy="solving, running and checking",
+    "explain", "explain a run on a small instance arrival by arrival, with both sides of a claim", Explain, run,
+    text=text, write=write, busy="solving, running and checking",
 )  # fmt: skip

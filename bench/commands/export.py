@@ -14,7 +14,7 @@ from ratiobench.bench.options import Choice, required
 class Export(FormulationOptions, InstanceOptions):
     """Options of `export`."""
 
-    format: str = required("of the text", Choice(("mps", "lp")))
+    format: str = required("format of the text", Choice(("mps", "lp")))
 
 
 def run(options: Export) -> str:
@@ -28,6 +28,4 @@ def text(options: Export, found: str) -> Iterator[str]:
     yield found.removesuffix("\n")
 
 
-EXPORT = Command(
-    "export", "the model, for any other solver, on standard output", Export, run, text=text, busy="building the model"
-)
+EXPORT = Command("export", "print the model for another solver", Export, run, text=text, busy="building the model")

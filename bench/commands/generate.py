@@ -21,9 +21,12 @@ class Generate(SuitePartOptions):
     """Options of `generate`."""
 
     suite: str = argument(
-        "or a file FILE.toml, or a recipe, RECIPE:KEY=VALUE,...: `list recipes`", Text(), "SUITE", complete="suites"
+        "name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`)",
+        Text(),
+        "SUITE",
+        complete="suites",
     )
-    out: Path = required("folder of the files; it is made", File(), "DIR")
+    out: Path = required("folder to write; it is created", File(), "DIR")
 
 
 def run(options: Generate) -> Written:
@@ -43,6 +46,6 @@ def text(options: Generate, found: Written) -> Iterator[str]:
 
 
 GENERATE = Command(
-    "generate", "write the instance files of a suite, a file of recipes, or one recipe", Generate, run, text=text,
+    "generate", "write the instances of a suite, a file of recipes, or one recipe", Generate, run, text=text,
     document=lambda options, found: found, busy="making instances",
 )  # fmt: skip

@@ -40,54 +40,54 @@ class Import(FileOptions):
     """Options of `import`."""
 
     log: Path | None = argument("the log, plain or gzip; - for standard input", File(), "LOG", default=None)
-    format: str | None = option("of the log, as `list logs` names them", Text(), "F")
+    format: str | None = option("format of the log, as `list logs` names them", Text(), "F")
     cluster: Path | None = option("file with the nodes and the tariff", File(), "TOML")
     out: Path | None = option("folder for the instances and the report import.json", File(), "DIR", either="to")
-    dry_run: bool = switch("say what would become of the log, and write nothing", either="to")
+    dry_run: bool = switch("print the report of the import, and write nothing", either="to")
     example: Path | None = option(
-        "write a small made-up log, and its cluster beside it", File(), "FILE.csv", either="to"
+        "write a small synthetic log and a cluster file for it", File(), "FILE.csv", either="to"
     )
-    family: str | None = option("what the jobs become; the first family that reads logs", Text(), "NAME")
-    columns: Mapping[str, str] | None = option("of a CSV: which column is what", Columns(), "K=NAME,...")
-    skip_bad: bool = switch("count lines that cannot be read, and go on")
+    family: str | None = option("family of the instances (default: the first that reads logs)", Text(), "NAME")
+    columns: Mapping[str, str] | None = option("names of the columns of a CSV log", Columns(), "K=NAME,...")
+    skip_bad: bool = switch("skip lines that cannot be read, and count them")
     days: int = option("days of submissions in an instance", Integer(1, 3660), "D", default=1)
     from_: date | None = option("first day of submissions, YYYY-MM-DD", Date(), "DAY")
     to: date | None = option("last day of submissions, YYYY-MM-DD", Date(), "DAY")
     slot: int = option("length of a slot, such as 5m", Duration(1), "TIME", default=600, told="10m")
     tail: int | str = option(
-        "time behind the last day for late jobs; auto: until the last window ends",
+        "time after the last day for late jobs; auto: until the last window ends",
         Duration(auto=True),
         "TIME",
         default=21_600,
         told="6h",
     )
     begin: str = option(
-        "nodes when a day begins; full: jobs of the log that run then hold theirs until they end",
+        "state of the nodes when a day begins; full: jobs of the log that run then keep their nodes until they end",
         Choice(("empty", "full")),
         default="empty",
     )
     slack: Fraction = option(
-        "times the fewest slots of a job, or of its time limit, that it may take if it has no deadline",
+        "window of a job without a deadline, as a multiple of its fewest slots or of its time limit",
         Decimal(1, 10**6),
         "X",
         default=Fraction(3),
     )
     price: tuple[Fraction, Fraction] = option(
-        "dollars per GPU-hour that a job without a price bids, drawn evenly from A to B",
+        "bid of a job without a price, dollars per GPU-hour, drawn uniformly from A to B",
         Range(Decimal(0, 10**6)),
         "A[-B]",
         default=(Fraction(1), Fraction(3)),
         told="1-3",
     )
     list_price: Fraction | None = option(
-        "dollars per GPU-hour of your price list, for `backtest`",
+        "list price, dollars per GPU-hour, for `backtest`",
         Decimal(0, 10**6),
         "A",
         told="--price where that is one number",
     )
-    seed: str = option("names the draws", Text(), "NAME", default="0")
+    seed: str = option("name of the random streams", Text(), "NAME", default="0")
     run: str | None = option(
-        "which schedules jobs may have; gang: rigid ones, and all pods of a Kubernetes Job at once",
+        "allowed schedules of jobs; gang: rigid, with all pods of a Kubernetes Job at once",
         Choice(("any", "one-node", "rigid", "gang")),
         told="as the format says",
     )
@@ -221,6 +221,6 @@ def _tell(lines: int) -> None:
 
 
 IMPORT = Command(
-    "import", "make instances of a log of real jobs, one per day or per some days", Import, run, text=text,
+    "import", "make instances of a log of real jobs, one per day or per several days", Import, run, text=text,
     document=document, busy="reading the log",
 )  # fmt: skip

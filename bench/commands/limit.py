@@ -44,18 +44,22 @@ class Limit(Options):
         "family of instances or recipe, as `list limits` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME",
         complete="limits",
     )  # fmt: skip
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table; of none the limits alone", ())
+    algorithms: tuple[str, ...] = several_algorithms(
+        f"{ALGORITHM}; several are compared in a table; without any only the limits are printed", ()
+    )
     repeat: int = option(
-        "runs of an algorithm that draws, and orders of a random family that has too many to take all: ALG is the mean",
+        "runs of a randomised algorithm, and orders of a random family with too many orders; ALG is the mean",
         Integer(1, REPEATS),
         "N",
         default=1,
     )
-    limit: float | None = option("stop a run after S seconds; it is then no valid one", SECONDS, "S")
+    limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
     isolate: bool | None = isolation()
-    csv: Path | None = option("write a row per algorithm and prefix, figures exact", File(), "FILE")
+    csv: Path | None = option("write one row per algorithm and prefix, with exact figures", File(), "FILE")
     figure: Path | None = option(
-        "write the figure of proved factors and limits over the spread of values", File(), "FILE.svg"
+        "write the figure of proved factors and limits over the ratio of the largest to the least value",
+        File(),
+        "FILE.svg",
     )
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
@@ -349,7 +353,7 @@ def write(options: Limit, found: LimitReport) -> Iterator[str]:
 
 
 LIMIT = Command(
-    "limit", "an algorithm on instances on which none can do well, beside what no algorithm can beat", Limit, run,
+    "limit", "run an algorithm on hard instances, beside the lower bound for every algorithm", Limit, run,
     text=text, document=document, write=write,
     status=lambda found: int(any(each.state == "failed" for each in found.runs)),
     busy="running",

@@ -56,15 +56,15 @@ class List(Options):
     """Options of `list`."""
 
     what: str = argument(
-        "problems: the families of problems with their file formats; constructions (before: families): parametric "
-        "constructions of instances, members of which `generate` and `run` make; recipes: what they make instances of, "
-        "with every key; limits: what is proved of each mechanism beside what no algorithm can beat, the theorems, and "
-        "the instances of `limit`; the others as they are called",
+        "kind of names to list. problems: families of problems with their file formats; constructions (before: "
+        "families): parametric instances, which `generate` and `run` make; recipes: descriptions of instances, with "
+        "every key; limits: the proved factor of each mechanism beside the lower bound for every algorithm, the "
+        "theorems, and the instances of `limit`",
         Choice(tuple(_KINDS)),
         "",
     )
     given: tuple[str, ...] = argument(
-        "these alone, such as a recipe with its keys; of gpus files of `calibrate`, which are listed too",
+        "list these names only, for example one recipe with its keys; for gpus also files of `calibrate`",
         Text(),
         "NAME",
         several=True,
@@ -208,5 +208,10 @@ def _backends(family: Family) -> list[NamedSummary]:
 
 
 LIST = Command(
-    name="list", summary="what there is", options=List, run=run, text=text, document=lambda options, found: found
+    name="list",
+    summary="list suites, algorithms, claims, recipes, ...",
+    options=List,
+    run=run,
+    text=text,
+    document=lambda options, found: found,
 )

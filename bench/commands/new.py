@@ -25,10 +25,12 @@ _FAMILY = _HERE / "family" / "five_files.md"
 class New(Options):
     """Options of `new`."""
 
-    kind: str = argument("what the package adds", Choice(KINDS), "KIND")
-    name: str = argument("of the package, a Python name in lower case", Text(), "NAME")
-    family: str | None = option("of an algorithm or claim", Text(), "FAMILY", told="the first of the standard set")
-    out: Path | None = option("folder that is made", File(), "DIR", told="NAME")
+    kind: str = argument("content of the package", Choice(KINDS), "KIND")
+    name: str = argument("name of the package, a Python name in lower case", Text(), "NAME")
+    family: str | None = option(
+        "family of an algorithm or claim", Text(), "FAMILY", told="the first of the standard set"
+    )
+    out: Path | None = option("folder to create", File(), "DIR", told="NAME")
 
 
 def run(options: New) -> list[Path]:

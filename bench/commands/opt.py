@@ -34,16 +34,18 @@ from ratiobench.instances.io.files import write_atomically
 class Opt(SolveOptions, InstanceOptions):
     """Options of `opt`."""
 
-    no_migration: bool = switch("the optimum with every task on one node instead")
-    solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
-    certificate: Path | None = option("write what proves it, for `check --certificate`", File(), "CERT")
+    no_migration: bool = switch("compute the optimum where every task stays on one node")
+    solution: Path | None = option("write the decisions of the best solution, for `check`", File(), "FILE")
+    certificate: Path | None = option(
+        "write the certificate of the interval, for `check --certificate`", File(), "CERT"
+    )
     timeline: Path | None = option(
-        "write a page with the Gantt chart of the best solution found; FILE.svg: the chart alone",
+        "write a page with the Gantt chart of the best solution found; FILE.svg: only the chart",
         File(),
         "HTML",
         flags=("--html",),
     )
-    log: Path | None = option("write when each end of the interval moved", File(), "CSV")
+    log: Path | None = option("write the times at which each end of the interval moved", File(), "CSV")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,6 @@ class NoCertificateError(RuntimeError):
 
 
 OPT = Command(
-    "opt", "OPT, or a certified interval on it", Opt, run, text=text, document=document, write=write,
+    "opt", "compute OPT, or a certified interval on it", Opt, run, text=text, document=document, write=write,
     busy="looking for OPT",
 )  # fmt: skip

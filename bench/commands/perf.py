@@ -15,16 +15,18 @@ from ratiobench.bench.options import File, Options, Text, argument, option, swit
 class Perf(Options):
     """Options of `perf`."""
 
-    parts: tuple[str, ...] = argument("all parts, if none is named", Text(), "PART", several=True)
+    parts: tuple[str, ...] = argument("parts to measure; all if none is named", Text(), "PART", several=True)
     out: Path = option("folder of the results", File(), "DIR", default=Path("results/perf"))
-    quick: bool = switch("small sizes only")
+    quick: bool = switch("measure small sizes only")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warm(Options):
     """Options of `warm`."""
 
-    suites: tuple[str, ...] = argument("only what these suites need", Text(), "SUITE", several=True, complete="suites")
+    suites: tuple[str, ...] = argument(
+        "compile only the kernels of these suites", Text(), "SUITE", several=True, complete="suites"
+    )
 
 
 def run(options: Perf) -> int:
@@ -50,5 +52,5 @@ def warm(options: Warm) -> None:
         kernel_record.record_compiled(family_name, names)
 
 
-PERF = Command("perf", "speed, side by side, in one run", Perf, run, status=int, busy="measuring")
-WARM = Command(name="warm", summary="compile and cache what is compiled", options=Warm, run=warm)
+PERF = Command("perf", "measure speed, side by side, in one run", Perf, run, status=int, busy="measuring")
+WARM = Command(name="warm", summary="compile the kernels, and cache them", options=Warm, run=warm)

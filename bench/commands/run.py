@@ -47,19 +47,15 @@ class Backtest(ExecutionOptions):
     """Options of `backtest`."""
 
     days: Path = argument(
-        "folder with an instance file per day, as `import` makes it, or a file of recipes, a day each",
+        "folder with an instance file per day, as `import` makes it, or a file of recipes, one per day",
         File(),
         "DIR|TOML",
     )
-    algorithms: tuple[str, ...] = several_algorithms(
-        f"{ALGORITHM}, or `all` that are here; by default those that suit the jobs", ()
-    )
-    history: int = option(
-        "days before a day from which constants come; the first N days are not judged", _Days(), "N", default=1
-    )
-    by: str = option("rank policies by this", Choice(BY), default=BY[0])
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all`; by default those that suit the jobs", ())
+    history: int = option("days of history for constants; the first N days are not judged", _Days(), "N", default=1)
+    by: str = option("measure by which policies are ranked", Choice(BY), default=BY[0])
     what_if: tuple[str, ...] = option(
-        "days once more after a change: nodes.TYPE=+1, nodes=+1 (each type in turn), load=1.5, bids=flat, "
+        "run the days again after a change: nodes.TYPE=+1, nodes=+1 (each type in turn), load=1.5, bids=flat, "
         "limits=true, gangs=out, run=any",
         Text(),
         "CHANGE",
@@ -73,8 +69,8 @@ class Report(Options):
     """Options of `report`."""
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    parquet: bool = switch("write results.parquet as well")
-    figures: Path | None = option("write the figures as files of their own as well", File(), "FOLDER")
+    parquet: bool = switch("also write results.parquet")
+    figures: Path | None = option("also write the figures as files", File(), "FOLDER")
     figures_as: tuple[str, ...] = option(
         "formats of these files; pdf and png need the extra `figures`", Choice(FORMATS), "FORMAT", several=True,
         default=FORMATS[:1],
@@ -141,12 +137,20 @@ def report(options: Report) -> int:
     return status
 
 
-RUN = Command("run", "run a suite, resume it, report", Run, run, status=int, busy="getting ready", keeps=True)
+RUN = Command(
+    "run",
+    "run a suite, or the rest of it, and write the report",
+    Run,
+    run,
+    status=int,
+    busy="getting ready",
+    keeps=True,
+)
 BACKTEST = Command(
-    "backtest", "every policy on every day of a load, and which one to take", Backtest, backtest, status=int,
+    "backtest", "run every policy on every day of a load, and recommend one", Backtest, backtest, status=int,
     busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(
-    "report", "tables, CSV, the page, LaTeX and figures, from the results in a folder", Report, report, status=int,
-    busy="reading results and drawing",
+    "report", "write tables, CSV files, the page, LaTeX and figures from the results in a folder", Report, report,
+    status=int, busy="reading results and drawing",
 )  # fmt: skip

@@ -37,23 +37,27 @@ class Search(Options):
     claim: str = argument(
         "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
     )
-    algorithm: str = one_algorithm(f"in place of a claim, its worst ratio is searched for: {ALGORITHM}", "")
+    algorithm: str = one_algorithm(
+        f"search for the worst ratio of this algorithm, in place of a claim: {ALGORITHM}", ""
+    )
     against: str = option(
-        "with --algorithm: this algorithm's value takes the place of OPT", Text(), "NAME", default="",
+        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default="",
         complete="algorithms",
     )  # fmt: skip
-    tasks: int = option("most tasks", Integer(1, 8), "N", default=6)
-    slots: int = option("most slots", Integer(1, 8), "N", default=5)
-    nodes: int | None = option("most nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
-    largest: int = option("largest number", Integer(1, 10**6), "N", default=200)
-    seed: int = option("of everything random", Integer(0, 10**18 - 1), "S", default=0)
+    tasks: int = option("largest number of tasks", Integer(1, 8), "N", default=6)
+    slots: int = option("largest number of slots", Integer(1, 8), "N", default=5)
+    nodes: int | None = option("largest number of nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
+    largest: int = option("largest number in an instance", Integer(1, 10**6), "N", default=200)
+    seed: int = option("seed of the random streams", Integer(0, 10**18 - 1), "S", default=0)
     tries: int | None = option(
-        "instances tried in all", Integer(1, 10**12), "N", told="100000; with --algorithm 3000", either="limit"
+        "number of instances to try", Integer(1, 10**12), "N", told="100000; with --algorithm 3000", either="limit"
     )
-    seconds: float | None = option("time limit; the result depends on the machine", SECONDS, "S", either="limit")
-    smaller: bool = switch("after a violation go on for one with fewer tasks")
+    seconds: float | None = option(
+        "time limit in seconds; the result depends on the machine", SECONDS, "S", either="limit"
+    )
+    smaller: bool = switch("after a violation continue for one with fewer tasks")
     out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")
-    resume: bool = switch("go on with the search that stands in the folder")
+    resume: bool = switch("continue the search whose state is in the folder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,6 @@ def after(options: Search, searched: SearchOutcome) -> None:
 
 
 SEARCH = Command(
-    "search", "look for an instance that violates a claim, or on which an algorithm is furthest from OPT", Search, run,
-    text=text, document=document, after=after,
+    "search", "search for an instance that violates a claim, or on which an algorithm is furthest from OPT", Search,
+    run, text=text, document=document, after=after,
 )  # fmt: skip

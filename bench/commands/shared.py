@@ -27,7 +27,7 @@ class FileOptions(Options):
     """How much of a file is read."""
 
     max_bytes: int = option(
-        "most bytes of a file that are read, packed or unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
+        "largest size of a file in bytes, packed and unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
     )
 
 
@@ -42,19 +42,19 @@ class InstanceOptions(FileOptions):
 class FormulationOptions(Options):
     """Which model of OPT."""
 
-    formulation: str = option("as `list formulations` names them", Text(), "F", default="auto", complete="formulations")
+    formulation: str = option(
+        "model of OPT, as `list formulations` names them", Text(), "F", default="auto", complete="formulations"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions(FormulationOptions):
     """How hard OPT is looked for."""
 
-    backend: str = option(
-        "solver, of those that the formulation names", Text(), "B", default="auto", complete="backends"
-    )
+    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto", complete="backends")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
-    effort: int | None = option("amount of work: 1, or with --seconds as much as they allow", EFFORT, "N")
-    seconds: float | None = option("time limit; the result is marked time-limited", SECONDS, "S")
+    effort: int | None = option("units of work: 1, or with --seconds as many as they allow", EFFORT, "N")
+    seconds: float | None = option("time limit in seconds; the result is marked time-limited", SECONDS, "S")
 
     def settings(self, family: Family) -> SolveSettings:
         """The settings of a solve; what does not exist or is not installed is refused at once."""
@@ -70,10 +70,8 @@ class SolveOptions(FormulationOptions):
 class SuitePartOptions(PartOfSuite):
     """The part of a suite, and of a sweep its axes."""
 
-    suite: str = argument("as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
-    over: tuple[str, ...] = option(
-        "of a sweep, the parameter that is varied (`list axes`)", Text(), "AXIS", several=True
-    )
+    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
+    over: tuple[str, ...] = option("parameters that a sweep varies (`list axes`)", Text(), "AXIS", several=True)
 
     def find(self) -> tuple[Family, Suite]:
         """The suite over the axes that are chosen."""

@@ -62,24 +62,22 @@ class Simulate(InstanceOptions):
     own : the classes and objects to which names refer.
     """
 
-    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; of several a table")
-    limit: float | None = option("stop the run after S seconds; it is then no valid one", SECONDS, "S")
+    algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; several are compared in a table")
+    limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
     isolate: bool | None = isolation()
-    no_migration: bool = switch(
-        "the algorithm's form that keeps every task on one node; the referee refuses any other decision"
-    )
-    no_opt: bool = switch("do not compute OPT, and print no ratios", either="opt")
+    no_migration: bool = switch("keep every task on one node; the referee refuses any other decision")
+    no_opt: bool = switch("do not compute OPT, and do not print ratios", either="opt")
     certificate: Path | None = option(
-        "OPT of the table by this certificate, which is verified first; without it as `opt` finds it",
+        "take OPT from this certificate, which is verified first; without it OPT is computed",
         File(),
         "CERT",
         either="opt",
     )
     solution: Path | None = option("write the decisions, for `check`", File(), "FILE")
-    csv: Path | None = option("write the table, a row per algorithm", File(), "FILE")
+    csv: Path | None = option("write the table, one row per algorithm", File(), "FILE")
     timeline: Path | None = option(
-        "write a page: load, prices, a Gantt chart of the nodes, why arrivals were turned away; FILE.svg: of one "
-        "algorithm the Gantt chart alone",
+        "write a page with load, prices, a Gantt chart of the nodes and the reasons of rejections; FILE.svg: only the "
+        "Gantt chart of one algorithm",
         File(),
         "HTML",
         flags=("--html",),
@@ -386,7 +384,7 @@ def after(options: Simulate, found: SimulationOutcome) -> None:
 
 
 SIMULATE = Command(
-    "simulate", "online runs under the referee: one algorithm, or several side by side", Simulate, run, text=text,
+    "simulate", "run online algorithms under the referee, one or several side by side", Simulate, run, text=text,
     document=document, write=write, after=after, status=lambda found: int(len(found.ended) < len(found.runs)),
     busy="running the algorithm",
 )  # fmt: skip

@@ -27,10 +27,12 @@ from ratiobench.instances.io.files import write_atomically
 class PartOfSet(Options):
     """Which entries of which set."""
 
-    set: str = option("which set, or the manifest FILE.json of one", Text(), "NAME", default=NEWEST)
-    tier: tuple[str, ...] = option("of this tier only", Text(), "TIER", several=True)
-    family: tuple[str, ...] = option("of this family only", Text(), "NAME", several=True)
-    names: tuple[str, ...] = argument("these alone (* ? [...])", Text(), "NAME", several=True, complete="entries")
+    set: str = option("name of the set, or its manifest FILE.json", Text(), "NAME", default=NEWEST)
+    tier: tuple[str, ...] = option("only entries of these tiers", Text(), "TIER", several=True)
+    family: tuple[str, ...] = option("only entries of these families", Text(), "NAME", several=True)
+    names: tuple[str, ...] = argument(
+        "only entries with these names (* ? [...])", Text(), "NAME", several=True, complete="entries"
+    )
 
     def read(self) -> StandardSet:
         """The set, all of whose families exist."""
@@ -68,15 +70,15 @@ class PartOfSet(Options):
 class Verify(PartOfSet):
     """Options of `standard verify`."""
 
-    workers: int | None = option("processes", EFFORT, "N", told="one per core")
+    workers: int | None = option("number of processes", EFFORT, "N", told="one per core")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Improve(PartOfSet):
     """Options of `standard improve`."""
 
-    effort: int | None = option("amount of work: 1", EFFORT, "N")
-    seconds: float | None = option("time limit in place of an amount of work", SECONDS, "S")
+    effort: int | None = option("units of work for each entry: 1", EFFORT, "N")
+    seconds: float | None = option("time limit of each entry in seconds, in place of units of work", SECONDS, "S")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
 
 
@@ -84,14 +86,16 @@ class Improve(PartOfSet):
 class Table(PartOfSet):
     """Options of `standard table`."""
 
-    write: Path | None = option("put it between its marks in this file, and its figures beside it", File(), "FILE")
+    write: Path | None = option(
+        "write the table between its marks in this file, and its figures beside the file", File(), "FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fetch(PartOfSet):
     """Options of `standard fetch`."""
 
-    out: Path = required("folder of the files; it is made", File(), "DIR")
+    out: Path = required("folder to write; it is created", File(), "DIR")
 
 
 def _list_text(options: PartOfSet, found: tuple[StandardSet, list[Entry]]) -> Iterator[str]:
@@ -169,15 +173,17 @@ def _fetch(options: Fetch) -> None:
 
 
 LIST = Command(
-    "list", "what is in it, and what is known of OPT", PartOfSet, PartOfSet.find, text=_list_text,
+    "list", "list the entries, with the intervals on OPT", PartOfSet, PartOfSet.find, text=_list_text,
     document=_list_document,
 )  # fmt: skip
 VERIFY = Command(
     "verify", "check every certificate with the independent checker", Verify, _verify, status=int, busy="checking"
 )
-IMPROVE = Command("improve", "search on from the best known solution", Improve, _improve, busy="reading")
-TABLE = Command("table", "the set's table as Markdown", Table, _table, text=_table_text)
-FETCH = Command("fetch", "make the instances' files", Fetch, _fetch, busy="making instances")
+IMPROVE = Command("improve", "improve intervals, from the best known solutions", Improve, _improve, busy="reading")
+TABLE = Command("table", "print the set's table as Markdown", Table, _table, text=_table_text)
+FETCH = Command("fetch", "write the instances as files", Fetch, _fetch, busy="making instances")
 STANDARD = Group(
-    "standard", "the standard set: published instances with certificates of OPT", (LIST, VERIFY, IMPROVE, TABLE, FETCH)
+    "standard",
+    "list, verify or improve the standard set: published instances with certificates of OPT",
+    (LIST, VERIFY, IMPROVE, TABLE, FETCH),
 )

@@ -45,11 +45,59 @@ from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.io.display import format_decimal
 from ratiobench.online.outcome import OnlineRun
 
+__all__ = [
+    "AccountFunction",
+    "AuditFunction",
+    "Benchmark",
+    "BidCurve",
+    "Bidding",
+    "CalibrationResult",
+    "CalibrationSettings",
+    "Calibrator",
+    "Certificates",
+    "Claims",
+    "ClassArrivals",
+    "CompilationSteps",
+    "CounterexampleSearch",
+    "EvaluationSupport",
+    "Explainer",
+    "Gantt",
+    "GanttBlock",
+    "GanttFunction",
+    "GanttTask",
+    "ImportReport",
+    "ImportSettings",
+    "LimitBound",
+    "LimitCase",
+    "LimitPrefix",
+    "LimitRow",
+    "Limits",
+    "LogImport",
+    "Loss",
+    "LossReport",
+    "MeasureFunction",
+    "Refusal",
+    "SearchResult",
+    "SearchSettings",
+    "SizeRange",
+    "Statement",
+    "Step",
+    "Studies",
+    "TimeSeries",
+    "Timeline",
+    "TimelineFunction",
+]
+
 
 class Step(NamedTuple):
-    """Something to be compiled: its name, about how many seconds of one core it takes, and the call that does it.
+    """Kernels that are compiled together.
 
-    `after` names the steps that compile what this one uses as well; they are listed before it.
+    Parameters
+    ----------
+    name : of the step.
+    seconds : how long it takes on one core, roughly.
+    work : the call that compiles them.
+    after : names of the steps that compile kernels which this one uses, too; they are listed before it.
     """
 
     name: str
@@ -82,9 +130,15 @@ class Certificates:
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
         """Verify a decoded certificate.
 
+        Parameters
+        ----------
+        instance : of the family.
+        data : the decoded certificate.
+        source : name of its file, which errors name.
+
         Returns
         -------
-        ``valid lower upper problem``; `problem` is the first thing wrong, in one line, None when valid.
+        ``valid lower upper problem``; `problem` is the first error, in one line, None when valid.
 
         Raises
         ------
@@ -246,15 +300,32 @@ class AuditFunction(Protocol):
     def __call__(
         self, instance: Any, run: OnlineRun, reference: SolveReport, names: Collection[str] | None = None, /
     ) -> Sequence[Check]:
-        """The checks of one run against the interval on OPT, in the order of the statements.
+        """Check claims on one run.
 
-        With names those alone, without the work of the others; one about another algorithm is then `not applicable`.
+        Parameters
+        ----------
+        instance : of the family.
+        run : of an algorithm.
+        reference : the interval on OPT.
+        names : the claims to check, without the work of the others; None for all. A claim about another algorithm is
+            then `not applicable`.
+
+        Returns
+        -------
+        The checks, in the order of the statements.
         """
         ...
 
 
 class LimitPrefix(NamedTuple):
-    """The first arrivals of an instance, up to a level: the level, how many they are, and OPT of these alone."""
+    """The first arrivals of an instance, up to a level.
+
+    Parameters
+    ----------
+    label : the level.
+    arrivals : their number.
+    opt : OPT of these arrivals alone.
+    """
 
     label: str
     arrivals: int
@@ -355,7 +426,18 @@ class MeasureFunction(Protocol):
     """Exact figures about a run beside its objective."""
 
     def __call__(self, instance: Any, run: OnlineRun, checks: Sequence[Check], /) -> Mapping[str, Fraction | None]:
-        """The figures by name, the same names for every run; None: undefined. The checks are those of the audit."""
+        """Compute the measures of a run.
+
+        Parameters
+        ----------
+        instance : of the family.
+        run : of an algorithm.
+        checks : those of the audit.
+
+        Returns
+        -------
+        Exact figures by name, the same names for every run; None where a figure is undefined.
+        """
         ...
 
 
@@ -363,7 +445,17 @@ class AccountFunction(Protocol):
     """What a run earned and spent."""
 
     def __call__(self, instance: Any, run: OnlineRun, /) -> Mapping[str, Exact]:
-        """``bids`` of the admitted, ``vendors`` and ``energy``, in the family's unit, recounted from the decisions."""
+        """Recount from the decisions what a run earned and spent.
+
+        Parameters
+        ----------
+        instance : of the family.
+        run : a valid run.
+
+        Returns
+        -------
+        ``bids`` of the admitted arrivals, ``vendors`` and ``energy``, in the family's unit.
+        """
         ...
 
 
@@ -385,7 +477,17 @@ class TimelineFunction(Protocol):
     """What happened over time."""
 
     def __call__(self, instance: Any, run: OnlineRun, /) -> Timeline:
-        """The timeline of a run, with the reasons why arrivals were turned away."""
+        """Make the timeline of a run, with the reasons of rejections.
+
+        Parameters
+        ----------
+        instance : of the family.
+        run : of an algorithm.
+
+        Returns
+        -------
+        The timeline.
+        """
         ...
 
 
@@ -393,10 +495,16 @@ class CompilationSteps(Protocol):
     """What `warm` compiles."""
 
     def __call__(self, algorithms: Collection[str] | None, /) -> Sequence[Step]:
-        """The steps for these algorithms and their audits; None for all there are, with all of their options.
+        """List the steps that compile all kernels of some algorithms and their audits.
 
-        Two steps compile the same kernel only if one comes after the other. Those that others wait for are listed
-        before them, long ones first.
+        Parameters
+        ----------
+        algorithms : their names; None for all algorithms with all options.
+
+        Returns
+        -------
+        The steps: each after those that it waits for, long ones first. Two steps compile the same kernel only if one
+        comes after the other.
         """
         ...
 
@@ -458,7 +566,15 @@ class TimeSeries:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An arrival that was turned away: its number, when it came, why (a key of `reasons`), and figures to show."""
+    """A rejected arrival.
+
+    Parameters
+    ----------
+    number : its number.
+    time : of its arrival.
+    reason : a key of `reasons`.
+    about : figures to show, as text.
+    """
 
     number: int
     time: int
@@ -467,7 +583,14 @@ class Refusal:
 
 
 class ClassArrivals(NamedTuple):
-    """The arrivals of a class: what it is called, how many came, how many were admitted."""
+    """The arrivals of a class.
+
+    Parameters
+    ----------
+    label : name of the class.
+    arrivals : their number.
+    admitted : number of those that were admitted.
+    """
 
     label: str
     arrivals: int
@@ -528,7 +651,14 @@ class GanttBlock(NamedTuple):
 
 
 class GanttTask(NamedTuple):
-    """What runs: its figures as text, a key of `Gantt.kinds`, and where and when it runs."""
+    """A task of a Gantt chart.
+
+    Parameters
+    ----------
+    title : its figures as text.
+    kind : a key of `Gantt.kinds`.
+    blocks : where and when it runs.
+    """
 
     title: str
     kind: str
@@ -564,7 +694,17 @@ class GanttFunction(Protocol):
     """Which machines run what."""
 
     def __call__(self, instance: Any, solution: Any, /) -> Gantt:
-        """The Gantt chart of a solution, of a run or of OPT."""
+        """Make the Gantt chart of a solution.
+
+        Parameters
+        ----------
+        instance : of the family.
+        solution : of a run or of OPT.
+
+        Returns
+        -------
+        The chart.
+        """
         ...
 
 
@@ -644,11 +784,21 @@ class ImportReport(Protocol):
     """What became of the jobs of a log: complete when all its instances were made."""
 
     def text(self) -> str:
-        """For reading: how many were imported, how many left out by which rule, what is assumed."""
+        """Write the report for reading: imported jobs, jobs left out by which rule, assumptions.
+
+        Returns
+        -------
+        The text.
+        """
         ...
 
     def document(self) -> Mapping[str, Any]:
-        """The same as JSON values."""
+        """Convert the report to JSON values.
+
+        Returns
+        -------
+        A mapping.
+        """
         ...
 
     @property
@@ -734,7 +884,13 @@ class Calibrator:
 
 
 class SizeRange(NamedTuple):
-    """Instances of a standard set: of low..high arrivals, the `most` smallest ones."""
+    """A choice of instances of a standard set.
+
+    Parameters
+    ----------
+    low, high : number of arrivals, both included.
+    most : only so many, the smallest ones.
+    """
 
     low: int
     high: int

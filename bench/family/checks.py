@@ -8,6 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+__all__ = ["Check", "Verdict"]
+
 
 class Verdict(StrEnum):
     """What an exact comparison said."""
@@ -48,7 +50,12 @@ class Check:
     failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
-        """The check as JSON values; figures are exact fractions in strings."""
+        """Convert the check to JSON values.
+
+        Returns
+        -------
+        A dictionary; figures are exact fractions in strings.
+        """
 
         def text(value: Fraction | int | str | None) -> str | None:
             return None if value is None else str(value)

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
     from ratiobench.online.run import Environment
 
+__all__ = ["FILE", "Family", "SolutionReport"]
+
 FILE = Form(
     "file",
     "an instance in a file, or each of several",
@@ -70,10 +72,15 @@ FILE = Form(
 
 
 class SolutionReport(Protocol):
-    """What an exact check of a solution found."""
+    """The result of an exact check of a solution."""
 
     def document(self) -> dict[str, Any]:
-        """JSON values: ``valid welfare admitted violations`` at least."""
+        """Convert the result to JSON values.
+
+        Returns
+        -------
+        A mapping with ``valid violations admitted`` and ``welfare`` at least.
+        """
         ...
 
 
@@ -82,7 +89,7 @@ NOT_ABOUT_THESE = "not known for arrivals of these kinds"
 
 
 class Family(ABC):
-    """A family of problems. Instances and solutions are the family's own objects, opaque here.
+    """A family of problems; instances and solutions are the family's own objects.
 
     Attributes
     ----------
@@ -95,6 +102,19 @@ class Family(ABC):
         the first one is how many arrive.
     whole_values : the values of its solutions, and its bounds, are integers.
     dollars : how many dollars one unit is; None: the objective is no money.
+
+    Notes
+    -----
+    Parameters of several methods:
+
+    instance : an instance of the family.
+    instances : several of them, in the order of time.
+    solution : a solution of the family.
+    recipe : JSON values that name an instance; ``kind`` says which keys there are.
+    data : a decoded JSON document.
+    source : name of a file, which errors name.
+    run : an online run on the instance.
+    algorithm : name of an algorithm with options, or an import path.
     """
 
     name: str
@@ -120,82 +140,204 @@ class Family(ABC):
 
     @abstractmethod
     def parse(self, data: Any, source: str) -> Any:
-        """The instance in a decoded JSON document.
+        """Read an instance of a decoded JSON document.
+
+        Returns
+        -------
+        The instance.
 
         Raises
         ------
-        InputError : it is not one; names `source`, the field and the value.
+        InputError : the document is none; names `source`, the field and the value.
         """
 
     @abstractmethod
     def dumps(self, instance: Any) -> str:
-        """The instance as the text of its file."""
+        """Write an instance as the text of its file.
+
+        Returns
+        -------
+        The text.
+        """
 
     @abstractmethod
     def identity(self, instance: Any) -> str:
-        """SHA-256 of the instance's content."""
+        """Compute the SHA-256 of an instance's content.
+
+        Returns
+        -------
+        64 hexadecimal digits.
+        """
 
     @abstractmethod
     def describe(self, instance: Any) -> Mapping[str, Any]:
-        """Figures to show beside the instance: name, origin, tasks, nodes, slots, load, ..."""
+        """Return figures to show beside an instance: name, origin, tasks, nodes, slots, load, ...
+
+        Returns
+        -------
+        Figures by name.
+        """
 
     @abstractmethod
     def generate(self, recipe: Mapping[str, Any]) -> Any:
-        """The instance that a case's recipe names; the same one on every machine."""
+        """Make the instance of a recipe, the same one on every machine.
+
+        Returns
+        -------
+        The instance.
+
+        Raises
+        ------
+        InputError : a key or value that cannot be used.
+        """
 
     @abstractmethod
     def solution_document(self, solution: Any) -> dict[str, Any]:
-        """A solution as JSON values: ``{"decisions": [...]}``."""
+        """Convert a solution to JSON values.
+
+        Returns
+        -------
+        ``{"decisions": [...]}``.
+        """
 
     @abstractmethod
     def parse_solution(self, instance: Any, data: Any, source: str) -> Any:
-        """The solution in a decoded solution document; InputError if it is not one."""
+        """Read a solution of a decoded solution document.
+
+        Returns
+        -------
+        The solution; only its form is checked.
+
+        Raises
+        ------
+        InputError : the document is none.
+        """
 
     @abstractmethod
     def own_suites(self) -> Sequence[Suite]:
-        """The suites that the family ships; `suites` adds the standard set's."""
+        """Return the suites that the family ships; `suites` adds those of the standard set.
+
+        Returns
+        -------
+        Suites, in the order of `list suites`.
+        """
 
     def recipe_forms(self) -> Sequence[Form]:
-        """The kinds of recipes that files and the command line can name, with their keys; `file` is known to all."""
+        """Return the kinds of recipes that files and the command line can name; all families have `file`.
+
+        Returns
+        -------
+        Kinds with their keys.
+        """
         return ()
 
     def parametric_suite(self, text: str) -> Suite | None:
-        """The member of a parametric family of instances that ``NAME:KEY=VALUE,...`` names, as a suite of one case.
+        """Find the member of a parametric family of instances by its name.
 
-        None if NAME is none of them; InputError for parameters that cannot be used.
+        Parameters
+        ----------
+        text : ``NAME:KEY=VALUE,...``.
+
+        Returns
+        -------
+        A suite of one case; None if NAME is no such family.
+
+        Raises
+        ------
+        InputError : parameters that cannot be used.
         """
         return None
 
     def traces(self) -> Sequence[NamedSummary]:
-        """The traces that drive the family's generators."""
+        """Return the traces that drive the family's generators.
+
+        Returns
+        -------
+        Names and summaries.
+        """
         return ()
 
     def constructions(self) -> Sequence[NamedSummary]:
-        """The parametric families of instances, with their parameters in the summary."""
+        """Return the parametric families of instances.
+
+        Returns
+        -------
+        Names, and summaries with the parameters.
+        """
         return ()
 
     def join(self, instances: Sequence[Any]) -> Any:
-        """Several instances, one after another in time, as one; InputError where they cannot be joined."""
+        """Join instances that follow one another in time.
+
+        Returns
+        -------
+        One instance.
+
+        Raises
+        ------
+        InputError : they cannot be joined.
+        """
         raise InputError("--history", "", f"the family {self.name} joins no days to a longer one; 1 is possible")
 
     def load_setting(self, instance: Any) -> Mapping[str, str]:
-        """What days of one load have in common, in words by heading; empty where the family does not say."""
+        """Describe the setting that all days of one load have in common.
+
+        Returns
+        -------
+        Texts by heading; empty where the family has none.
+        """
         return {}
 
     def start_time(self, instance: Any) -> str:
-        """When the instance's time begins, ISO 8601; empty where that is not known."""
+        """Return the time at which an instance begins.
+
+        Returns
+        -------
+        ISO 8601; empty where it is not known.
+        """
         return ""
 
     def day_facts(self, instance: Any) -> DayFacts:
-        """What a backtest must know of the instance beside runs on it."""
+        """Return the facts of a day that a backtest needs beside its runs.
+
+        Returns
+        -------
+        The facts.
+        """
         return DayFacts()
 
     def list_changes(self, instance: Any, text: str) -> Sequence[str]:
-        """The changes that a what-if names, each as `change` takes it; InputError for what cannot be changed."""
+        """List the changes that a what-if names.
+
+        Parameters
+        ----------
+        text : the word of the command line.
+
+        Returns
+        -------
+        Changes, each as `change` takes it.
+
+        Raises
+        ------
+        InputError : such a change is not possible.
+        """
         raise InputError("--what-if", "", f"the family {self.name} changes nothing")
 
     def change(self, instance: Any, change: str) -> Any:
-        """The instance after a change such as one more node; InputError for what cannot be changed."""
+        """Change an instance, for example by one more node.
+
+        Parameters
+        ----------
+        change : one of `list_changes`.
+
+        Returns
+        -------
+        The changed instance.
+
+        Raises
+        ------
+        InputError : such a change is not possible.
+        """
         raise InputError("--what-if", "", f"the family {self.name} changes nothing")
 
     @property
@@ -204,11 +346,33 @@ class Family(ABC):
         return {}
 
     def change_effect(self, change: str) -> str:
-        """What a change does to OPT: ``more`` where it is never worse, ``less`` never better, ``same``; else empty."""
+        """Return the effect of a change on OPT.
+
+        Parameters
+        ----------
+        change : one of `list_changes`.
+
+        Returns
+        -------
+        ``more`` where OPT is never worse, ``less`` never better, ``same``; empty where it is not known.
+        """
         return ""
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
-        """A Hypothesis strategy for instances of which OPT is exact in no time; `sizes` are the largest ones."""
+        """Return a Hypothesis strategy for instances whose OPT is exact within milliseconds.
+
+        Parameters
+        ----------
+        sizes : largest sizes, by the names of the strategy's parameters.
+
+        Returns
+        -------
+        The strategy.
+
+        Raises
+        ------
+        InputError : the family has none.
+        """
         raise InputError("family", self.name, "has no strategy for tiny instances")
 
     @property
@@ -222,22 +386,46 @@ class Family(ABC):
         return None
 
     def make(self, recipe: Mapping[str, Any]) -> Any:
-        """The instance of a recipe of any kind."""
+        """Make the instance of a recipe of any kind, `file` included.
+
+        Returns
+        -------
+        The instance.
+
+        Raises
+        ------
+        InputError : a recipe or file that cannot be used.
+        """
         if recipe.get("kind") != "file":
             return self.generate(recipe)
         data, source = read_bytes(Values("recipe", (PATH,), recipe).needed("path"))
         return self.parse(load_json(data, source), source)
 
     def recipes(self) -> Mapping[str, Form]:
-        """All kinds of recipes, by name."""
+        """Return all kinds of recipes.
+
+        Returns
+        -------
+        Kinds by name.
+        """
         return {form.name: form for form in (*self.recipe_forms(), FILE)}
 
     def suites(self) -> Sequence[Suite]:
-        """The family's suites, the last one of them its part of the standard set, if it has any."""
+        """Return the suites of the family, those of the standard set at the end.
+
+        Returns
+        -------
+        Suites, in the order of `list suites`.
+        """
         return (*self.own_suites(), *suites_of(self.name))
 
     def notes(self, instance: Any) -> Sequence[str]:
-        """What must be known of how the instance was made: the `notes` of its origin, if it has any."""
+        """Return the remarks on how an instance was made: the `notes` of its origin.
+
+        Returns
+        -------
+        Sentences; empty for none.
+        """
         notes = (getattr(instance, "origin", None) or {}).get("notes", ())
         return [str(each) for each in notes] if isinstance(notes, list | tuple) else []
 
@@ -250,7 +438,12 @@ class Family(ABC):
 
     @abstractmethod
     def formulations(self) -> Sequence[NamedSummary]:
-        """The family's formulations, with the backends of each in the summary."""
+        """Return the family's formulations.
+
+        Returns
+        -------
+        Names, and summaries with the backends of each.
+        """
 
     @abstractmethod
     def solve(self, instance: Any, settings: SolveSettings, start: Any = None) -> SolveReport:
@@ -258,16 +451,26 @@ class Family(ABC):
 
         Parameters
         ----------
+        settings : formulation, backend, effort, gap and time limit.
         start : a solution to begin from; None for none.
+
+        Returns
+        -------
+        The interval, with a solution that attains its verified end.
 
         Raises
         ------
-        InputError : for names that do not exist.
+        InputError : a formulation or backend that does not exist.
         """
 
     @abstractmethod
     def check_solution(self, instance: Any, solution: Any) -> SolutionReport:
-        """Verify every constraint and recount the value, exactly, by code that `solve` does not share."""
+        """Verify every constraint and recount the value, exactly, by code that `solve` does not share.
+
+        Returns
+        -------
+        The result.
+        """
 
     @property
     def certificates(self) -> Certificates | None:
@@ -275,11 +478,34 @@ class Family(ABC):
         return None
 
     def without_migration(self, instance: Any) -> Any:
-        """The instance whose tasks may not move from node to node; InputError where no task of the family does."""
+        """Restrict an instance: no task may move from node to node.
+
+        Returns
+        -------
+        The restricted instance.
+
+        Raises
+        ------
+        InputError : no task of the family moves.
+        """
         raise InputError("--no-migration", "", f"in the family {self.name} no task moves from node to node")
 
     def export(self, instance: Any, kind: str, formulation: str) -> str:
-        """The model as text, `kind` is ``mps`` or ``lp``; InputError where there is none."""
+        """Write the model of an instance as text.
+
+        Parameters
+        ----------
+        kind : ``mps`` or ``lp``.
+        formulation : its name.
+
+        Returns
+        -------
+        The text.
+
+        Raises
+        ------
+        InputError : there is no such model.
+        """
         raise InputError("--format", "", f"the family {self.name} has no models to export")
 
     def crosscheck(
@@ -296,7 +522,11 @@ class Family(ABC):
         ----------
         effort : units of work for each solver, >= 1.
         seconds : a time limit for each row in place of the effort.
-        tell : is called with a line about what is solved next.
+        tell : called with a line about the next solve.
+
+        Returns
+        -------
+        The answers, and which of them are contradicted.
 
         Raises
         ------
@@ -310,20 +540,47 @@ class Family(ABC):
         return ""
 
     def solve_printed(self, instance: Any) -> Sequence[CrossCheckRow]:
-        """The program as its paper prints it, by each solver to the end; empty where it is too large."""
+        """Solve the program as its paper prints it, by each solver to the end.
+
+        Returns
+        -------
+        The answers; empty where the program is too large.
+        """
         return ()
 
     def solve_key(self, settings: SolveSettings) -> str:
-        """The settings, the code version and the solvers' versions of a solve: its part of a stored result's key."""
+        """Return a solve's part of a stored result's key: settings, code version, solvers' versions.
+
+        Parameters
+        ----------
+        settings : of the solve.
+
+        Returns
+        -------
+        The text.
+        """
         chosen = ",".join(f"{key}={value}" for key, value in asdict(settings).items() if value is not None)
         return " | ".join(filter(None, [f"{chosen} version {self.solver_version}", package_versions(settings.backend)]))
 
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
-        """Exact verification of a decoded solution file: keys ``valid welfare admitted violations`` at least."""
+        """Verify a decoded solution file exactly.
+
+        Returns
+        -------
+        ``valid welfare admitted violations`` at least.
+
+        Raises
+        ------
+        InputError : the document is no solution.
+        """
         return self.check_solution(instance, self.parse_solution(instance, data, source)).document()
 
     def read_certified(self, instance: Any, data: Any, source: str) -> SolveReport:
-        """The interval that a decoded certificate proves, with its solution, after the independent checker's word.
+        """Read the interval of a decoded certificate, after the independent checker has verified it.
+
+        Returns
+        -------
+        The interval, with its solution.
 
         Raises
         ------
@@ -386,20 +643,39 @@ class Family(ABC):
         return None
 
     def algorithms(self) -> Sequence[NamedSummary]:
-        """The family's online algorithms."""
+        """Return the family's online algorithms.
+
+        Returns
+        -------
+        Names, and summaries with the options.
+        """
         return NamedSummary.several(self._environment.registry.algorithms())
 
     def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        """The algorithms of a backtest of days with arrivals of these kinds, where none is named.
+        """Return the algorithms of a backtest where none is named.
 
         Parameters
         ----------
+        kinds : of the arrivals of its days (`DayFacts.kind`).
         prices : the file of the list prices that an import wrote; empty where there is none.
+
+        Returns
+        -------
+        Names.
         """
         return [each.name for each in self.algorithms()]
 
     def refusal(self, algorithm: str, kind: str) -> str:
-        """Why an algorithm cannot run on days with arrivals of this kind (`DayFacts`); empty where it can."""
+        """Return the reason why an algorithm cannot run on days of a kind.
+
+        Parameters
+        ----------
+        kind : of the arrivals (`DayFacts.kind`).
+
+        Returns
+        -------
+        The reason; empty where it can run.
+        """
         return ""
 
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
@@ -409,29 +685,37 @@ class Family(ABC):
         ----------
         prior : the instance that `prior=yesterday` in the algorithm's name stands for.
 
+        Returns
+        -------
+        The run; a broken rule makes it invalid and is no exception.
+
         Raises
         ------
-        InputError : for an algorithm or option that does not exist.
+        InputError : an algorithm or option that does not exist.
         """
         from ratiobench.online.run import run
 
         return run(self._environment, instance, algorithm, prior=prior)
 
     def algorithm_key(self, algorithm: str) -> str:
-        """The algorithm's canonical name, options and code version: its part of a stored result's key.
+        """Return the algorithm's part of a stored result's key: canonical name, options, code version.
+
+        Returns
+        -------
+        The text.
 
         Raises
         ------
-        InputError : for an algorithm or option that does not exist.
+        InputError : an algorithm or option that does not exist.
         """
         return self._environment.registry.canonical(algorithm)
 
     def validate_algorithm(self, algorithm: str) -> None:
-        """Refuse a name that is no algorithm; a user's class is built once, in a process of its own.
+        """Check a name; a user's class is built once, in its own process.
 
         Raises
         ------
-        InputError : for an algorithm, option, module, class or constructor that cannot be used.
+        InputError : an algorithm, option, module, class or constructor that cannot be used.
         """
         from ratiobench.online.referee.isolation import require_buildable
 
@@ -439,18 +723,40 @@ class Family(ABC):
         require_buildable(self._environment.registry, algorithm)
 
     def option_meanings(self, head: str) -> Mapping[str, str]:
-        """What the options of an algorithm of the family mean, by name; empty for a user's algorithm."""
+        """Return the meanings of an algorithm's options.
+
+        Parameters
+        ----------
+        head : name of the algorithm without options.
+
+        Returns
+        -------
+        Meanings by option; empty for a user's algorithm.
+        """
         entry = None if self.environment is None else self.environment.registry.entries().get(head)
         return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
 
     def solver_key(self, algorithm: str) -> str:
-        """Package and version of the solver that an algorithm asks; empty where it asks none."""
+        """Return package and version of the solver that an algorithm calls.
+
+        Returns
+        -------
+        The text; empty where it calls none.
+        """
         head = algorithm.partition(":")[0]
         entry = None if self.environment is None else self.environment.registry.entries().get(head)
         return package_versions(entry.solver) if entry is not None and entry.solver else ""
 
     def with_prior(self, algorithm: str, prior: str) -> str:
-        """The algorithm's name with ``prior=...`` behind it, where it needs constants and does not say from where.
+        """Add a prior to the name of an algorithm that needs constants and does not name their source.
+
+        Parameters
+        ----------
+        prior : ``prior=...``.
+
+        Returns
+        -------
+        The name.
 
         Raises
         ------
@@ -467,22 +773,50 @@ class Family(ABC):
         return f"{algorithm}{',' if options else ':'}{prior}"
 
     def is_randomised(self, algorithm: str) -> bool:
-        """Whether repetitions of a run of the algorithm may differ; InputError as `validate_algorithm`."""
+        """Whether repetitions of a run of the algorithm may differ.
+
+        Returns
+        -------
+        True if they may.
+
+        Raises
+        ------
+        InputError : as `validate_algorithm`.
+        """
         from ratiobench.online.referee.isolation import is_randomised
 
         return self.environment is not None and is_randomised(self.environment.registry, algorithm)
 
     def is_shipped(self, algorithm: str) -> bool:
-        """Whether the algorithm is the family's own, and not a user's; InputError for a name that does not exist."""
+        """Whether the algorithm is registered, and not a user's.
+
+        Returns
+        -------
+        True for a registered one.
+
+        Raises
+        ------
+        InputError : a name that does not exist.
+        """
         return self.environment is not None and self.environment.registry.parse(algorithm).entry is not None
 
     def is_learner(self, algorithm: str) -> bool:
-        """Whether the algorithm learns from whole days, as its entry says."""
+        """Whether the algorithm learns from whole days, as its entry says.
+
+        Returns
+        -------
+        True if it does.
+        """
         entry = None if self.environment is None else self.environment.registry.parse(algorithm).entry
         return entry is not None and entry.learns
 
     def is_slow(self, algorithm: str) -> bool:
-        """Whether a run on a large instance takes much longer than others', as the algorithm's entry says."""
+        """Whether a run on a large instance takes much longer than others, as the algorithm's entry says.
+
+        Returns
+        -------
+        True if it does.
+        """
         entry = None if self.environment is None else self.environment.registry.parse(algorithm).entry
         return entry is not None and entry.slow
 
@@ -530,7 +864,12 @@ class Family(ABC):
         return None
 
     def describe_run(self, instance: Any, run: OnlineRun) -> str:
-        """A line more about a run, in words; empty where there is nothing to say."""
+        """Describe a run in one more line.
+
+        Returns
+        -------
+        The line; empty for nothing.
+        """
         return ""
 
     @property
@@ -559,7 +898,16 @@ class Family(ABC):
         return None
 
     def proof_status_of(self, algorithm: str, remarks: Iterable[Remarks]) -> Mapping[str, str]:
-        """What is proved of an algorithm, as far as it is about runs with these remarks; empty where none is known."""
+        """Return the theorems about an algorithm that hold for runs with these remarks.
+
+        Parameters
+        ----------
+        remarks : of the runs.
+
+        Returns
+        -------
+        Texts by heading; empty where nothing is known.
+        """
         known = {} if self.proof_status is None else self.proof_status(algorithm)
         if not any(each.unproved for each in remarks):
             return known
@@ -569,32 +917,67 @@ class Family(ABC):
         }
 
     def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
-        """What is proved of an algorithm whatever arrives, by the headings of `proof_status`; empty for nothing."""
+        """Return the theorems about an algorithm that hold for all kinds of arrivals.
+
+        Returns
+        -------
+        Texts by heading of `proof_status`; empty for nothing.
+        """
         return {}
 
     def bound_checks(self, algorithm: str) -> Sequence[str]:
-        """The names of the checks that verify the guarantee which is proved of an algorithm; empty where none is."""
+        """Return the checks that verify the proved guarantee of an algorithm.
+
+        Returns
+        -------
+        Names of checks; empty where no guarantee is proved.
+        """
         return ()
 
     def readings(self) -> Sequence[str]:
-        """How a paper is read where it can be read in more than one way: a sentence or two each."""
+        """Return how a paper is read where it is ambiguous.
+
+        Returns
+        -------
+        A sentence or two for each reading.
+        """
         return ()
 
     def sources(self) -> Sequence[Source]:
-        """The papers and data that the family rests on."""
+        """Return the papers and data that the family is based on.
+
+        Returns
+        -------
+        Records from which citations are made.
+        """
         return ()
 
     def benchmarks(self) -> Sequence[Benchmark]:
-        """The family's parts of `perf`."""
+        """Return the family's parts of `perf`.
+
+        Returns
+        -------
+        The comparisons.
+        """
         return ()
 
     def statements(self) -> Sequence[Statement]:
-        """The claims in words: those settled by proof, then those that audits check, in the order of the audits."""
+        """Return the claims in words.
+
+        Returns
+        -------
+        Those that a proof settles, then those that audits check, in the order of the audits.
+        """
         own = () if self.claims is None else self.claims.statements
         return (*own, *(claim.state() for claim in plugin_claims(self.name)))
 
     def notation(self) -> Sequence[tuple[str, str]]:
-        """(sign, meaning) pairs of the statements, in the order in which they are best read."""
+        """Return the notation of the statements.
+
+        Returns
+        -------
+        (sign, meaning) pairs, in the order in which they are best read.
+        """
         return () if self.claims is None else self.claims.notation
 
     @property
@@ -610,11 +993,16 @@ class Family(ABC):
 
         Parameters
         ----------
-        claims : names of those to be checked; empty: all that are about such a run.
+        reference : the interval on OPT.
+        claims : names of the claims to check; empty for all that apply to the run.
+
+        Returns
+        -------
+        The checks, in the order of the statements.
 
         Raises
         ------
-        InputError : a claim that the audits do not check.
+        InputError : a claim that audits do not check.
         """
         known = [each.name for each in self.statements() if not each.proof]
         for name in claims:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
+__all__ = ["Assumption", "DayFacts", "read_facts"]
+
 GROUP = "days"
 """The group of the days of a backtest; those under a what-if have the change as their group."""
 BY = ("welfare", "wait", "slowdown", "met", "revenue")
@@ -64,7 +66,12 @@ class DayFacts:
     empty: bool = True
 
     def document(self) -> Mapping[str, Any]:
-        """JSON values."""
+        """Convert the facts to JSON values.
+
+        Returns
+        -------
+        The document that `read_facts` reads.
+        """
         figures = {name: getattr(self, name) for name in _FIGURES}
         return {
             "kind": self.kind,
@@ -80,11 +87,26 @@ class DayFacts:
 
 
 def read_facts(document: Any, source: str, field: str) -> DayFacts:
-    """The facts of a document.
+    """Read the facts of a document.
+
+    Parameters
+    ----------
+    document : JSON values, as `DayFacts.document` writes them.
+    source, field : file and field that errors name.
+
+    Returns
+    -------
+    The facts.
 
     Raises
     ------
-    InputError : naming the source and the field of what `DayFacts.document` does not write.
+    InputError : the document has another form; names source and field.
+
+    Examples
+    --------
+    >>> from ratiobench.bench.family.day_facts import DayFacts, read_facts
+    >>> read_facts(DayFacts(jobs=3).document(), "day.json", "facts").jobs
+    3
     """
     try:
         figures = {name: Fraction(document[name]) for name in _FIGURES if name in document}

@@ -14,6 +14,8 @@ from fractions import Fraction
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.source import Source
 
+__all__ = ["Conclusion", "Explanation", "Grid", "Listing", "Moment", "Square", "find_used_signs"]
+
 Figure = int | Fraction | str | None
 """An exact number, or words; None: there is none."""
 Sentence = Sequence[int | Fraction | str]
@@ -154,9 +156,18 @@ _SIGN = r"[A-Za-z]+\d*|\d+"
 
 
 def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The signs, each with its meaning, of which a word occurs in the text; words in brackets must all occur.
+    """Select the signs that occur in a text; of a sign with words in brackets all words must occur.
 
     So ``rho, beta (guard)`` belongs to a text about guards only, and ``(14)`` to one that cites this equation.
+
+    Parameters
+    ----------
+    text : the text.
+    signs : (sign, meaning) pairs.
+
+    Returns
+    -------
+    The pairs that occur, in their order.
     """
     words = set(re.findall(_SIGN, text.replace("_", " ")))
     used = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+__all__ = ["Source"]
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

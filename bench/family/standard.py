@@ -200,7 +200,7 @@ def _read(path: Path, _: int) -> StandardSet:
     entries = [_entry(source, f"entries[{k}]", row) for k, row in enumerate(rows)]
     names = Counter(entry.name for entry in entries)
     if twice := next((name for name, number in names.items() if number > 1), None):
-        raise InputError(source, "entries.name", f"{shorten(twice)} stands twice")
+        raise InputError(source, "entries.name", f"{shorten(twice)} is given twice")
     return StandardSet(found["name"], path, found["released"], algorithms, tuple(entries))
 
 

@@ -8,17 +8,40 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
+__all__ = ["Axis", "Case", "NamedSummary", "Plot", "PrintedGain", "PrintedMean", "SolveSettings", "Study", "Suite"]
+
 
 @dataclass(frozen=True, slots=True)
 class NamedSummary:
-    """A name and the one sentence that `list` prints beside it."""
+    """A name and the one sentence that `list` prints beside it.
+
+    Parameters
+    ----------
+    name : what `list` prints first.
+    summary : one sentence.
+    """
 
     name: str
     summary: str
 
     @classmethod
     def several(cls, pairs: Iterable[tuple[str, str]]) -> list[NamedSummary]:
-        """Of (name, summary) pairs."""
+        """Make records of (name, summary) pairs.
+
+        Parameters
+        ----------
+        pairs : of texts.
+
+        Returns
+        -------
+        A record per pair.
+
+        Examples
+        --------
+        >>> from ratiobench.bench.family.suite import NamedSummary
+        >>> NamedSummary.several([("greedy", "takes every task that fits")])[0].name
+        'greedy'
+        """
         return [cls(name, summary) for name, summary in pairs]
 
 
@@ -107,14 +130,30 @@ class Case:
     certificate: str = ""
 
     def is_served(self, algorithm: str) -> bool:
-        """Whether the case has the other days that the algorithm's name asks for."""
+        """Whether the case has the other days that an algorithm's name asks for.
+
+        Parameters
+        ----------
+        algorithm : name with options.
+
+        Returns
+        -------
+        True if it names no other day, or one that the case has.
+        """
         word = is_informed(algorithm)
         return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedGain:
-    """A figure that a paper prints: in this group, by how many percent `algorithm` is better than `than`."""
+    """A printed figure of a paper: by how many percent one algorithm is better than another.
+
+    Parameters
+    ----------
+    group : name of the group of cases.
+    algorithm, than : names of the two algorithms.
+    percent : as it is printed.
+    """
 
     group: str
     algorithm: str
@@ -124,7 +163,14 @@ class PrintedGain:
 
 @dataclass(frozen=True, slots=True)
 class PrintedMean:
-    """A figure that a paper prints: the mean of `algorithm` in this group, in the family's unit, as it is printed."""
+    """A printed figure of a paper: the mean of an algorithm in a group.
+
+    Parameters
+    ----------
+    group : name of the group of cases.
+    algorithm : its name.
+    value : in the family's unit, as it is printed.
+    """
 
     group: str
     algorithm: str
@@ -194,7 +240,16 @@ class Axis:
     small: tuple[Case, ...] = ()
 
     def plot(self, cases: Sequence[Case]) -> Plot:
-        """The figure of these cases of the axis."""
+        """Make the figure of some cases of the axis.
+
+        Parameters
+        ----------
+        cases : of this axis, in the order of the groups.
+
+        Returns
+        -------
+        The figure.
+        """
         groups = tuple(dict.fromkeys(case.group for case in cases))
         heading = f"OPT/ALG over {self.title}, mean of the runs"
         return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
@@ -244,11 +299,19 @@ class Suite:
     over: tuple[str, ...] = ()
 
     def select_axes(self, names: Sequence[str]) -> Suite:
-        """The suite with the cases and figures of these axes; itself where none is named.
+        """Restrict a sweep to some axes.
+
+        Parameters
+        ----------
+        names : of axes; empty for the suite's own cases.
+
+        Returns
+        -------
+        The suite with the cases and figures of these axes; itself where none is named.
 
         Raises
         ------
-        InputError : a suite without axes, an axis that it has not.
+        InputError : the suite has no axes, or no axis of this name.
         """
         if not names:
             return self

@@ -44,7 +44,7 @@ _SOLVE = (
     Key("seconds", Number(0.001, 10**7), "time limit on OPT; marks the results", default_text="none"),
 )
 _ALGORITHMS = Key(
-    "algorithms", Texts(), "what is run: names with options, or package.module:Class", default_text="none"
+    "algorithms", Texts(), "algorithms to run: names with options, or package.module:Class", default_text="none"
 )
 SUITE = (
     Key("name", Text(), "of the suite", default_text="the file's"),
@@ -65,7 +65,7 @@ CASE = (
 )
 STUDY = (
     Key("kind", Text(), "curve, charges"),
-    Key("algorithm", Text(), "whom it is about"),
+    Key("algorithm", Text(), "algorithm that it is about"),
     Key("task", Integer(0), "one task", default_text="all"),
 )
 PLOT = (
@@ -74,14 +74,14 @@ PLOT = (
     Key("kind", Text(), "welfare, reached, ratio, seconds, ..., or a measure", "welfare"),
     Key("groups", Texts(), "places on the axis", default_text="all groups"),
     Key("axis", Text(), "what the groups vary", "cases"),
-    Key("algorithms", Texts(), "whom it shows", default_text="all"),
+    Key("algorithms", Texts(), "algorithms that it shows", default_text="all"),
     Key("note", Text(), "a sentence below it", default_text="none"),
 )
 HINDSIGHT = (Key("label", Text(), "of the best of several"), Key("algorithms", Texts(), "the several"))
 PRINTED = (
     Key("group", Text(), "where"),
-    Key("algorithm", Text(), "who is better"),
-    Key("than", Text(), "than whom"),
+    Key("algorithm", Text(), "the better algorithm"),
+    Key("than", Text(), "the algorithm that it is compared with"),
     Key("percent", Text(), "by how much, as printed"),
 )
 PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
@@ -129,7 +129,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
         if name not in known:
             raise InputError(head, name, f"unknown key; known: {', '.join(known)}{suggest_name(name, known)}")
         if name in values or not equals:
-            problem = "the key stands twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
+            problem = "the key is given twice; once is allowed" if equals else f"{shorten(part)} is not KEY=VALUE"
             raise InputError(head, name, problem)
         values[name] = known[name].parsed(value)
     named = found[0].label or not values or ":" in head  # one of several recipes of a kind: its keys are the name
@@ -362,7 +362,7 @@ def _plots(
             raise InputError(source, field, f"{shorten(table)} is not a table")
         plot = _plot(source, field, table, full)
         if plot.name in names:
-            raise InputError(source, f"{field}.name", f"{shorten(plot.name)} stands twice; names differ")
+            raise InputError(source, f"{field}.name", f"{shorten(plot.name)} is given twice; names must differ")
         names.add(plot.name)
         _require_kind(source, field, plot, family, (*cases, *small))
         printed = [*(each.group for each in plot.printed), *(each.group for each in plot.printed_means)]

@@ -284,7 +284,7 @@ class _Story:
             movers = [" ".join(map(str, self.movers.get(c, ()))) or None for c in here]
             if any(movers):
                 rows.append((f"{k} moved by", [Square(each) for each in movers]))
-        title = "Prices that it meets" if priced else "Room that is left"
+        title = "Prices that it meets" if priced else "Free capacity"
         if pricing is not None and not priced:
             title += "; all prices are 0"
         return Grid(title, "node", [str(t) for t in slots], rows)

@@ -11,8 +11,8 @@ import pandas as pd
 
 COLUMNS = {
     "plot": "name of the figure",
-    "kind": "what is averaged",
-    "group": "whose cases",
+    "kind": "averaged figure",
+    "group": "group of the cases",
     "algorithm": "name with options, or OPT",
     "cases": "cases in the mean",
     "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
@@ -22,14 +22,14 @@ COLUMNS = {
     "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
     "left_out": "other cases without a figure: failed, invalid, undefined",
     "oracle": "whether constants come from the instance under test",
-    "said": "what was said beside the name of the runs in the mean, in short",
+    "said": "short remarks on the runs in the mean",
 }
 """Columns of NAME.csv for a figure of means (`Mean`)."""
 PRINTED = {
     "plot": "name of the figure",
-    "group": "whose cases",
-    "algorithm": "who is better",
-    "than": "than whom",
+    "group": "group of the cases",
+    "algorithm": "the better algorithm",
+    "than": "the algorithm that it is compared with",
     "paper_percent": "by how much, as the paper prints it",
     "cases": "cases with both",
     "percent": "exact: 100 (mean / mean - 1) over the same cases; empty where the mean below is not positive",
@@ -39,7 +39,7 @@ PRINTED = {
 """Columns of NAME_printed.csv (`GainBesidePaper`)."""
 PRINTED_MEANS = {
     "plot": "name of the figure",
-    "group": "whose cases",
+    "group": "group of the cases",
     "algorithm": "name with options",
     "paper": "the mean, as the paper prints it",
     "cases": "cases in ours",
@@ -64,8 +64,8 @@ LEADERBOARD = {
     "low": "float: lower end of its 95 % interval (Student's t)",
     "high": "float: its upper end",
     "decisions_per_second": "float: tasks over seconds of all decisions, by the clock",
-    "constants": "what it had to know in advance: none, prior (another day), given, or oracle (the day itself)",
-    "said": "what was said beside the name of the runs in the mean, in short",
+    "constants": "constants that it needs in advance: none, prior (another day), given, or oracle (the day itself)",
+    "said": "short remarks on the runs in the mean",
 }
 """Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
 _FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}

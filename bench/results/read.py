@@ -31,7 +31,7 @@ COLUMNS = {
     "group": "cases that are comparable",
     "instance": "SHA-256 of the instance's content",
     "algorithm": "name with options, as asked for",
-    "label": "name with what must be said beside it",
+    "label": "name with its remarks",
     "algorithm_key": "canonical name, options and code version",
     "state": "ok, invalid (the algorithm broke a rule), failed (see reason) or missing (not run yet)",
     "reason": "why it failed or is invalid",
@@ -79,7 +79,16 @@ DECIDING = "deciding"
 
 @dataclass(frozen=True, slots=True)
 class StudyTable:
-    """What a study found on a case: rows with the same keys, or the reason why there are none."""
+    """What a study found on a case: rows with the same keys, or the reason why there are none.
+
+    Parameters
+    ----------
+    case : name of the case.
+    group : of the case.
+    study : what was studied.
+    rows : mappings with the same keys; empty where the study failed.
+    reason : why there are no rows; empty where there are.
+    """
 
     case: str
     group: str

@@ -215,9 +215,9 @@ def make_backtest(
         if place >= history
     ]
     refusals = tuple(_tell_refused(refused))
-    known = f"each with what was known from the {history} day{'s' * (history > 1)} before it"
+    known = f"each with constants from the {history} day{'s' * (history > 1)} before it"
     if learning:
-        known += " (who learns, from all before it)"
+        known += " (learning algorithms: from all days before it)"
     doubts = tuple(list_doubts(days, order))
     named = ("--algorithms", ",".join(algorithms)) if algorithms else ()
     return Suite(

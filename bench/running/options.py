@@ -48,9 +48,13 @@ def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = 
 class PartOfSuite(Options):
     """Which cases of a suite."""
 
-    only: tuple[str, ...] = option("these cases only (* ? [...])", Text(), "PATTERN", several=True, figures=True)
-    tier: tuple[str, ...] = option("cases of this group only", Text(), "GROUP", several=True, figures=True)
-    scale: str = option("small: the suite's figures on small instances", Choice(SCALES), default="full", figures=True)
+    only: tuple[str, ...] = option(
+        "only the cases with these names (* ? [...])", Text(), "PATTERN", several=True, figures=True
+    )
+    tier: tuple[str, ...] = option("only the cases of these groups", Text(), "GROUP", several=True, figures=True)
+    scale: str = option(
+        "size of the instances; small: a small version of the suite", Choice(SCALES), default="full", figures=True
+    )
 
 
 def isolation(**about: Any) -> Any:
@@ -67,18 +71,18 @@ class CaseOptions(PartOfSuite):
     """Which cases are run with which algorithms, and how often."""
 
     rows: tuple[str, ...] = option(
-        "of the suite's algorithms these only (* ? [...])", Text(), "PATTERN", several=True, figures=True
+        "run only these of the suite's algorithms (* ? [...])", Text(), "PATTERN", several=True, figures=True
     )
     algorithms: tuple[str, ...] = several_algorithms(
-        f"run exactly these in every case, and none of the suite's own: {ALGORITHM}", (), figures=True
+        f"algorithms to run in every case, without those of the suite: {ALGORITHM}", (), figures=True
     )
     add: tuple[str, ...] = option(
-        "run these in every case beside the suite's own", Text(), "NAME", several=True, complete="algorithms",
-        figures=True,
+        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True,
+        complete="algorithms", figures=True,
     )  # fmt: skip
-    solve: bool = switch("compute OPT afresh where a shipped certificate has it", figures=True)
+    solve: bool = switch("compute OPT also where a shipped certificate proves it", figures=True)
     repeat: int = option(
-        "run algorithms that draw N times, and take means", Integer(1, REPEATS), "N", default=1, figures=True
+        "runs of each randomised algorithm, of which means are taken", Integer(1, REPEATS), "N", default=1, figures=True
     )
 
 
@@ -87,22 +91,22 @@ class ExecutionOptions(Options):
     """How cases are run: where to, by whom, with how much work."""
 
     audits: bool | None = option(
-        "check the claims on every run, or leave that out (out in the standard sets)", Switch(), figures=True
+        "check the claims on every run, or do not (by default not in the standard sets)", Switch(), figures=True
     )
     effort: int = option(
-        "N times the suite's work on OPT; `high` is 8 times", EffortFactor(), "N", default=1, figures=True
+        "multiple of the suite's work on OPT; `high` is 8", EffortFactor(), "N", default=1, figures=True
     )
-    limit: float | None = option("give a piece of work up after this many seconds", SECONDS, "S", figures=True)
+    limit: float | None = option("time limit of each solve and each run, in seconds", SECONDS, "S", figures=True)
     isolate: bool | None = isolation(figures=True)
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
-    dask: str | None = option("a dask scheduler instead of processes of this machine", Text(), "ADDRESS")
+    dask: str | None = option("address of a dask scheduler, to use in place of local processes", Text(), "ADDRESS")
     share: Path | None = option(
-        "where runs find each other's results", File(), "FILE", told="results/pieces.sqlite; with --out none"
+        "file through which runs share results", File(), "FILE", told="results/pieces.sqlite; with --out none"
     )
-    fresh: bool = switch("forget earlier results, and take none from --share")
-    retry_failed: bool = switch("try failed pieces again")
-    quiet: bool = switch("no progress")
+    fresh: bool = switch("delete earlier results, and take none from --share")
+    retry_failed: bool = switch("repeat solves and runs that failed")
+    quiet: bool = switch("print no progress")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -261,7 +261,7 @@ class Store:
             value = json.loads(text, object_pairs_hook=_told_once)
         except _Twice as error:
             raise InputError(
-                str(self.path), f"{shorten(what)}, {shorten(error.args[0])}", "the field stands twice"
+                str(self.path), f"{shorten(what)}, {shorten(error.args[0])}", "the field is given twice"
             ) from None
         except (ValueError, TypeError, RecursionError):
             value = None

@@ -17,6 +17,8 @@ from ratiobench.bench.family.explanation import Conclusion, Sentence
 from ratiobench.formulations.report import SolveReport
 from ratiobench.online.outcome import OnlineRun
 
+__all__ = ["Case", "CaseProtocol", "Claim", "ClaimScope", "audit", "find_claim", "make_claims"]
+
 Instance = TypeVar("Instance")
 
 
@@ -30,7 +32,14 @@ class CaseProtocol(Protocol):
 
 
 class Case(NamedTuple, Generic[Instance]):
-    """A run on an instance, with the interval on OPT."""
+    """A run on an instance, with the interval on OPT.
+
+    Parameters
+    ----------
+    instance : of the family.
+    run : the run that is checked.
+    reference : the interval on OPT of the instance.
+    """
 
     instance: Instance
     run: OnlineRun
@@ -86,6 +95,12 @@ class Claim(Generic[CaseType]):
     flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
     asked : nobody claims it of the runs that it is about: this project asks it.
     signs : (sign, meaning) of what stands in no other claim's statement, behind those of the family's notation.
+
+    Notes
+    -----
+    Parameters of several methods:
+
+    case : the run that is checked, with its instance and the interval on OPT.
     """
 
     name: str
@@ -104,11 +119,25 @@ class Claim(Generic[CaseType]):
     signs: tuple[tuple[str, str], ...] = ()
 
     def is_shown(self, run: OnlineRun) -> bool:
-        """Whether a whole audit of the run shows the claim."""
+        """Whether a whole audit of the run shows the claim.
+
+        Parameters
+        ----------
+        run : the run.
+
+        Returns
+        -------
+        True if a full audit of the run shows the claim.
+        """
         return self.check is not None and (self.about.always_shown or self.about.concerns(run))
 
     def check_run(self, case: CaseType) -> Check:
-        """Check the claim on one run; `not applicable` where it is about others."""
+        """Check the claim on one run.
+
+        Returns
+        -------
+        The check, with both sides as exact numbers; `not applicable` where the claim is about other runs.
+        """
         assert self.check is not None, f"{self.name} is settled by proof"
         if not self.is_shown(case.run):
             return self.not_applicable(f"{ANOTHER}{self.about.whom}")
@@ -116,11 +145,16 @@ class Claim(Generic[CaseType]):
         return self.not_applicable(problem) if problem else self._named(self.check(case))
 
     def end_explanation(self, check: Check, why: str = "Why") -> Conclusion:
-        """The end of an explained run: the claim with the figures of its check put in.
+        """Write the end of an explained run: the claim with the figures of its check.
 
         Parameters
         ----------
+        check : of the claim on the run.
         why : heading of the claim's flaw.
+
+        Returns
+        -------
+        The conclusion, with the sides of the claim and the flaw of its argument.
         """
         steps: list[Sentence] = []
         if check.witness:
@@ -139,11 +173,32 @@ class Claim(Generic[CaseType]):
         return check if check.name == self.name else replace(check, name=self.name)
 
     def not_applicable(self, reason: str) -> Check:
-        """The check of a run that the claim says nothing about."""
+        """Make the check of a run to which the claim does not apply.
+
+        Parameters
+        ----------
+        reason : why it does not apply.
+
+        Returns
+        -------
+        A check with the verdict `not applicable`.
+
+        Examples
+        --------
+        >>> from ratiobench.bench.theory.claim import Claim
+        >>> claim = Claim(name="mine", statement="OPT <= 2 ALG", source="my paper", standing="proved")
+        >>> claim.not_applicable("no task arrives").status.value
+        'not applicable'
+        """
         return Check(self.name, Verdict.NOT_APPLICABLE, None, None, reason)
 
     def state(self) -> Statement:
-        """The claim in words."""
+        """Return the claim in words.
+
+        Returns
+        -------
+        The statement that `list claims` and the page print.
+        """
         return Statement(
             self.name,
             self.statement,
@@ -159,7 +214,21 @@ class Claim(Generic[CaseType]):
 
 
 def find_claim(claims: Sequence[Claim[CaseType]], name: str) -> Claim[CaseType]:
-    """The claim of this name."""
+    """Find a claim by its name.
+
+    Parameters
+    ----------
+    claims : a table of claims.
+    name : of the claim.
+
+    Returns
+    -------
+    The claim.
+
+    Raises
+    ------
+    StopIteration : no claim has this name.
+    """
     return next(claim for claim in claims if claim.name == name)
 
 
@@ -168,7 +237,13 @@ def audit(claims: Sequence[Claim[CaseType]], case: CaseType, names: Collection[s
 
     Parameters
     ----------
-    names : of the claims to be checked, without the work of the others; None: all that the run shows.
+    claims : the family's table of claims.
+    case : the run, with its instance and the interval on OPT.
+    names : the claims to check, without the work of the others; None for all that apply to the run.
+
+    Returns
+    -------
+    The checks, in the order of the table.
     """
     return [
         claim.check_run(case)
@@ -183,13 +258,18 @@ def make_claims(
     notation: Sequence[tuple[str, str]],
     case: Callable[[Any, OnlineRun, SolveReport], CaseType],
 ) -> Claims:
-    """The capability `Family.claims` from a table of claims.
+    """Make the capability `Family.claims` from a table of claims.
 
     Parameters
     ----------
-    version : of all checks. Raise it with every claim that is added and every check whose outcome changes.
-    notation : (sign, meaning) pairs, to which the claims' own signs are added.
-    case : makes what the checks get of (instance, run, OPT).
+    claims : the table, in the order of the audits.
+    version : of all checks; raise it with every claim that is added and every check whose outcome changes.
+    notation : (sign, meaning) pairs; the claims' own signs are added to them.
+    case : makes the case that checks get from (instance, run, OPT).
+
+    Returns
+    -------
+    The capability.
     """
 
     def audit_run(

@@ -23,6 +23,8 @@ from ratiobench.formulations.worker import Reply, worker
 from ratiobench.instances.io.errors import InputError, install_command
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
+__all__ = ["BackendResult", "Limits", "backends", "solve", "version"]
+
 FloatArray = NDArray[np.float64]
 
 WALL_SECONDS = 1800.0
@@ -101,7 +103,18 @@ def finite_or_none(value: float) -> float | None:
 
 
 def backends() -> tuple[str, ...]:
-    """The names of all backends, installed or not, those of plug-ins at the end."""
+    """List the names of all backends, installed or not.
+
+    Returns
+    -------
+    Names in alphabetical order; those of plug-ins at the end.
+
+    Examples
+    --------
+    >>> from ratiobench.formulations.backends import backends
+    >>> "highs" in backends()
+    True
+    """
     shipped = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return (*shipped, *(name for name in find_plugins(BACKENDS) if name not in shipped))
 
@@ -135,13 +148,18 @@ def start_worker(backend: str) -> None:
 
 
 def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatArray | None = None) -> BackendResult:
-    """Maximise the model in the backend's worker process; whatever goes wrong is a result.
+    """Maximise a model in the backend's worker process; every failure is a result.
 
     Parameters
     ----------
     backend : one of `backends()`.
     model : `LinearModel`, or for CP-SAT the model as it takes it.
+    limits : when to stop; None for the default limits.
     start : (n,) a solution to begin from.
+
+    Returns
+    -------
+    The solver's answer, not verified. A bound that floating point cannot prove is None, and `message` says so.
     """
     limits = limits or Limits()
     if isinstance(model, LinearModel) and not model.columns:
@@ -222,6 +240,15 @@ def installed_version(backend: str) -> str:
 
 
 def version(backend: str) -> str | None:
-    """The version of the backend's solver; None when it is not installed or does not start."""
+    """Return the version of the backend's solver.
+
+    Parameters
+    ----------
+    backend : its name.
+
+    Returns
+    -------
+    The version; None when the solver is not installed or does not start.
+    """
     reply = call(backend, f"{_module(backend)}:version")
     return None if reply.termination is not None else str(reply.value)

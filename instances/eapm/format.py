@@ -29,9 +29,18 @@ _USER = {"type", "tasks", "price"}
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
+    Parameters
+    ----------
+    data : the decoded JSON document.
+    source : name of the file, which errors name.
+
+    Returns
+    -------
+    The instance.
+
     Raises
     ------
-    InputError : on the first thing that the format does not allow.
+    InputError : the first thing that the format does not allow; names the file, the field and the value.
     """
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
@@ -103,12 +112,21 @@ def _distinct(source: str, names: list[str], path: str) -> None:
     seen: set[str] = set()
     for j, name in enumerate(names):
         if name in seen:
-            raise InputError(source, path.format(j), f"{shorten(name)} stands twice; names differ")
+            raise InputError(source, path.format(j), f"{shorten(name)} is given twice; names must differ")
         seen.add(name)
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance as the JSON document that `parse` reads."""
+    """Convert an instance to its JSON document.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    The document that `parse` reads.
+    """
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -124,7 +142,16 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """SHA-256 of the canonical content: keys sorted, no spaces; without name and origin."""
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
+    """
     if "hash" not in instance.cache:
         content = {"format": FORMAT, **_content(instance)}
         instance.cache["hash"] = sha256_of(content)

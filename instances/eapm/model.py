@@ -70,6 +70,7 @@ class Instance:
     kind : (n,) the type of each user's tasks.
     tasks : (n,) a_i.
     price : (n,) p_i, micro-units for the whole bag.
+    cache : derived figures of the format's code; not part of the identity.
     """
 
     name: str
@@ -115,11 +116,25 @@ class Instance:
         return freeze(self.energy_price * self.etc_ms * self.apc_mw)
 
     def public(self) -> Public:
-        """The part that everybody knows."""
+        """Return the public part: known before the first arrival.
+
+        Returns
+        -------
+        The public part.
+        """
         return Public(self.machines, self.energy_price)
 
     def user(self, i: int) -> User:
-        """User i as an online algorithm sees it on arrival, with arrays of its own."""
+        """Return a user as an online algorithm sees it on arrival.
+
+        Parameters
+        ----------
+        i : number of the user, from 0.
+
+        Returns
+        -------
+        The user, with arrays of its own.
+        """
         etc, apc = self.etc_ms[self.kind[i]], self.apc_mw[self.kind[i]]
         energy = etc * apc
         bag = int(self.tasks[i]), int(self.price[i])

@@ -34,9 +34,18 @@ _COLUMNS = ("submit", "deadline", "model", "work", "share")
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
+    Parameters
+    ----------
+    data : the decoded JSON document.
+    source : name of the file, which errors name.
+
+    Returns
+    -------
+    The instance.
+
     Raises
     ------
-    InputError : on the first thing that the format does not allow.
+    InputError : the first thing that the format does not allow; names the file, the field and the value.
     """
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
@@ -84,7 +93,7 @@ def _models(top: Fields) -> tuple[Model, ...]:
         model = Fields(top.source, f"models[{k}]", raw, _MODEL, set())
         name = model.text("name")
         if name in found:
-            raise InputError(top.source, model.at("name"), f"{shorten(name)} stands twice; names differ")
+            raise InputError(top.source, model.at("name"), f"{shorten(name)} is given twice; names must differ")
         gpus, speed = _speeds(model)
         stalls = (model.integer(key, 0, STALL_LIMIT) for key in ("overhead_s", "edge_overhead_s"))
         found[name] = Model(name, gpus, speed, model.integer("edge_speed", 0), *stalls)
@@ -135,7 +144,16 @@ def _job(job: Fields, known: dict[str, int], models: tuple[Model, ...], before: 
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance as the JSON document that `parse` reads."""
+    """Convert an instance to its JSON document.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    The document that `parse` reads.
+    """
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -164,7 +182,16 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """SHA-256 of the canonical content: keys sorted, no spaces; without name and origin."""
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
+    """
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 

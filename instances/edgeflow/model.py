@@ -19,7 +19,13 @@ CLOUD, EDGE = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Edge servers that are there from second `start` up to, but not at, second `end`."""
+    """A time in which edge servers are available.
+
+    Parameters
+    ----------
+    start, end : seconds, `end` not included.
+    servers : how many.
+    """
 
     start: int
     end: int
@@ -47,7 +53,18 @@ class Model:
     edge_overhead_s: int
 
     def useful(self, most: int) -> tuple[tuple[int, int], ...]:
-        """(gpus, speed) of the shares up to `most` GPUs that are faster than every smaller one; section 2."""
+        """List the shares that are faster than every smaller share.
+
+        Parameters
+        ----------
+        most : largest number of GPUs.
+
+        Returns
+        -------
+        (GPUs, milli-iterations per second) pairs, ascending.
+
+        Source: paper, section 2.
+        """
         found: list[tuple[int, int]] = []
         for gpus, speed in zip(self.gpus, self.speed, strict=True):
             if gpus <= most and (not found or speed > found[-1][1]):
@@ -78,7 +95,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """What everybody knows before the first job; neither the number of jobs nor what they are."""
+    """What everybody knows before the first job; neither the number of jobs nor what they are.
+
+    Parameters
+    ----------
+    gpus : G, GPUs of the cloud.
+    node_gpus : GPUs of one node.
+    edge : windows of edge servers, in order of time.
+    models : what may be trained.
+    """
 
     gpus: int
     node_gpus: int
@@ -98,6 +123,7 @@ class Instance:
     edge : windows in order of time, disjoint.
     models : what may be trained.
     submit, deadline, model, work, share : (n,) the jobs' data, see `Job`; in order of submission.
+    cache : derived figures of the format's code; not part of the identity.
     """
 
     name: str
@@ -123,9 +149,23 @@ class Instance:
         return len(self.work)
 
     def public(self) -> Public:
-        """The part that everybody knows."""
+        """Return the public part: known before the first job.
+
+        Returns
+        -------
+        The public part.
+        """
         return Public(self.gpus, self.node_gpus, self.edge, self.models)
 
     def job(self, i: int) -> Job:
-        """Job i as a policy sees it on arrival."""
+        """Return a job as a policy sees it on arrival.
+
+        Parameters
+        ----------
+        i : number of the job, from 0.
+
+        Returns
+        -------
+        The job.
+        """
         return Job(i, *(int(column[i]) for column in (self.submit, self.deadline, self.model, self.work, self.share)))

@@ -9,7 +9,14 @@ from ratiobench.instances.io.fields import LIMIT, integer, items
 
 
 class Piece(NamedTuple):
-    """Seconds [start, end) at one place (0 cloud, 1 edge) on so many GPUs."""
+    """Seconds [start, end) of a job at one place.
+
+    Parameters
+    ----------
+    start, end : seconds, `end` not included.
+    place : 0 cloud, 1 edge.
+    gpus : how many.
+    """
 
     start: int
     end: int
@@ -22,16 +29,34 @@ Solution = tuple[tuple[Piece, ...], ...]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """The solution as the JSON document that `parse_solution` reads."""
+    """Convert a solution to its JSON document.
+
+    Parameters
+    ----------
+    solution : of the family.
+
+    Returns
+    -------
+    The document that `parse_solution` reads.
+    """
     return {"decisions": [[list(piece) for piece in pieces] for pieces in solution]}
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """The solution in a decoded document; a document with more keys is fine, only the shape is judged.
+    """Read a solution of a decoded document; further keys are ignored.
+
+    Parameters
+    ----------
+    data : the decoded JSON document.
+    source : name of the file, which errors name.
+
+    Returns
+    -------
+    The solution; only its form is checked.
 
     Raises
     ------
-    InputError : naming the file, the field and the value.
+    InputError : another form; names the file, the field and the value.
     """
     if not isinstance(data, dict):
         raise InputError(source, "document", f"{shorten(data)} is not an object")

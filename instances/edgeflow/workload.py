@@ -74,7 +74,7 @@ _DRAWN = (
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "gpu-day": (
         _NAME,
-        Key("cluster", Choice(tuple(CLUSTERS)), "whose day", "pai"),
+        Key("cluster", Choice(tuple(CLUSTERS)), "trace of the day", "pai"),
         Key("day", Integer(0, 1000), "of its table, from 0", 0),
         Key("durations", Choice(("trace", "day")), "shares and durations of all days, or of this one", "trace"),
         _JOBS,
@@ -99,7 +99,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("zone", Integer(-12, 14), "local time less the log's; 8 for PAI", 0, "h"),
         _JOBS,
         Key("shortest", Integer(0, DAY), "tasks of less are left out", SHORTEST, "s"),
-        Key("gpu_type", Choice(("A100", "T4")), "whose speeds", "A100"),
+        Key("gpu_type", Choice(("A100", "T4")), "source of the speeds", "A100"),
         *_DRAWN,
         *_PLACE,
     ),

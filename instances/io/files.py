@@ -107,7 +107,7 @@ def _first_duplicate(document: Any, source: str) -> InputError:
     place, (key, first, second) = next(
         (place, value.twice) for place, value in iterate_values(document) if type(value) is _Twice
     )
-    problem = f"the key stands twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
+    problem = f"the key is given twice in one object ({shorten(first)}, then {shorten(second)}); once is allowed"
     return InputError(source, str(Place(place, key)), problem)
 
 

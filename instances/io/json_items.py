@@ -137,7 +137,7 @@ def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str
                 yield name, reader.value(name)
             mark = reader.take(",}")
     if reader.peek():
-        raise reader.fail("not JSON: something stands behind the object")
+        raise reader.fail("not JSON: there is text after the object")
     if not there:
         raise InputError(source, key, "the field is missing")
 

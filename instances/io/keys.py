@@ -18,6 +18,8 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_value, sh
 from ratiobench.instances.io.fields import LIMIT, integer
 from ratiobench.instances.io.numerals import NUMERAL, fraction_of, text_of_fraction
 
+__all__ = ["Form", "Key", "Kind"]
+
 Schema = dict[str, Any]
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
@@ -34,15 +36,43 @@ class Kind(Protocol):
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """The value if it can be used, as recipes have it; InputError that names source, field and value otherwise."""
+        """Check a value.
+
+        Parameters
+        ----------
+        source, field : what errors name.
+        value : the value.
+
+        Returns
+        -------
+        The value, as recipes have it.
+
+        Raises
+        ------
+        InputError : the value cannot be used; names source, field and value.
+        """
         ...
 
     def parsed(self, text: str) -> Any:
-        """The value that a text on the command line stands for, not checked."""
+        """Read a text of the command line, without a check.
+
+        Parameters
+        ----------
+        text : the text.
+
+        Returns
+        -------
+        The value.
+        """
         ...
 
     def schema(self) -> Schema:
-        """The JSON Schema of a value."""
+        """Describe the values.
+
+        Returns
+        -------
+        A JSON Schema.
+        """
         ...
 
 
@@ -349,8 +379,9 @@ class Key:
     meaning : in a few words.
     default : the value where it is not given; None where there is none.
     unit : of its values.
-    told : the default in words, where it is no value.
+    default_text : the default in words, where it is no value.
     place : where it stands in the recipe, where that is not under its name.
+    told : the default in words, where it is no value.
     """
 
     name: str
@@ -362,7 +393,12 @@ class Key:
     place: str = ""
 
     def row(self) -> dict[str, str]:
-        """The key as a row of a table."""
+        """Describe the key as a row of a table.
+
+        Returns
+        -------
+        Texts by column: name, range, unit, default, meaning.
+        """
         default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
             "name": self.name, "range": self.kind.range, "unit": self.unit, "default": default, "meaning": self.meaning,
@@ -391,11 +427,21 @@ class Form:
     label: str = ""
 
     def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        """The recipe with these values, by the names of their keys; JSON values.
+        """Make a recipe of these values.
+
+        Parameters
+        ----------
+        source, field : what errors name; `field` stands before the key.
+        given : values by the names of their keys.
+        label : name of the instance, where recipes of this kind have one.
+
+        Returns
+        -------
+        The recipe as JSON values, with defaults.
 
         Raises
         ------
-        InputError : naming source, key and value, with `field` before the key.
+        InputError : a key or value that cannot be used; names source, key and value.
         """
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:

@@ -21,6 +21,8 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, make_printable
 
+__all__ = ["Plugin", "find_plugins", "plugin_packages", "plugins_of"]
+
 ALGORITHMS, FAMILIES, BACKENDS, CLAIMS = (
     f"ratiobench.{each}" for each in ("algorithms", "families", "backends", "claims")
 )
@@ -49,6 +51,10 @@ class Plugin:
     def load(self) -> Any:
         """Import what the value names: its module, or an attribute of it.
 
+        Returns
+        -------
+        The module or the attribute.
+
         Raises
         ------
         InputError : the import fails, naming the package.
@@ -66,7 +72,16 @@ class Plugin:
 
 @cache
 def find_plugins(group: str) -> Mapping[str, Plugin]:
-    """The entry points of a group by name; of two with one name the package first in alphabetical order."""
+    """Find the entry points of a group.
+
+    Parameters
+    ----------
+    group : one of `ALGORITHMS`, `FAMILIES`, `BACKENDS`, `CLAIMS`.
+
+    Returns
+    -------
+    Plug-ins by name; of two with the same name that of the package that comes first in alphabetical order.
+    """
     found: dict[str, Plugin] = {}
     for each in entry_points(group=group):
         package, version = (each.dist.name, each.dist.version) if each.dist is not None else ("", "")
@@ -78,7 +93,17 @@ def find_plugins(group: str) -> Mapping[str, Plugin]:
 
 
 def plugins_of(group: str, family: str) -> dict[str, Plugin]:
-    """Those of a group that belong to a family, by their names without the family's."""
+    """Find the plug-ins of a family.
+
+    Parameters
+    ----------
+    group : as of `find_plugins`.
+    family : its name.
+
+    Returns
+    -------
+    Plug-ins by name, without the family's name before it.
+    """
     return {
         name.partition(".")[2]: each
         for name, each in find_plugins(group).items()
@@ -87,6 +112,11 @@ def plugins_of(group: str, family: str) -> dict[str, Plugin]:
 
 
 def plugin_packages() -> dict[str, str]:
-    """The packages that add anything, with their versions."""
+    """List the packages that add plug-ins.
+
+    Returns
+    -------
+    Versions by package.
+    """
     found = [each for group in (ALGORITHMS, FAMILIES, BACKENDS, CLAIMS) for each in find_plugins(group).values()]
     return {each.package: each.version for each in sorted(found, key=lambda each: each.package) if each.package}

@@ -17,7 +17,12 @@ __all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "sca
 
 
 def traces() -> list[tuple[str, str]]:
-    """The traces by name, each with one sentence: what it is, which days are shipped, and its licence."""
+    """List the traces.
+
+    Returns
+    -------
+    (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
+    """
     listed = []
     for name, trace in list_traces().items():
         shipped = days(name)
@@ -28,7 +33,22 @@ def traces() -> list[tuple[str, str]]:
 
 
 def days(trace: str) -> tuple[str, ...]:
-    """The shipped days of a trace, in order."""
+    """List the shipped days of a trace.
+
+    Parameters
+    ----------
+    trace : a name of `traces`.
+
+    Returns
+    -------
+    Days as ``YYYY-MM-DD``, in order.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora.arrivals import days
+    >>> days("philly")[0]
+    '2017-10-09'
+    """
     return tuple(_shipped(trace))
 
 
@@ -38,7 +58,7 @@ def list_earlier_days(trace: str) -> tuple[str, ...]:
 
 
 def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
-    """Submissions in each of the 144 slots of one day, from the shipped table or from the trace's own file.
+    """Read the submissions in each slot of one day, from the shipped table or from the trace's own file.
 
     Parameters
     ----------
@@ -46,9 +66,19 @@ def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None)
     day : ``YYYY-MM-DD`` in the trace's own clock.
     file : a file in the trace's public format; None for the shipped days.
 
+    Returns
+    -------
+    (144,) submissions per slot of 600 s.
+
     Raises
     ------
     InputError : for a trace or a day that is not there.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora.arrivals import day_counts, days
+    >>> len(day_counts("philly", days("philly")[0]))
+    144
     """
     return span_counts(trace, day, 1, file)[0]
 
@@ -56,10 +86,21 @@ def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None)
 def span_counts(
     trace: str, day: str, number: int, file: str | os.PathLike[str] | None = None, slot_seconds: int = SLOT_SECONDS
 ) -> tuple[tuple[int, ...], bool]:
-    """Submissions per slot in a number of days from `day` on, one after the other, and whether days had to recur.
+    """Read the submissions per slot of several days, one after another.
 
-    Where the days end they begin again with the first. Shipped days have slots of 600 s. Days that are shipped as
-    history stand before the others.
+    After the last day the first one follows. Days that are shipped as history stand before the others.
+
+    Parameters
+    ----------
+    trace : a name of `traces`.
+    day : the first day, ``YYYY-MM-DD``.
+    number : how many days.
+    file : a file in the trace's public format; None for the shipped days.
+    slot_seconds : length of a slot; 600 for shipped days.
+
+    Returns
+    -------
+    (slots,) counts, and whether days had to be repeated.
 
     Raises
     ------
@@ -86,15 +127,30 @@ def span_counts(
 
 
 def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
-    """The counts rescaled to an exact total by cumulative rounding.
+    """Rescale counts to an exact total by cumulative rounding.
 
     With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
     ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
     Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
 
+    Parameters
+    ----------
+    counts : submissions per slot.
+    total : the new sum.
+
+    Returns
+    -------
+    (slots,) counts.
+
     Raises
     ------
     ValueError : when there is nothing to rescale.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora.arrivals import scale_counts
+    >>> scale_counts([3, 1, 0, 4], 4)
+    (2, 0, 0, 2)
     """
     whole = sum(counts)
     if whole == 0 and total > 0:

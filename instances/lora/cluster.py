@@ -76,7 +76,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     found = tuple(_node(source, f"node[{j}]", each, calibrations) for j, each in enumerate(nodes))
     for j, node in enumerate(found):
         if node.name in [each.name for each in found[:j]]:
-            raise InputError(source, f"node[{j}].name", f"{shorten(node.name)} stands twice; names differ")
+            raise InputError(source, f"node[{j}].name", f"{shorten(node.name)} is given twice; names must differ")
     return Cluster(found, _tariff(source, table, Path(path).parent), calibrations.list_notes())
 
 

@@ -221,7 +221,7 @@ _FAMILIES: Mapping[str, Parametric] = {
                 _L,
                 replace(_N, default_text=_TOLD),
                 Key("y", Integer(1), "memory of the first task, in n-ths", default_text=_TOLD),
-                Key("N", Integer(1), "a multiple of n: the room of the node", default_text="n"),
+                Key("N", Integer(1), "a multiple of n: the capacity of the node", default_text="n"),
             ),
             "A task that fills the node is dropped, and its prices keep n tasks of L slots out.",
             _drop,

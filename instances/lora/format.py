@@ -48,9 +48,25 @@ _RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
+    Parameters
+    ----------
+    data : the decoded JSON document.
+    source : name of the file, which errors name.
+
+    Returns
+    -------
+    The instance.
+
     Raises
     ------
-    InputError : on the first thing that specs of the format do not allow.
+    InputError : the first thing that the format does not allow; names the file, the field and the value.
+
+    Examples
+    --------
+    >>> from ratiobench.instances import lora
+    >>> from ratiobench.instances.lora.named import named
+    >>> lora.parse(lora.document(named("thm5_T5_3tasks"))).tasks
+    3
     """
     second = isinstance(data, dict) and data.get("format") == FORMAT_2
     if not second:
@@ -268,7 +284,23 @@ def _energy(
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance as the JSON document that `parse` reads; a field only where it differs from its default."""
+    """Convert an instance to its JSON document.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    The document that `parse` reads; a field only where it differs from its default.
+
+    Examples
+    --------
+    >>> from ratiobench.instances import lora
+    >>> from ratiobench.instances.lora.named import named
+    >>> lora.document(named("thm5_T5_3tasks"))["slots"]
+    5
+    """
     return {
         "format": _format_of(instance),
         "name": instance.name,
@@ -334,7 +366,23 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """SHA-256 of the canonical content: keys sorted, no spaces, valuations written out; without name and origin."""
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    64 hexadecimal digits of the canonical document, valuations written out: keys sorted, no spaces.
+
+    Examples
+    --------
+    >>> from ratiobench.instances import lora
+    >>> from ratiobench.instances.lora.named import named
+    >>> len(lora.content_hash(named("thm5_T5_3tasks")))
+    64
+    """
     if "hash" not in instance.cache:
         content = {"format": _format_of(instance), **_content(instance, valuation_always=True)}
         instance.cache["hash"] = sha256_of(content)

@@ -41,7 +41,13 @@ class NodeType:
 
 
 class Vendor(NamedTuple):
-    """A labor vendor's offer: price q_in in micro-dollars, delay h_in in slots."""
+    """The offer of a labor vendor.
+
+    Parameters
+    ----------
+    price : q_in, micro-dollars.
+    delay : h_in, slots.
+    """
 
     price: int
     delay: int
@@ -137,9 +143,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Public:
-    """What everybody knows before the first arrival: slots, node types, base memory r_b, the whole tariff.
+    """What is known before the first arrival: slots, node types, base memory r_b, the whole tariff.
 
-    `seed` names the random stream of algorithms that draw (it is the instance hash unless a replay fixes it).
+    Parameters
+    ----------
+    slots : T.
+    slot_seconds : length of a slot.
+    base_memory_mb : r_b, memory of the base model.
+    node_types : G types, with their tariffs.
+    seed : names the random stream of algorithms that draw (the instance hash unless a replay fixes it).
     """
 
     slots: int
@@ -207,6 +219,7 @@ class Instance:
     limit : (I,) samples that the user claims as work; 0 where `work` is known at arrival.
     labels : {i: user, group, queue and priority} of the tasks that have any.
     running : jobs from before that run when the first slot begins; no task can have what they hold.
+    cache : derived figures of the format's code; not part of the identity.
     """
 
     name: str
@@ -265,7 +278,12 @@ class Instance:
         return sum(node.count for node in self.node_types)
 
     def held(self) -> IntArray:
-        """(2, K, T) samples and MB of each node that running jobs hold in each slot; (2, 0, 0) where none runs."""
+        """Compute the capacity that running jobs hold.
+
+        Returns
+        -------
+        (2, K, T) samples and MB of each node and slot; (2, 0, 0) where none runs.
+        """
         if not self.running:
             return np.zeros((2, 0, 0), dtype=np.int64)
         table = np.zeros((2, self.nodes, self.slots), dtype=np.int64)
@@ -275,11 +293,35 @@ class Instance:
         return table
 
     def public(self, seed: str) -> Public:
-        """The part that everybody knows, with the name of the random stream of algorithms that draw."""
+        """Return the public part: known before the first arrival.
+
+        Parameters
+        ----------
+        seed : name of the random stream of algorithms that draw.
+
+        Returns
+        -------
+        The public part.
+
+        Examples
+        --------
+        >>> from ratiobench.instances.lora.named import named
+        >>> named("thm5_T5_3tasks").public("a seed").slots
+        5
+        """
         return Public(self.slots, self.slot_seconds, self.base_memory_mb, self.node_types, seed)
 
     def cost(self, i: int) -> IntArray:
-        """(G, T) operational cost e_ikt of task i, micro-dollars: energy times tariff, or as given."""
+        """Compute the operational costs of a task: energy times tariff, or as given.
+
+        Parameters
+        ----------
+        i : number of the task, from 0.
+
+        Returns
+        -------
+        (G, T) e_ikt, micro-dollars.
+        """
         given = self.explicit_cost.get(i)
         if given is not None:
             return given
@@ -288,12 +330,42 @@ class Instance:
         return cost
 
     def vendors(self, i: int) -> tuple[Vendor, ...]:
-        """The vendors of task i in list order."""
+        """Return the vendors of a task.
+
+        Parameters
+        ----------
+        i : number of the task, from 0.
+
+        Returns
+        -------
+        Offers, in list order.
+
+        Examples
+        --------
+        >>> from ratiobench.instances.lora.named import named
+        >>> named("thm5_T5_3tasks").vendors(0)
+        ()
+        """
         span = range(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
         return tuple(Vendor(int(self.vendor_price[n]), int(self.vendor_delay[n])) for n in span)
 
     def task(self, i: int) -> Task:
-        """Task i as an online algorithm sees it on arrival."""
+        """Return a task as an online algorithm sees it on arrival.
+
+        Parameters
+        ----------
+        i : number of the task, from 0.
+
+        Returns
+        -------
+        The task.
+
+        Examples
+        --------
+        >>> from ratiobench.instances.lora.named import named
+        >>> named("thm5_T5_3tasks").task(0).arrival
+        1
+        """
         return Task(
             index=i,
             arrival=int(self.arrival[i]),

@@ -78,7 +78,7 @@ def keys() -> tuple[Key, ...]:
         Key("days", Integer(1, LONGEST * 60 // MINUTES), "days, the first from `start` on", 1, "days"),
         Key("slots", Integer(1, LONGEST), "length of the instance", None, "slots", "to the end of the days"),
         Key("start", Integer(1, MINUTES), "slot of the first day that is slot 1", 1, "slot"),
-        Key("quiet", Integer(0, LONGEST - 1), "slots at the end in which nobody arrives", 0, "slots"),
+        Key("quiet", Integer(0, LONGEST - 1), "slots at the end without arrivals", 0, "slots"),
         Key("nodes", Integer(1, 10_000), "nodes of all types", 50, "nodes", "50, where no type is given"),
         Key("mix", Choice(("a100", "a40", "mixed")), "their types; mixed: half and half", "mixed"),
         *types,
@@ -184,7 +184,7 @@ class Recipe:
     slot_minutes : length of a slot.
     slots : T; where it is not given, to the end of the last of `days` days.
     start : the first day's slot that is the instance's slot 1: a part of a day is start .. start+slots-1.
-    quiet : slots at the end in which nobody arrives, so that in a short instance few tasks come too late. Default 0.
+    quiet : slots at the end without arrivals, so that in a short instance few tasks come too late. Default 0.
     nodes : nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the
         number K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
     arrivals : ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80;

@@ -41,7 +41,22 @@ Solution = tuple[Decision | None, ...]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """The solution as the JSON document that `read_solution` reads."""
+    """Convert a solution to its JSON document.
+
+    Parameters
+    ----------
+    solution : of the family.
+
+    Returns
+    -------
+    The document that `read_solution` reads.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora import Decision, solution_document
+    >>> len(solution_document([Decision(None, ((0, 1),), 5), None])["decisions"])
+    2
+    """
     return {
         "decisions": [
             None
@@ -58,9 +73,17 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution file; a document that has more keys (what `opt --json` and `online --json` print) is fine.
+    """Read a solution file; further keys (as `opt --json` and `simulate --json` print) are ignored.
 
     Only the shape is judged here; whether the decisions are feasible is for `ratiobench.formulations.lora.check`.
+
+    Parameters
+    ----------
+    path : of the file.
+
+    Returns
+    -------
+    A decision per task; None for a rejected one.
 
     Raises
     ------

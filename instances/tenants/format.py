@@ -31,9 +31,18 @@ _JOB = {*_NUMBERS, "run", *_LABELS}
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
+    Parameters
+    ----------
+    data : the decoded JSON document.
+    source : name of the file, which errors name.
+
+    Returns
+    -------
+    The instance.
+
     Raises
     ------
-    InputError : on the first thing that the format does not allow.
+    InputError : the first thing that the format does not allow; names the file, the field and the value.
     """
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
@@ -85,7 +94,7 @@ def _types(top: Fields) -> tuple[GpuType, ...]:
         kind = Fields(top.source, f"gpu_types[{k}]", raw, _TYPE, set())
         name = kind.text("name")
         if name in found:
-            raise InputError(top.source, kind.at("name"), f"{shorten(name)} stands twice; names differ")
+            raise InputError(top.source, kind.at("name"), f"{shorten(name)} is given twice; names must differ")
         found[name] = GpuType(name, kind.integer("count", 1, COUNT_LIMIT), kind.integer("price", 0, PRICE_LIMIT))
     return tuple(found.values())
 
@@ -99,7 +108,16 @@ def _run(job: Fields, types: int) -> list[int]:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """The instance as the JSON document that `parse` reads."""
+    """Convert an instance to its JSON document.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    The document that `parse` reads.
+    """
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -125,7 +143,16 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """SHA-256 of the canonical content: keys sorted, no spaces; without name and origin."""
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
+
+    Parameters
+    ----------
+    instance : of the family.
+
+    Returns
+    -------
+    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
+    """
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 

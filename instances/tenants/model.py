@@ -23,7 +23,14 @@ from ratiobench.instances.io.errors import make_printable
 
 @dataclass(frozen=True, slots=True)
 class GpuType:
-    """GPUs of one type: how many, and what a tick on one of them costs in micro-dollars."""
+    """GPUs of one type.
+
+    Parameters
+    ----------
+    name : of the type.
+    count : how many.
+    price : micro-dollars per tick of one GPU.
+    """
 
     name: str
     count: int
@@ -68,7 +75,18 @@ class Public:
     seed: str = ""
 
     def cost(self, job: Job, kind: int, end: int) -> int:
-        """What the job costs that ends at this tick on a GPU of this type, 1/100 micro-dollar."""
+        """Compute the cost of a job that ends at a tick on a GPU of a type.
+
+        Parameters
+        ----------
+        job : the job.
+        kind : number of the GPU type.
+        end : the tick.
+
+        Returns
+        -------
+        The cost, 1/100 micro-dollar.
+        """
         return (
             100 * self.late_penalty * max(0, end - job.deadline)
             + (100 - job.cost_sensitivity) * self.theta * (end - job.release)
@@ -89,6 +107,7 @@ class Instance:
     release, deadline, cost_sensitivity : (n,) see `Job`.
     run : (n, K) ticks, at least 1.
     tenants, kinds, iterations : (n,) labels, which no algorithm reads.
+    cache : derived figures of the format's code; not part of the identity.
     """
 
     name: str
@@ -133,10 +152,28 @@ class Instance:
         return freeze(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
 
     def public(self, seed: str = "") -> Public:
-        """The part that everybody knows, with the name of a random stream."""
+        """Return the public part: known before the first job.
+
+        Parameters
+        ----------
+        seed : name of the random stream of algorithms that draw.
+
+        Returns
+        -------
+        The public part.
+        """
         return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
 
     def job(self, j: int) -> Job:
-        """Job j as an online algorithm sees it on arrival."""
+        """Return a job as an online algorithm sees it on arrival.
+
+        Parameters
+        ----------
+        j : number of the job, from 0.
+
+        Returns
+        -------
+        The job.
+        """
         release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
         return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))

@@ -52,7 +52,7 @@ _COMMON = (
     Key("cs", Span(0, 100), "sensitivity to cost", (0, 100), "percent"),
     Key("tenants", Integer(0, _JOBS), "tenants, each with one sensitivity; 0: one per job", 0, "tenants"),
 )
-_TRACE = Key("trace", Choice(TRACES), "whose lengths, and arrivals", "pai")
+_TRACE = Key("trace", Choice(TRACES), "trace of lengths and arrivals", "pai")
 _BATCH_SLACK, _ONLINE_SLACK = (
     Key("slack", Span(0, 10_000), "deadline over run and wait", default, "percent")
     for default in ((50, 150), (80, 200))

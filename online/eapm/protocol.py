@@ -47,20 +47,51 @@ class Algorithm(Protocol):
     """Decides user by user."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first arrival, with the values of the constants it declares in `constants`."""
+        """Begin a run: called once, before the first arrival.
+
+        Parameters
+        ----------
+        public : the public part of the instance.
+        constants : values of the constants that the algorithm declares.
+        """
         ...
 
     def decide(self, user: User, view: View) -> Decision:
-        """The final answer for the user: how many of the tasks each machine gets; a list or an array will do."""
+        """Decide about the user that arrives.
+
+        Parameters
+        ----------
+        user : the user.
+        view : loads and profit so far, read-only.
+
+        Returns
+        -------
+        (m,) how many of the user's tasks each machine gets; a list or an array is accepted.
+        """
         ...
 
 
 def plain(answer: Any) -> Decision:
-    """An answer in builtin types, detached from whatever the algorithm keeps; itself if nothing in it can be altered.
+    """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
+
+    Parameters
+    ----------
+    answer : of an algorithm.
+
+    Returns
+    -------
+    (m,) integers.
 
     Raises
     ------
-    TypeError, ValueError : when it is no list, tuple or (m,) array of integers.
+    TypeError : it is no list, tuple or (m,) array of integers.
+    InvalidAnswer : a share is no integer or too large.
+
+    Examples
+    --------
+    >>> from ratiobench.online.eapm.protocol import plain
+    >>> plain([2, 0, 1])
+    (2, 0, 1)
     """
     if type(answer) is tuple and all(type(x) is int and -NUMBER_LIMIT <= x <= NUMBER_LIMIT for x in answer):
         return answer
@@ -73,9 +104,16 @@ def plain(answer: Any) -> Decision:
 
 
 def excess(answer: Any, public: Public) -> str | None:
-    """What is wrong with an answer that has more shares than there are machines; else None.
+    """Check that an answer has no more shares than there are machines, so that it can be sent.
 
-    Such an answer is refused where it was made: it may be too long to be sent.
+    Parameters
+    ----------
+    answer : of an algorithm.
+    public : the public part of the instance.
+
+    Returns
+    -------
+    What is wrong, in words; None for nothing.
     """
     if isinstance(answer, tuple | list | np.ndarray) and len(answer) > len(public.machines):
         return f"{len(answer)} shares for {len(public.machines)} machines"

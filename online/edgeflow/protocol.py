@@ -42,14 +42,28 @@ COMPLETION, DEADLINE, WINDOW, ARRIVAL, WAKE = "completion", "deadline", "window"
 
 
 class Event(NamedTuple):
-    """Something that has happened in this second: what, and to which job; None where it is about no single one."""
+    """An event of the present second.
+
+    Parameters
+    ----------
+    kind : completion, deadline, window, arrival or wake.
+    job : its number; None where the event is not about a single job.
+    """
 
     kind: str
     job: int | None
 
 
 class Active(NamedTuple):
-    """A job that is here: milli-iterations left, place (PAUSED, CLOUD, EDGE), GPUs, second from which it progresses."""
+    """A job in the system.
+
+    Parameters
+    ----------
+    left : milli-iterations that it still has to do.
+    place : PAUSED, CLOUD or EDGE.
+    gpus : on which it runs.
+    ready : second from which it progresses.
+    """
 
     left: int
     place: int
@@ -113,11 +127,28 @@ class Policy(Protocol):
     """Decides second by second, where something happens."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first job."""
+        """Begin a run: called once, before the first job.
+
+        Parameters
+        ----------
+        public : the public part of the instance.
+        constants : values of the constants that the policy declares.
+        """
         ...
 
     def decide(self, job: Job, view: View) -> Answer | Mapping[int, tuple[int, int]] | None:
-        """A job has arrived: who runs from now on; None for who runs already (who ran on a closed window pauses)."""
+        """Decide at the arrival of a job which jobs run from now on.
+
+        Parameters
+        ----------
+        job : the job that arrives.
+        view : the state, read-only.
+
+        Returns
+        -------
+        job -> (place, GPUs), alone or in an `Answer` with a wake; None to change nothing (jobs on a closed window
+        pause).
+        """
         ...
 
 
@@ -128,11 +159,20 @@ class BookedAnswer(tuple[tuple[tuple[int, int, int], ...], int | None]):
 
 
 def plain(answer: Any) -> tuple[tuple[tuple[int, int, int], ...], int | None] | None:
-    """An answer in builtin types, detached from whatever the policy keeps.
+    """Copy an answer in builtin types.
+
+    Parameters
+    ----------
+    answer : of a policy.
+
+    Returns
+    -------
+    ((job, place, GPUs), ...) in order of jobs, and the wake; None for None.
 
     Raises
     ------
-    TypeError, ValueError : when it is none.
+    TypeError : it has another form.
+    InvalidAnswer : a part of it is not allowed; names the part.
     """
     if answer is None:
         return None
@@ -174,7 +214,17 @@ def _triple(given: Any) -> tuple[Any, Any, Any]:
 
 
 def excess(answer: Any, public: Public) -> str | None:
-    """What is wrong with an answer that names more jobs than can run; else None."""
+    """Check that an answer names no more jobs than can run, so that it can be sent.
+
+    Parameters
+    ----------
+    answer : of a policy.
+    public : the public part of the instance.
+
+    Returns
+    -------
+    What is wrong, in words; None for nothing.
+    """
     shares = answer[0] if isinstance(answer, tuple | list) and answer else answer
     if isinstance(shares, Mapping | tuple | list) and len(shares) > NAMED_LIMIT:
         return f"{len(shares)} jobs are named; at most {NAMED_LIMIT} can run"

@@ -45,7 +45,7 @@ def plain(answer: Any) -> list[list[Price]] | None:
 
     Raises
     ------
-    Unfit : naming what is no price.
+    InvalidAnswer : naming what is no price.
     """
     if answer is None:
         return None

@@ -33,7 +33,7 @@ def read_inner(field: str, text: str) -> Spec:
     head, _, rest = text.partition(";")
     spec = REGISTRY.parse(":".join(filter(None, [head, rest.replace(";", ",")])))
     if spec.entry is None or spec.head in NESTING:
-        raise InputError("algorithm", field, f"{shorten(head)} cannot stand inside another algorithm")
+        raise InputError("algorithm", field, f"{shorten(head)} cannot run inside another algorithm")
     if spec.prior:
         raise InputError("algorithm", field, "earlier days are named outside: prior= or history= of the whole")
     return spec
@@ -62,7 +62,7 @@ class Inner:
         self.algorithm = entry.make(options)
         for name, problem in (("decide_batch", "decides the tasks of a slot together"), ("at_slot", "decides later")):
             if hasattr(self.algorithm, name):
-                raise InputError("algorithm", field, f"{self.spec.head} {problem}, and cannot stand inside another one")
+                raise InputError("algorithm", field, f"{self.spec.head} {problem}, and cannot run inside another one")
         declared: Sequence[str] = getattr(self.algorithm, "constants", ())
         self.constants = tuple(name for name in declared if name not in self.spec.given)
 

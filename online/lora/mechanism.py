@@ -330,7 +330,9 @@ def _arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
 
 OPTIONS = {
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
-    "constants": Option("oracle", None, "what is neither given nor from a prior: oracle, or public to refuse it"),
+    "constants": Option(
+        "oracle", None, "source of constants that are neither given nor from a prior: oracle, or public to refuse them"
+    ),
 }
 
 

@@ -59,7 +59,14 @@ SLOT = "slot"
 
 
 class Running(NamedTuple):
-    """A task that was admitted and has not ended: its first slot, which may lie ahead, and the last one booked."""
+    """A task that was admitted and has not ended.
+
+    Parameters
+    ----------
+    task : its number.
+    first : its first slot, which may lie ahead.
+    last : the last slot that is booked for it.
+    """
 
     task: int
     first: int
@@ -67,10 +74,12 @@ class Running(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A task that ended, or left, and the first slot after that.
+    """A task that ended or left the system.
 
     Parameters
     ----------
+    task : its number.
+    slot : the first slot after its end.
     how : `done` (its work is done), `killed` (at its limit), `left` (no schedule could serve it any more).
     """
 
@@ -80,7 +89,13 @@ class Ended(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Node-slots that tasks have run so far, by the name of their user and of their group."""
+    """Node-slots that tasks have used so far.
+
+    Parameters
+    ----------
+    user : by the name of their user.
+    group : by the name of their group.
+    """
 
     user: Mapping[str, int]
     group: Mapping[str, int]
@@ -128,7 +143,17 @@ class View:
     usage: Usage = NO_USAGE
 
     def room(self, task: Task, public: Public) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """(K, T) cells that can take the task: rate > 0 and enough compute and memory free."""
+        """Find the cells that can take a task: rate > 0 and enough free compute and memory.
+
+        Parameters
+        ----------
+        task : the task.
+        public : the public part of the instance.
+
+        Returns
+        -------
+        (K, T) booleans.
+        """
         rate = task.rate[public.type_of_node][:, None]
         fits: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
             (rate > 0) & (rate <= self.compute) & (task.memory_mb <= self.memory_mb)
@@ -136,7 +161,16 @@ class View:
         return fits
 
     def between(self, first: int, last: int) -> View:
-        """The same in slots first..last only: column j is slot first + j."""
+        """Restrict the view to some slots: column j is slot first + j.
+
+        Parameters
+        ----------
+        first, last : the slots, both included.
+
+        Returns
+        -------
+        The restricted view.
+        """
         span = slice(first - 1, last)
         return replace(
             self, compute=self.compute[:, span], memory_mb=self.memory_mb[:, span], tasks=self.tasks[:, span]
@@ -146,7 +180,25 @@ class View:
 def first_free_node(
     free: np.ndarray[Any, np.dtype[np.bool_]], first_node: IntArray
 ) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], IntArray]:
-    """(G, T) whether a node of the type has room in the slot, and the first such node."""
+    """Find the first node of each type that can take a task.
+
+    Parameters
+    ----------
+    free : (K, T) whether the node can take the task in the slot.
+    first_node : (G+1,) nodes of type g are first_node[g] .. first_node[g+1]-1.
+
+    Returns
+    -------
+    (G, T) whether there is such a node, and (G, T) its number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ratiobench.online.lora.protocol import first_free_node
+    >>> usable, node = first_free_node(np.array([[False], [True]]), np.array([0, 2]))
+    >>> usable.tolist(), node.tolist()
+    ([[True]], [[1]])
+    """
     types = len(first_node) - 1
     usable = np.empty((types, free.shape[1]), np.bool_)
     node = np.empty((types, free.shape[1]), np.int64)
@@ -162,11 +214,27 @@ class Algorithm(Protocol):
     """Decides task by task."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first arrival, with the values of the constants it declares in `constants`."""
+        """Begin a run: called once, before the first arrival.
+
+        Parameters
+        ----------
+        public : the public part of the instance.
+        constants : values of the constants that the algorithm declares.
+        """
         ...
 
     def decide(self, task: Task, view: View) -> Decision | str | None:
-        """The final answer for the task: its schedule and charge, or None to reject it; or `WAIT`."""
+        """Decide about the task that arrives.
+
+        Parameters
+        ----------
+        task : the task.
+        view : the state of the cluster, read-only.
+
+        Returns
+        -------
+        The final decision: vendor, cells and payment; None to reject the task; `WAIT` to decide later.
+        """
         ...
 
 
@@ -175,11 +243,27 @@ class BatchAlgorithm(Protocol):
     """Decides the arrivals of one slot together."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first arrival."""
+        """Begin a run: called once, before the first arrival.
+
+        Parameters
+        ----------
+        public : the public part of the instance.
+        constants : values of the constants that the algorithm declares.
+        """
         ...
 
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Sequence[Decision | str | None]:
-        """The final answers for all tasks that arrived in the view's slot, in their order."""
+        """Decide about all tasks that arrive in the view's slot.
+
+        Parameters
+        ----------
+        tasks : the tasks, in order.
+        view : the state of the cluster, read-only.
+
+        Returns
+        -------
+        An answer per task, in their order, as of `Algorithm.decide`.
+        """
         ...
 
 
@@ -210,10 +294,18 @@ _SHORT = 2**32
 
 
 def exposed(algorithm: Any) -> Any:
-    """The prices that an algorithm shows as tables of fractions in strings; None without any, a text if they are none.
+    """Read the prices that an algorithm shows.
 
-    Source: Posted; every price p/q of a table stands as written by `Fraction`. The text names the error, and the line
-    of the algorithm's own code that led to it where there is one.
+    Parameters
+    ----------
+    algorithm : the object that decides.
+
+    Returns
+    -------
+    Two tables of fractions as texts; None without prices; a text that names the error where they are none.
+
+    Source: Posted; every price p/q of a table is written as `Fraction` writes it. The error has the line of the
+    algorithm's own code where there is one.
     """
     try:
         prices = getattr(algorithm, "prices", None)
@@ -231,7 +323,17 @@ def _fraction(value: Any) -> Fraction:
 
 
 def posted(answer: Any, public: Public) -> Posted | None:
-    """The prices that `exposed` told, checked: K rows of T numbers in 0..2^53 for compute and for memory."""
+    """Check the prices that `exposed` read: K rows of T numbers in 0..2^53 for compute and for memory.
+
+    Parameters
+    ----------
+    answer : of `exposed`.
+    public : the public part of the instance.
+
+    Returns
+    -------
+    The prices, with `problem` where they are none; None for None.
+    """
     if answer is None:
         return None
     if isinstance(answer, str):
@@ -269,12 +371,26 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
 
 
 def plain(answer: Any) -> Decision | Late | Starts | str | None:
-    """An answer in builtin types, detached from whatever the algorithm keeps; itself if nothing in it can be altered.
+    """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
+
+    Parameters
+    ----------
+    answer : of an algorithm.
+
+    Returns
+    -------
+    The answer: a decision, one with moves, an answer of `at_slot`, `WAIT` or None.
 
     Raises
     ------
-    Unfit : when it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
-        answer of `at_slot`; what an algorithm's own types raise when they are unpacked goes through.
+    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
+        answer of `at_slot`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
+
+    Examples
+    --------
+    >>> from ratiobench.online.lora.protocol import plain
+    >>> plain([None, [[0, 1]], 7])
+    Decision(vendor=None, cells=((0, 1),), payment=7, void=False)
     """
     if answer is None:
         return None
@@ -306,11 +422,19 @@ def plain(answer: Any) -> Decision | Late | Starts | str | None:
 
 
 def plain_starts(answer: Any) -> Starts | None:
-    """An answer to the event `SLOT` in builtin types; a mapping, (mapping, wake), or what this function returned.
+    """Copy an answer to the event `SLOT` in builtin types.
+
+    Parameters
+    ----------
+    answer : a mapping of tasks to decisions, (mapping, wake), or a result of this function.
+
+    Returns
+    -------
+    The answer; None for none.
 
     Raises
     ------
-    Unfit : when it is none.
+    InvalidAnswer : it has another form.
     """
     if answer is None or (type(answer) is Starts and _is_settled(answer)):
         return answer
@@ -354,9 +478,16 @@ def _is_settled(answer: Starts) -> bool:
 
 
 def excess(answer: Any, public: Public) -> str | None:
-    """What is wrong with an answer that has more cells than there are, or, of one node, than slots; else None.
+    """Check that an answer has no more cells than there are, so that it can be sent.
 
-    Such an answer is refused where it was made: it may be too long to be sent.
+    Parameters
+    ----------
+    answer : of an algorithm.
+    public : the public part of the instance.
+
+    Returns
+    -------
+    What is wrong, in words; None for nothing.
     """
     if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
         named = answer if isinstance(answer, Mapping) else answer[0]

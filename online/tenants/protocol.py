@@ -58,20 +58,51 @@ class Policy(Protocol):
     """Decides at the ticks in which jobs are released."""
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Called once, before the first job."""
+        """Begin a run: called once, before the first job.
+
+        Parameters
+        ----------
+        public : the public part of the instance.
+        constants : values of the constants that the policy declares.
+        """
         ...
 
     def decide(self, job: Job, view: View) -> Sequence[Sequence[int]] | None:
-        """A job has been released: the queue of every GPU from now on; None for the queues that there are."""
+        """Decide at the release of a job about the queue of every GPU.
+
+        Parameters
+        ----------
+        job : the job that is released.
+        view : the state, read-only.
+
+        Returns
+        -------
+        (m,) queues of job numbers, in the order in which they start; None for the present queues.
+        """
         ...
 
 
 def plain(answer: Any) -> Queues | None:
-    """An answer in builtin types, detached from whatever the policy keeps.
+    """Copy an answer in builtin types.
+
+    Parameters
+    ----------
+    answer : of a policy.
+
+    Returns
+    -------
+    (m,) queues of job numbers; None for None.
 
     Raises
     ------
-    TypeError, ValueError : when it is none.
+    TypeError : it is no list or tuple.
+    InvalidAnswer : a queue or a job is not allowed; names it.
+
+    Examples
+    --------
+    >>> from ratiobench.online.tenants.protocol import plain
+    >>> plain([[3, 1], []])
+    ((3, 1), ())
     """
     if answer is None:
         return None
@@ -90,7 +121,17 @@ def _queue(gpu: int, given: Any) -> tuple[int, ...]:
 
 
 def excess(answer: Any, public: Public) -> str | None:
-    """What is wrong with an answer that has more queues than there are GPUs, or far too many jobs; else None."""
+    """Check that an answer has no more queues than there are GPUs and not too many jobs, so that it can be sent.
+
+    Parameters
+    ----------
+    answer : of a policy.
+    public : the public part of the instance.
+
+    Returns
+    -------
+    What is wrong, in words; None for nothing.
+    """
     if not isinstance(answer, tuple | list):
         return None
     if len(answer) > len(public.gpu_type):

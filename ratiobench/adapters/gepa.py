@@ -24,6 +24,8 @@ from ratiobench.bench.evaluation.cases import PARTS, TINY, find_family, list_nam
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import NEWEST, read_set
 
+__all__ = ["PolicyAdapter", "ScriptedProposer", "instance_names"]
+
 COMPONENT = "policy"
 """The component of a candidate that is the policy's text."""
 LOSSES = 6
@@ -33,7 +35,30 @@ LOSSES = 6
 def instance_names(
     family: str = "lora", *, set: str = NEWEST, seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
 ) -> list[str]:
-    """The names of the instances of these stages, for GEPA's trainset and valset."""
+    """List the instances of some stages, for GEPA's trainset and valset.
+
+    Parameters
+    ----------
+    family : name of the family (``list problems``).
+    set : name of the standard set, or its manifest file.
+    seed : names the tiny instances.
+    tiny : how many tiny instances are drawn.
+    stages : names of the stages: ``tiny``, ``parts``, ``days``.
+
+    Returns
+    -------
+    Names that `PolicyAdapter.evaluate` takes.
+
+    Raises
+    ------
+    InputError : a family, set or stage that does not exist.
+
+    Examples
+    --------
+    >>> from ratiobench.adapters.gepa import instance_names
+    >>> len(instance_names("lora", tiny=3, stages=["tiny"]))
+    3
+    """
     return list_names(find_family(family), read_set(set), seed, tiny, stages)
 
 
@@ -52,6 +77,12 @@ class PolicyAdapter:
 
     def evaluate(self, batch: list[str], candidate: dict[str, str], capture_traces: bool = False) -> Any:
         """Run the candidate's policy on these instances.
+
+        Parameters
+        ----------
+        batch : names of instances, as `instance_names` returns them.
+        candidate : texts by component; `policy` is the policy's text.
+        capture_traces : whether to return the feedback on each instance.
 
         Returns
         -------
@@ -82,7 +113,19 @@ class PolicyAdapter:
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Feedback by instance for GEPA's reflection, the worst instance first."""
+        """Collect the feedback by instance for GEPA's reflection.
+
+        Parameters
+        ----------
+        candidate : texts by component; not used.
+        eval_batch : result of `evaluate` with `capture_traces`.
+        components_to_update : names of the components to which the feedback belongs.
+
+        Returns
+        -------
+        For each component one record per instance, the worst instance first: ``Inputs``, ``Generated Outputs``,
+        ``Feedback``.
+        """
         pairs = sorted(zip(eval_batch.scores, eval_batch.trajectories or (), strict=True), key=lambda each: each[0])
         return {name: [trace for _, trace in pairs] for name in components_to_update}
 
@@ -101,7 +144,12 @@ def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
 
 
 class ScriptedProposer:
-    """Stands in for GEPA's reflection: proposes the candidate's policy with one number changed."""
+    """Proposes the candidate's policy with one number changed, in place of GEPA's reflection.
+
+    Parameters
+    ----------
+    seed : of the random changes.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self._draws = random.Random(seed)
@@ -112,5 +160,16 @@ class ScriptedProposer:
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: list[str],
     ) -> dict[str, str]:
-        """New texts of the components."""
+        """Change one number in the text of each component.
+
+        Parameters
+        ----------
+        candidate : texts by component.
+        reflective_dataset : feedback by component; not used.
+        components_to_update : names of the components to change.
+
+        Returns
+        -------
+        The new texts by component.
+        """
         return {name: mutate(candidate[name], self._draws) for name in components_to_update}

@@ -6,9 +6,21 @@ import json
 
 from ratiobench.bench.evaluation.result import Evaluation, round_down
 
+__all__ = ["artifacts_of", "metrics_of"]
+
 
 def metrics_of(found: Evaluation) -> dict[str, float]:
-    """Numbers by name: combined_score, valid (0 or 1), headroom, ms_per_decision, and share_STAGE of each stage."""
+    """Extract the numbers of an evaluation.
+
+    Parameters
+    ----------
+    found : an evaluation (`ratiobench.evaluate`).
+
+    Returns
+    -------
+    Numbers by name: combined_score, valid (0 or 1), headroom, headroom_of_best_shipped, ms_per_decision, and
+    share_STAGE of each stage. Those without a value are left out.
+    """
     metrics = {"combined_score": found.combined_score, "valid": float(found.valid)}
     if found.headroom is not None:
         metrics["headroom"] = found.headroom
@@ -20,7 +32,16 @@ def metrics_of(found: Evaluation) -> dict[str, float]:
 
 
 def artifacts_of(found: Evaluation) -> dict[str, str]:
-    """Texts by name: feedback, shares (JSON by instance), and why the policy is not valid or was stopped."""
+    """Extract the texts of an evaluation.
+
+    Parameters
+    ----------
+    found : an evaluation (`ratiobench.evaluate`).
+
+    Returns
+    -------
+    Texts by name: feedback, shares (JSON by instance), invalid_reason and stopped where there is a reason.
+    """
     artifacts = {"feedback": found.text, "shares": json.dumps(found.shares)}
     if found.reason:
         artifacts["invalid_reason"] = found.reason

@@ -24,6 +24,8 @@ from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate as evaluate_policy
 from ratiobench.bench.evaluation.cases import STAGES
 
+__all__ = ["ScriptedModel", "evaluate", "evaluators", "scripted_config"]
+
 _PROGRAM = re.compile(r"# Current Program\s*\n```[a-z]*\n(.*?)```", re.DOTALL)
 """The program in OpenEvolve's prompt for a full rewrite."""
 
@@ -58,20 +60,28 @@ def _evaluate_until(program_path: str, *, count: int, **options: Any) -> Any:
 
 
 def evaluators(**options: Any) -> tuple[Callable[..., Any], ...]:
-    """The functions `evaluate`, `evaluate_stage1`, `evaluate_stage2` and `evaluate_stage3` with these options.
+    """Make OpenEvolve's evaluation functions with these options.
 
     Parameters
     ----------
     options : as of `ratiobench.evaluate`, such as family, seed, set, budget.
+
+    Returns
+    -------
+    The functions `evaluate`, `evaluate_stage1`, `evaluate_stage2` and `evaluate_stage3`.
     """
     stages = (partial(_evaluate_until, count=count, **options) for count in (1, 2, 3))
     return partial(evaluate, **options), *stages
 
 
 class ScriptedModel:
-    """Stands in for a language model: answers a prompt with its current program, one number in it changed.
+    """Answers a prompt with its current program, one number in it changed, in place of a language model.
 
     The answer depends on the program and on how many answers this object has given.
+
+    Parameters
+    ----------
+    model_cfg : OpenEvolve's configuration of the model; `random_seed` is read.
     """
 
     last_usage = None
@@ -81,11 +91,32 @@ class ScriptedModel:
         self._answers = 0
 
     async def generate(self, prompt: str, **kwargs: Any) -> str:
-        """The answer to a prompt."""
+        """Answer a prompt.
+
+        Parameters
+        ----------
+        prompt : its text.
+        kwargs : as of `generate_with_context`.
+
+        Returns
+        -------
+        The answer: a program in a code block.
+        """
         return await self.generate_with_context("", [{"content": prompt}], **kwargs)
 
     async def generate_with_context(self, system_message: str, messages: list[Mapping[str, str]], **kwargs: Any) -> str:
-        """The answer to the last message."""
+        """Answer the last message.
+
+        Parameters
+        ----------
+        system_message : not used.
+        messages : the conversation; the last one has the current program in a code block.
+        kwargs : `seed` is read, all others are ignored.
+
+        Returns
+        -------
+        The answer: a program in a code block.
+        """
         found = _PROGRAM.findall(messages[-1]["content"])
         program = found[-1] if found else ""
         self._answers += 1
@@ -94,11 +125,15 @@ class ScriptedModel:
 
 
 def scripted_config(**settings: Any) -> Any:
-    """A configuration of OpenEvolve that has `ScriptedModel` in place of a language model.
+    """Make a configuration of OpenEvolve that has `ScriptedModel` in place of a language model.
 
     Parameters
     ----------
     settings : attributes of its `Config`, such as max_iterations, random_seed.
+
+    Returns
+    -------
+    OpenEvolve's `Config`.
 
     Raises
     ------

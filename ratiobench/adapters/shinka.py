@@ -21,14 +21,24 @@ from ratiobench.adapters.metrics import metrics_of
 from ratiobench.bench.api_policies import evaluate
 from ratiobench.bench.evaluation.result import Evaluation
 
+__all__ = ["main", "write_results"]
+
 
 def main(arguments: Sequence[str] | None = None, **options: Any) -> Evaluation:
-    """Evaluate a candidate and write what ShinkaEvolve reads.
+    """Evaluate a candidate and write the files that ShinkaEvolve reads.
 
     Parameters
     ----------
     arguments : the words of the command line; None for those of this process.
     options : as of `ratiobench.evaluate`.
+
+    Returns
+    -------
+    The evaluation.
+
+    Raises
+    ------
+    InputError : options that cannot be used.
     """
     parser = argparse.ArgumentParser(description="Evaluates a policy for ShinkaEvolve.")
     parser.add_argument("--program_path", required=True)
@@ -40,7 +50,13 @@ def main(arguments: Sequence[str] | None = None, **options: Any) -> Evaluation:
 
 
 def write_results(found: Evaluation, folder: Path) -> None:
-    """Write `metrics.json` (score, public figures, text feedback) and `correct.json` (whether the policy is valid)."""
+    """Write `metrics.json` (score, figures, feedback) and `correct.json` (whether the policy is valid).
+
+    Parameters
+    ----------
+    found : the evaluation.
+    folder : of the files; it is made.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     figures = metrics_of(found)
     metrics = {

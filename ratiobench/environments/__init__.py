@@ -5,6 +5,8 @@ In a checkout that is not installed, call `register_environments` first.
 
 from __future__ import annotations
 
+__all__ = ["register_environments", "register_plugin"]
+
 _ENTRIES = {
     "Lora-v0": "ratiobench.environments.lora:LoraEnvironment",
     "Tenants-v0": "ratiobench.environments.tenants:TenantsEnvironment",

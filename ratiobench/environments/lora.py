@@ -39,6 +39,10 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
     seed, count : of the tiny instances.
     verify : check the decisions of every episode by the independent checker; a difference is an AssertionError.
 
+    Attributes
+    ----------
+    metadata : of Gymnasium; there are no render modes.
+
     Raises
     ------
     InputError : an instance of another family or with tasks that may not move.
@@ -78,7 +82,17 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._next = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode: on the instance `options["instance"]` (its number), or on one that is drawn."""
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : of the drawn instance; None to go on with the present random stream.
+        options : `instance` is the number of the instance; without it an instance is drawn.
+
+        Returns
+        -------
+        The first observation, and a mapping with `instance` (name) and `action_mask`.
+        """
         super().reset(seed=seed)
         number = (options or {}).get("instance")
         chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
@@ -89,7 +103,17 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         return self._see(), {"instance": self._episode.instance.name, "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Decide about the present task."""
+        """Decide about the present task.
+
+        Parameters
+        ----------
+        action : a number in 0..k; with `continuous` (node types,) prices in [0, 1].
+
+        Returns
+        -------
+        Observation, reward in micro-dollars, whether the episode ended, False (episodes are not cut off), and a mapping
+        with `action_mask`; at the end also the figures of the episode.
+        """
         episode = self._episode
         chosen = self._priced(action) if self._continuous else int(action)
         reward = 0
@@ -114,7 +138,12 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         return seen, float(reward), ended, False, info
 
     def action_masks(self) -> Any:
-        """(k + 1,) which actions exist; for MaskablePPO of sb3-contrib."""
+        """Return which actions exist, for MaskablePPO of sb3-contrib.
+
+        Returns
+        -------
+        (k + 1,) booleans.
+        """
         mask = np.zeros(self._k + 1, np.bool_)
         mask[: self._count + 1] = True
         return mask

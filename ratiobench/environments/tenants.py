@@ -35,6 +35,10 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
     instances : `tiny` (drawn by `seed`), `parts` (of the standard set), or instances or their files.
     k : candidates of a job.
     seed, count : of the tiny instances.
+
+    Attributes
+    ----------
+    metadata : of Gymnasium; there are no render modes.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
@@ -48,7 +52,17 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
         self.action_space = gymnasium.spaces.Discrete(k)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode: on the instance `options["instance"]` (its number), or on one that is drawn."""
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : of the drawn instance; None to go on with the present random stream.
+        options : `instance` is the number of the instance; without it an instance is drawn.
+
+        Returns
+        -------
+        The first observation, and a mapping with `instance` (name) and `action_mask`.
+        """
         super().reset(seed=seed)
         number = (options or {}).get("instance")
         chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
@@ -61,7 +75,17 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
         return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Place the present job."""
+        """Place the present job.
+
+        Parameters
+        ----------
+        action : a number in 0..k-1.
+
+        Returns
+        -------
+        Observation, reward (negated cost), whether the episode ended, False (episodes are not cut off), and a mapping
+        with `action_mask`; at the end also the figures of the episode.
+        """
         chosen = self._candidates[int(action) if int(action) < len(self._candidates) else 0]
         added, gpu, queue = chosen
         assert self._question is not None
@@ -78,7 +102,12 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
         return self._see(), float(-added), ended, False, info
 
     def action_masks(self) -> Any:
-        """(k,) which actions exist."""
+        """Return which actions exist.
+
+        Returns
+        -------
+        (k,) booleans.
+        """
         mask = np.zeros(self._k, np.bool_)
         mask[: len(self._candidates)] = True
         return mask

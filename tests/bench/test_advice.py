@@ -314,9 +314,8 @@ def test_the_answer_and_the_page_have_what_it_rests_on(inside: Path, capsys: pyt
 def test_the_changes_that_are_suggested_are_of_what_was_assumed(inside: Path) -> None:
     """Of the log here all four; of bids of their own, without limits and gangs, none but that jobs may not pause."""
     found = replace(evaluated(), what_ifs=())
-    told = (
-        "What they do to the answer: `backtest ... --what-if bids=flat,limits=true,gangs=out,run=any`, or any of these."
-    )
+    changes = "bids=flat,limits=true,gangs=out,run=any"
+    told = f"To see their effect on the answer: `backtest ... --what-if {changes}`, or any of these."
     assert suggest_changes(found, LORA) == told
     assert suggest_changes(evaluated(), LORA) == told  # more nodes are no assumption
     kinds = [
@@ -324,7 +323,7 @@ def test_the_changes_that_are_suggested_are_of_what_was_assumed(inside: Path) ->
         Assumption("run once, (run = rigid)", 1, Fraction(1)),
     ]
     other = replace(found, facts={"d": DayFacts(jobs=1, hours=Fraction(1), assumptions=kinds)})
-    assert suggest_changes(other, LORA) == "What they do to the answer: `backtest ... --what-if run=any`."
+    assert suggest_changes(other, LORA) == "To see their effect on the answer: `backtest ... --what-if run=any`."
     assert suggest_changes(other, families()["eapm"]) == ""
 
 
@@ -521,7 +520,7 @@ def test_what_assumptions_are_worth(inside: Path, tmp_path: Path) -> None:
     assert gains["run=any"] is not None
     assert 0 <= gains["run=any"][0] <= gains["run=any"][1]
     [line] = [each for each in advise(found, LORA) if each.startswith("What if limits=true")]
-    assert "OPT stays what it is. Under" in line
+    assert "OPT stays the same. Under" in line
     assert "the best policy." in line
 
 

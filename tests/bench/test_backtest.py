@@ -177,7 +177,7 @@ def test_the_page_has_the_answer_and_the_pictures(inside: Path) -> None:
     """A recommendation, dollars, classes, OPT day by day, charts; nothing of it needs a script."""
     page = Path("out/backtest.html").read_text()
     for words in (
-        "cannot be told apart", "In hindsight", "No list price is known", "What this rests on",
+        "cannot be distinguished", "In hindsight", "No list price is known", "What this rests on",
         "share of a node", "time at its fastest",
         "Load under", "Price of compute", "What became of the arrivals", "too dear", "Theorem G", "history",
         "OPT, at most", "log-2026-03-01 is history alone", 'href="report.html"',
@@ -202,7 +202,7 @@ def test_a_notebook_has_it_too(inside: Path, tmp_path: Path) -> None:
     found = ratiobench.backtest("days", [Cautious, "eft"], tmp_path / "out", history=2, workers=1)
     assert list(found.exact["algorithm"][:2]) == ["own:Cautious:prior=history", "eft"]
     assert list(found.exact["constants_source"][:2]) == ["history", "none"]
-    assert found.advice[0].startswith("eft and own:Cautious:prior=history cannot be told apart on these 2 days.")
+    assert found.advice[0].startswith("eft and own:Cautious:prior=history cannot be distinguished on these 2 days.")
     assert ratiobench.results(tmp_path / "out").advice == found.advice
     with pytest.raises(ratiobench.InputError, match="history"):
         ratiobench.backtest("days", history=0)
@@ -384,7 +384,7 @@ def test_who_is_ahead_beyond_chance_is_recommended() -> None:
     assert difference.estimate.low == pytest.approx(31 / 3 - 4.302653 / 3, rel=1e-6)
     said = advise(found, families()["lora"])
     assert said[0].startswith("Use a: it has the largest welfare 631 µ$, over 3 days (d0 to d2), and is ahead of")
-    assert "which is what a has" in said[-1]
+    assert "the same as a" in said[-1]
 
 
 def test_who_is_ahead_by_chance_is_not() -> None:
@@ -392,7 +392,7 @@ def test_who_is_ahead_by_chance_is_not() -> None:
     found = judged([policy("a", [140, 180, 310]), policy("b", [100, 200, 300]), policy("c", [0, 1, 2])])
     assert [each.is_apart for each in found.differences] == [False, False]
     said = advise(found, families()["lora"])
-    assert said[0].startswith("a, b and c cannot be told apart on these 3 days. a has the largest welfare")
+    assert said[0].startswith("a, b and c cannot be distinguished on these 3 days. a has the largest welfare")
     assert "it is ahead on 2 of 3 days, behind on 1" in said[0]
     assert "3.2 % more than a" in said[-1]
 
@@ -441,7 +441,7 @@ def test_equal_policies_and_a_single_day_are_said_to_be_so() -> None:
     same = judged([policy("a", [10, 20]), policy("b", [10, 20])])
     assert "b has the same on every day" in advise(same, families()["lora"])[0]
     one = judged([policy("a", [20]), policy("b", [10])])
-    assert advise(one, families()["lora"])[0].startswith("One day does not tell policies apart: on it a has")
+    assert advise(one, families()["lora"])[0].startswith("One day does not distinguish policies: on it a has")
 
 
 def test_whoever_knew_the_future_or_lacks_a_day_is_not_recommended() -> None:

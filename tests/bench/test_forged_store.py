@@ -114,7 +114,7 @@ def test_a_key_that_stands_twice_is_named(folder: Path, tmp_path: Path, capsys: 
         connection.execute(
             "UPDATE pieces SET payload = '{\"welfare\": 1, ' || substr(payload, 2) WHERE stage = 'online'"
         )
-    _refused(out, "'welfare': the field stands twice", capsys)
+    _refused(out, "'welfare': the field is given twice", capsys)
 
 
 def test_payloads_of_two_algorithms_are_told_apart(

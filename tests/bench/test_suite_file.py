@@ -279,7 +279,7 @@ BAD = [
     ('[[instance]]\nrecipe = "day"\n[[plot]]\ntitle = "x"', "plot[0].name: the key is missing"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\ngroups = ["b"]', "plot[0].groups: 'b' is not one of all"),
     ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x y"', "plot[0].name: 'x y' has other characters"),
-    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot]]\nname = "x"', "plot[1].name: 'x' stands twice"),
+    ('[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\n[[plot]]\nname = "x"', "plot[1].name: 'x' is given twice"),
     (
         '[[instance]]\nrecipe = "day"\n[[plot]]\nname = "x"\nkind = "welfre"',
         "plot[0].kind: 'welfre' is not known; did you mean 'welfare'? Known: welfare, reached, ratio, revenue, ",

@@ -493,7 +493,7 @@ def _troubles(rows: Sequence[Row], sense: Sense) -> Iterator[Sentence]:
     if drawn:
         yield (
             *_names(list(drawn)),
-            Span(": means of several runs, told by the 95 % interval of what is expected; nothing certifies it."),
+            Span(": means of several runs, with a 95 % interval of the expected value, which is not certified."),
         )
     charged = Counter(str(row.algorithm) for row in rows if row.remarks.overcharged)
     if charged:

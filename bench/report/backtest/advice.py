@@ -136,7 +136,7 @@ def _tell_left_out(found: Backtest) -> list[str]:
     unknown = " (of some it is not known)" if any(each.hours is None for each in out) else ""
     return [
         f"These days are not the whole load: {_percent(of_jobs)} of the jobs and {_percent(of_hours)} of the "
-        f"GPU-hours{unknown} are left out, for reasons that stand under `what this rests on`."
+        f"GPU-hours{unknown} are left out, for the reasons under `what this rests on`."
     ]
 
 
@@ -167,13 +167,13 @@ def _explain_ties(found: Backtest) -> list[str]:
     load = "" if found.load is None else f"at load {found.load:.2f} "
     factor = factors[len(factors) // 2]
     tries = (
-        f"At {float(factor):g} times this load a tenth of the work is asked for where there is no room: "
+        f"At {float(factor):g} times this load a tenth of the work is asked for where no capacity is free: "
         f"`backtest ... --what-if load={float(factor):g}` tries it."
     )
     if max(busiest) <= 1:
         return [
             f"Why they tie: {load}no job has to wait. No slot asks for more than {_percent(max(busiest))} of the "
-            f"cluster, if every job ran at once, so policies differ by energy and by what they refuse only. {tries}"
+            f"cluster, if every job ran at once, so policies differ only in energy costs and rejections. {tries}"
         ]
     if best.share is not None and best.share[0] >= SATED:
         return [
@@ -187,11 +187,11 @@ def _explain_ties(found: Backtest) -> list[str]:
     if needed > MOST_DAYS:
         return [
             f"Why they tie: {load}jobs do contend, but {best.name} and {near.other} are nearly as good: a year of days "
-            "like these does not tell them apart."
+            "like these does not distinguish them."
         ]
     return [
         f"Why they tie: {load}jobs do contend, but days differ. If leads stay as they are, about {needed} days like "
-        f"these tell {best.name} from {near.other}."
+        f"these distinguish {best.name} from {near.other}."
     ]
 
 
@@ -243,7 +243,7 @@ def _conclude(
 ) -> str:
     """Which policy is best, and whether the others are behind beyond chance."""
     if days < 2:
-        return f"One day does not tell policies apart: on it {name} has {first}."
+        return f"One day does not distinguish policies: on it {name} has {first}."
     alike = [each for each in differences if not each.is_apart]
     same = [each.other for each in alike if not each.ahead and not each.behind]
     near = [each for each in alike if each.other not in same] or ([] if same else differences)
@@ -263,7 +263,7 @@ def _conclude(
             f"by {lead}."
         )
     others = len(differences) - len(alike)
-    lines = [f"{_names([name, *(each.other for each in alike)])} cannot be told apart on these {days} days."]
+    lines = [f"{_names([name, *(each.other for each in alike)])} cannot be distinguished on these {days} days."]
     if same:
         lines.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
         lines += [f"The lead over {nearest.other} is within chance: {lead}."] if near else []
@@ -304,7 +304,7 @@ def _look_back(found: Backtest, family: Family) -> str:
     share = (
         f", {_percent(more / abs(best.value))} {_MORE[family.sense]} than {best.name}" if best.value and more else ""
     )
-    share = share or f", which is what {best.name} has" * (not more)
+    share = share or f", the same as {best.name}" * (not more)
     bound = ""
     if all(found.opt.values()):
         side = 1 if family.sense is Sense.MOST else 0
@@ -328,7 +328,7 @@ def _tell_what_if(found: Backtest, what_if: WhatIf, family: Family) -> str:
     if what_if.gain is None:
         parts.append(f"{head} OPT is not known of every day.")
     elif not any(what_if.gain):
-        parts.append(f"{head} OPT stays what it is.")
+        parts.append(f"{head} OPT stays the same.")
     else:
         low, high = what_if.gain
         ends = [(value_text(part, family, up=False), value_text(part, family, up=True)) for part in (low, high)]
@@ -422,7 +422,7 @@ def suggest_changes(found: Backtest, family: Family) -> str:
     if not changes or any(each.change in family.assumption_changes for each in found.what_ifs):
         return ""
     more = ", or any of these" * (len(changes) > 1)
-    return f"What they do to the answer: `backtest ... --what-if {','.join(changes)}`{more}."
+    return f"To see their effect on the answer: `backtest ... --what-if {','.join(changes)}`{more}."
 
 
 def sum_assumptions(found: Backtest) -> Basis:

@@ -52,7 +52,7 @@ class _Notes:
 
 
 def latex_table(found: Results, family: Family, citation: Citation) -> str:
-    """A document part with the tables, to be read by ``\\input``; it needs the package booktabs.
+    r"""A document part with the tables, to be read by ``\input``; it needs the package booktabs.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ _WHAT_WINS = "Your algorithm against each other one: in how many cases its value
 
 
 _WHAT_REPEATED = (
-    "mean of N runs: the algorithm draws; its figures are means of runs with seeds of their own. What is `about` is\n"
-    "an estimate of the ratio of OPT and E[ALG], which nothing certifies; the 95 % interval of E[ALG] is Student's t."
+    "mean of N runs: the algorithm is randomised; its figures are means of runs with different seeds. A ratio with\n"
+    "`about` is an estimate of OPT over E[ALG], which is not certified; the 95 % interval of E[ALG] is Student's t."
 )
 
 

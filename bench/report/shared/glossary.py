@@ -102,7 +102,7 @@ def _groups(found: Results, words: Mapping[str, str]) -> Iterator[Entry]:
 
 _PROOFS = {
     Proof.TRIVIAL: "each arrival alone, in integers: nothing can exceed that",
-    Proof.LAGRANGIAN: "dual prices of what is shared and the exact best answer at them: weak duality, in integers",
+    Proof.LAGRANGIAN: "dual prices of shared capacity and the exact best answer at them: weak duality, in integers",
     Proof.BRANCH_AND_BOUND: "the bound that a MIP solver reports, in its floating-point arithmetic",
     Proof.CP_SAT: "the bound that CP-SAT reports, in integers",
     Proof.ENUMERATION: "every possibility was looked at",
@@ -180,7 +180,7 @@ def _money_terms(found: Results) -> Iterator[Entry]:
         yield Entry(
             "term-revenue",
             "revenue",
-            "the sum of the payments; not charged: the algorithm has no payment rule; -: nobody was admitted",
+            "the sum of the payments; not charged: the algorithm has no payment rule; -: no arrival was admitted",
         )
     if any(row.remarks.overcharged for row in found.records):
         yield Entry(

@@ -402,7 +402,8 @@ def no_decisions(p: Pool) -> Ranges:
 @inlined
 def _counts(p, d, i, cost, most):  # type: ignore[no-untyped-def]
     """(2,) most cells of each type that a schedule of task i needs: a cover, those that cost less than nothing, and
-    those that it must have."""
+    those that it must have.
+    """
     for g in range(2):
         most[g] = 0
     for g in range(p.type_start[i + 1] - p.type_start[i]):

@@ -17,6 +17,8 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
+__all__ = ["Column", "Formulation", "column", "number_of_nodes", "registry", "solution_of", "vector_of"]
+
 PACKAGE = "ratiobench.formulations.lora.models"
 
 
@@ -53,7 +55,22 @@ class Formulation:
 
 @lru_cache(maxsize=1)
 def registry() -> Mapping[str, Formulation]:
-    """All formulations, by name: every module here that defines FORMULATIONS."""
+    """Collect all formulations: every module of this package that defines FORMULATIONS.
+
+    Returns
+    -------
+    Formulations by name.
+
+    Raises
+    ------
+    ValueError : two formulations have the same name.
+
+    Examples
+    --------
+    >>> from ratiobench.formulations.lora.models.formulation import registry
+    >>> "printed" in registry()
+    True
+    """
     found: dict[str, Formulation] = {}
     for module in sorted(pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__), key=lambda m: m.name):
         for each in getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), "FORMULATIONS", ()):
@@ -64,7 +81,14 @@ def registry() -> Mapping[str, Formulation]:
 
 
 class Column(NamedTuple):
-    """What a column stands for: kind u, z, x, w, r, s, a or b, and its numbers."""
+    """The meaning of a column.
+
+    Parameters
+    ----------
+    kind : u, z, x, w, r, s, a or b, the variable of the model.
+    task : number of the task.
+    numbers : further indices: node, slot, vendor.
+    """
 
     kind: str
     task: int
@@ -75,7 +99,26 @@ _COLUMN = re.compile(r"([uzxwrsab])_(\d+)((?:_\d+){0,4})")
 
 
 def column(name: str) -> Column:
-    """Read a column's name."""
+    """Read the name of a column.
+
+    Parameters
+    ----------
+    name : such as ``x_3_0_7``.
+
+    Returns
+    -------
+    Variable, task and indices.
+
+    Raises
+    ------
+    ValueError : the text is not the name of a column.
+
+    Examples
+    --------
+    >>> from ratiobench.formulations.lora.models.formulation import column
+    >>> column("x_3_0_7")
+    Column(kind='x', task=3, numbers=(0, 7))
+    """
     match = _COLUMN.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is not the name of a column")
@@ -84,7 +127,18 @@ def column(name: str) -> Column:
 
 
 def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) -> Solution:
-    """The solution that a vector stands for, rounded; whether it is feasible is for `check`."""
+    """Convert a vector of a model to a solution, rounded; `check` decides whether it is feasible.
+
+    Parameters
+    ----------
+    instance : of problem P.
+    names : of the model's columns.
+    values : (n,) values of the columns.
+
+    Returns
+    -------
+    A decision per task; None for a rejected one.
+    """
     cells: dict[int, list[tuple[int, int]]] = {}
     vendor: dict[int, int] = {}
     nodes: dict[int, list[int]] = {}
@@ -129,7 +183,17 @@ def _cells_of_run(
 
 
 def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
-    """The vector that a solution stands for, in the order of the columns' names."""
+    """Convert a solution to a vector of a model.
+
+    Parameters
+    ----------
+    names : of the model's columns.
+    solution : a decision per task.
+
+    Returns
+    -------
+    (n,) values in the order of the names.
+    """
     position = {name: c for c, name in enumerate(names)}
     values = np.zeros(len(names))
     for i, decision in enumerate(solution):
@@ -166,5 +230,14 @@ def _value_in_run(kind: str, numbers: tuple[int, ...], decision: Decision) -> fl
 
 
 def number_of_nodes(instance: Instance) -> int:
-    """K as a Python integer."""
+    """Return the number of nodes K as a Python integer.
+
+    Parameters
+    ----------
+    instance : of problem P.
+
+    Returns
+    -------
+    K.
+    """
     return sum(node.count for node in instance.node_types)

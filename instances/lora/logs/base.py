@@ -80,7 +80,12 @@ class SkippedLine(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """A sentence for the report on the log as a whole, in place of a line."""
+    """A sentence for the report on the log as a whole, in place of a line.
+
+    Parameters
+    ----------
+    text : the sentence.
+    """
 
     text: str
 
@@ -120,14 +125,28 @@ _FORMATS: dict[str, LogFormat] = {}
 
 
 def register(form: LogFormat) -> None:
-    """Make a format known by its name."""
+    """Register a format under its name.
+
+    Parameters
+    ----------
+    form : with its reader.
+
+    Raises
+    ------
+    ValueError : the name is taken.
+    """
     if form.name in _FORMATS:
         raise ValueError(f"two formats of logs named {form.name}")
     _FORMATS[form.name] = form
 
 
 def list_formats() -> dict[str, LogFormat]:
-    """The formats by name."""
+    """List the formats of logs.
+
+    Returns
+    -------
+    Formats by name, in alphabetical order.
+    """
     return dict(sorted(_FORMATS.items()))
 
 

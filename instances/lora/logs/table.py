@@ -143,10 +143,10 @@ def _micro_dollars(text: str, where: str, name: str, source: str) -> int:
 register(
     LogFormat(
         name="csv",
-        title="CSV with a line of names (--columns says which is what)",
+        title="CSV with a header line (--columns maps its names)",
         reading=(
             f"columns {', '.join(NEEDED)}, and where they are there {', '.join(OPTIONAL)}",
-            "times are ISO 8601 or seconds; those with a zone are put into UTC, others stand as they are",
+            "times are ISO 8601 or seconds; those with a zone are put into UTC, others are kept as they are",
             "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds (0: none)",
             f"run is one of {', '.join(_KINDS)}; nodes is how many it runs on at once",
         ),

@@ -42,28 +42,52 @@ _TRACES: dict[str, Trace] = {}
 
 
 def register(trace: Trace) -> None:
-    """Make a trace known by its name."""
+    """Register a trace under its name.
+
+    Parameters
+    ----------
+    trace : with its reader.
+
+    Raises
+    ------
+    ValueError : the name is taken.
+    """
     if trace.name in _TRACES:
         raise ValueError(f"two traces named {trace.name}")
     _TRACES[trace.name] = trace
 
 
 def list_traces() -> dict[str, Trace]:
-    """The traces by name, in alphabetical order."""
+    """List the readers of traces.
+
+    Returns
+    -------
+    Traces by name, in alphabetical order.
+    """
     return dict(sorted(_TRACES.items()))
 
 
 def read_arrivals(
     trace: str, path: str | os.PathLike[str], slot_seconds: int = SLOT_SECONDS
 ) -> dict[str, tuple[int, ...]]:
-    """Jobs per slot for every day from the file's first to its last, in the trace's own clock.
+    """Count the jobs per slot of every day of a trace's file.
 
     Entry s of a day covers `slot_seconds` (a divisor of a day) from second `slot_seconds` * s after midnight; days
     without jobs are all zeros. The first and the last day may be cut by the file. Plain text and gzip are both read.
 
+    Parameters
+    ----------
+    trace : a name of `list_traces`.
+    path : the file, plain or gzip.
+    slot_seconds : length of a slot, a divisor of a day.
+
+    Returns
+    -------
+    (slots,) counts by day, from the file's first day to its last.
+
     Raises
     ------
-    InputError : naming file, line and value of a malformed row; for a missing file, saying where the data are.
+    InputError : a malformed row (names file, line and value), or a missing file (says where the data are).
     """
     if trace not in _TRACES:
         raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(list_traces())}")

@@ -165,7 +165,7 @@ register(
             "binding": Option(
                 "now",
                 ("now", "late"),
-                "late: tasks admitted before may move to other nodes of their type, in slots to come, to make room",
+                "late: tasks admitted before may move to other nodes of their type, in later slots, to free capacity",
             ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             "ahead": Option(

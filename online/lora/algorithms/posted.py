@@ -89,7 +89,9 @@ register_mechanism(
     settle,
     {
         "growth": Option("auto", None, "B; auto: the one with the least Gamma"),
-        "room": Option("tested", ("tested", "ignored"), "skip cells without room, or leave that to the prices"),
+        "room": Option(
+            "tested", ("tested", "ignored"), "skip cells without free capacity, or leave that to the prices"
+        ),
     },
     ("cap_compute", "cap_memory", "spread"),
 )

@@ -99,7 +99,7 @@ def inner_spec(options: Mapping[str, str]) -> Spec:
         parts.append("leave=never")
     spec = REGISTRY.parse(":".join(filter(None, [head, ",".join(parts)])))
     if spec.entry is None or spec.entry.learns or RUNS not in spec.entry.forms or spec.head == "quota":
-        raise InputError("algorithm", "quota:policy", f"{shorten(head)} cannot stand behind quotas")
+        raise InputError("algorithm", "quota:policy", f"{shorten(head)} cannot run behind quotas")
     if REGISTRY.declared(spec):
         problem = f"{shorten(head)} needs constants ({REGISTRY.declared(spec)[0]}), and quotas have none to give"
         raise InputError("algorithm", "quota:policy", problem)

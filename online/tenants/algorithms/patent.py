@@ -126,7 +126,7 @@ OPTIONS = {
     "search": Option("beam", ("beam", "best-first"), "how it goes through the states"),
     "width": Option(str(WIDTH), None, "states of a layer that a beam keeps"),
     "expansions": Option(str(EXPANSIONS), None, "best-first stops after so many states, and appends the other jobs"),
-    "h": Option("ratio", tuple(HEURISTICS), "what is added for jobs that are not placed yet"),
+    "h": Option("ratio", tuple(HEURISTICS), "estimate that is added for jobs that are not placed yet"),
     "load": Option("yes", ("yes", "no"), "whether the deviation of the cost over the GPUs is added"),
 }
 register(Entry("patent", "the patent's heuristic search over all that wait", "1", OPTIONS, Patent))

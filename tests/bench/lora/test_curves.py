@@ -388,8 +388,8 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
     ("options", "said"),
     [
         (["--task", "2"], "task: 2 is not in 0..1"),
-        (["--curve", "x.csv"], "--curve: whose? --task I says it"),
-        (["--curve", "-", "--task", "1", "--claim", "theorem3"], "with --claim there are checks, with --curve -"),
+        (["--curve", "x.csv"], "--curve: needs --task I, the number of the bidder"),
+        (["--curve", "-", "--task", "1", "--claim", "theorem3"], "--curve - prints the curve only"),
         (["--curve", "-", "--task", "1", "--json"], "only one of CSV and JSON can be standard output"),
         (["--curve", "x.csv", "--task", "2"], "task: 2 is not in 0..1"),
         (["--curve", "no/such/x.csv", "--task", "1"], "no/such"),

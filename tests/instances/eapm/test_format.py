@@ -258,7 +258,7 @@ BROKEN: list[tuple[str, Change, str, str, bool]] = [
     ("no machine", put("machines")([]), "machines", "at least one", True),
     ("machines of another type", put("machines")({}), "machines", "an object", True),
     ("too many machines", put("machines")([str(j) for j in range(1001)]), "machines", "1001 entries", True),
-    ("a machine twice", put("machines")(["x", "x"]), "machines[1]", "'x' stands twice", True),
+    ("a machine twice", put("machines")(["x", "x"]), "machines[1]", "'x' is given twice", True),
     ("no task type", put("task_types")([]), "task_types", "at least one", True),
     ("task types of another type", put("task_types")("none"), "task_types", "'none'", True),
     ("a task type of another type", put("task_types", 0)(3), "task_types[0]", "3", True),

@@ -118,7 +118,7 @@ WRONG = [
     (_at("edge", 1, "from")(4), "edge[1].from", "4 is before 5", False),
     (_at("edge", 1, "servers")(0), "edge[1].servers", "0", True),
     (_at("edge", 1, "from")(-1), "edge[1].from", "-1", True),
-    (_at("models", 1, "name")("a"), "models[1].name", "'a' stands twice", False),
+    (_at("models", 1, "name")("a"), "models[1].name", "'a' is given twice", False),
     (_at("models", 0, "speed")([]), "models[0].speed", "empty", True),
     (_at("models", 0, "speed", 1)([3, 18]), "models[0].speed[1][0]", "3 is not a power of two", True),
     (_at("models", 0, "speed", 1)([1, 18]), "models[0].speed[1][0]", "1 is not above 1", False),

@@ -544,7 +544,7 @@ def test_a_bad_field_is_one_error_that_names_it(form: str, place: str, value: An
         ('{"KEY": 5}', "KEY: 5 is not a list"),
         ('{"KEY": [', ": not JSON: Expecting value"),
         ('{"KEY": [{"a": nope}]}', ": not JSON: Expecting value"),
-        ('{"KEY": []} {', ": not JSON: something stands behind the object"),
+        ('{"KEY": []} {', ": not JSON: there is text after the object"),
     ],
 )
 def test_a_document_that_is_none_is_one_error(form: str, text: str, words: str, tmp_path: Path) -> None:

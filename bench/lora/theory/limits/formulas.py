@@ -149,7 +149,6 @@ def bound_units_at(units: int, levels: Sequence[int | Fraction]) -> Fraction:
 
 def bound_units(units: int, theta: float) -> float:
     """Theorem N4: c_N, the least c with N theta <= c k (1 + c/N)^(N-k), k = ceil(N/c), for deterministic algorithms."""
-
     if units == 1:
         return theta
 
