@@ -166,6 +166,7 @@ class SearchSettings:
     seconds : a time limit by hand; the result then depends on the machine.
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
     against : of a search for a worst ratio, the algorithm whose value stands in the place of OPT; empty for OPT.
+    exact : look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
     """
 
     tasks: int = 6
@@ -177,6 +178,7 @@ class SearchSettings:
     seconds: float | None = None
     smaller: bool = False
     against: str = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)

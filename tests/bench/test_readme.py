@@ -26,7 +26,7 @@ from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
-from ratiobench.bench.lora.paper_suites import HINDSIGHT, RUNS
+from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.report.kinds import KINDS
 from ratiobench.bench.report.rows.text import results_text
@@ -408,14 +408,14 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     assert readme_tables.block(MECHANISMS, "mechanisms") == readme_tables.TABLES[MECHANISMS, "mechanisms"]()
     suite = find_suite("mechanisms")[1]
     _are_of_whole_runs("mechanisms", 45)
-    assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
+    assert list(verdicts["algorithm"]) == [each for each in suite.cases[0].algorithms if each not in BASELINES]
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
 
 
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
-    left = set(find_suite(name)[1].cases[0].algorithms)
+    left = set(find_suite(name)[1].cases[0].algorithms) - set(BASELINES)
     for file in readme_tables.provenances_of(name):
         about = json.loads(file.read_text(encoding="utf-8"))
         assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
@@ -428,13 +428,24 @@ def _are_of_whole_runs(name: str, cases: int) -> None:
     assert not left
 
 
+def test_rows_that_no_committed_run_has_are_named() -> None:
+    """The baselines of the literature are in three suites, after their committed runs; the page says it."""
+    page = " ".join(_text("docs/theory/baselines.md").split())
+    for name in ("mechanisms", "leaderboard", "guards"):
+        assert all(set(BASELINES) <= set(case.algorithms) for case in find_suite(name)[1].cases)
+        committed = readme_tables.figures(readme_tables.PAPER.with_name(f"{name}.csv"))
+        assert not set(BASELINES) & set(committed["algorithm"])
+    assert "The committed results of `mechanisms`, `leaderboard` and `guards` do not have these rows yet" in page
+    assert all(f"`{name}`" in page for name in BASELINES)
+
+
 def test_the_leaderboard_is_that_of_the_committed_run() -> None:
     """Line by line; of all algorithms of the suite. Those that `paper` ran as well reach what they reached there."""
     assert readme_tables.block(LEADERBOARD, "leaderboard") == readme_tables.TABLES[LEADERBOARD, "leaderboard"]()
     rows = readme_tables.figures(readme_tables.LEADERBOARD)
     suite = find_suite("leaderboard")[1]
     _are_of_whole_runs("leaderboard", 30)
-    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms)
+    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms) - set(BASELINES)
     assert set(rows["cases"]) == {"30"} == {str(len(suite.cases))}
     paper = readme_tables.figures()
     found = 0
@@ -515,7 +526,7 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
         patterns = about["only"] or ["*"]
         assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(MECHANISMS)
         chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
-        ran = {(case.name, each) for case in chosen for each in case.algorithms}
+        ran = {(case.name, each) for case in chosen for each in case.algorithms if each not in BASELINES}
         assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
         assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
     for _, part in readme_learned.rows("guards").groupby("case"):
