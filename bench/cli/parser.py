@@ -166,7 +166,7 @@ def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool) ->
     about: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
     about["help"] = _help(each, "" if not each.several else WITH_COMMAS if rest else SEVERAL)
     if isinstance(each.values, Switch):
-        both = name == "audits"
+        both = name in ("audits", "isolate")
         return into.add_argument(*flags, action=argparse.BooleanOptionalAction if both else "store_true", **about)
     about |= {"required": True} if needed else {}
     if each.several:

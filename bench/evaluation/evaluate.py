@@ -30,7 +30,7 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import StandardSet
+from ratiobench.bench.family.standard import Entry, StandardSet
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.storage.payload import json_number, read_exact
@@ -46,12 +46,22 @@ SLACK = 0.05
 """Seconds: a budget that is nearer to its end than that has ended."""
 
 
-def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
+def evaluate_policy(
+    text: str,
+    family: Family,
+    chosen: StandardSet,
+    settings: EvaluationSettings,
+    *,
+    entries: Mapping[str, Sequence[Entry]] | None = None,
+    compare: bool = True,
+) -> Evaluation:
     """Evaluate a policy.
 
     Parameters
     ----------
     text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
+    entries : of the set, by stage; None for those that the family's ranges of size choose.
+    compare : whether shipped algorithms are run on the same instances.
 
     Returns
     -------
@@ -74,7 +84,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         isolated = False
     else:
         family.validate_algorithm(text)
-    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
+    stages = [_Stage(name, _plan(family, chosen, settings, name, entries)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
@@ -100,7 +110,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
         stages=graded,
         results=results,
-        shipped=_best_shipped(family, cases),
+        shipped=_best_shipped(family, cases) if compare else None,
         stopped=stopped,
         time_limited=runner.ended,
         isolated=isolated,
@@ -139,13 +149,18 @@ class _Stage:
 
 
 def _plan(
-    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
+    family: Family,
+    chosen: StandardSet,
+    settings: EvaluationSettings,
+    stage: str,
+    entries: Mapping[str, Sequence[Entry]] | None,
 ) -> dict[str, Callable[[], EvaluationCase]]:
     cases: dict[str, Callable[[], EvaluationCase]]
     if stage == TINY:
         cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
     else:
-        cases = {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+        listed = entries_of(family, chosen, stage) if entries is None else entries.get(stage, ())
+        cases = {each.name: partial(set_case, chosen, each, stage) for each in listed}
     return {
         name: make
         for name, make in cases.items()
