@@ -6,6 +6,7 @@ In a checkout that is not installed, call `register_environments` first.
 from __future__ import annotations
 
 _ENTRIES = {
+    "Edgeflow-v0": "ratiobench.environments.edgeflow:EdgeflowEnvironment",
     "Lora-v0": "ratiobench.environments.lora:LoraEnvironment",
     "Tenants-v0": "ratiobench.environments.tenants:TenantsEnvironment",
 }
