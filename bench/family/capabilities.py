@@ -941,9 +941,11 @@ class EvaluationSupport:
     limits : of the stages `parts` and `days`, which instances of a standard set they take.
     policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
     explain_loss : (instance, decisions, best known decisions): where a run loses; None where the family cannot tell.
+    hidden_choices : (recipe): keys of the recipe that a hidden set draws besides the seed, with their values.
     """
 
     tiny_recipe: Callable[[int, int], Mapping[str, Any]]
     limits: Mapping[str, SizeRange]
     policies: Sequence[str]
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None
+    hidden_choices: Callable[[Mapping[str, Any]], Mapping[str, Sequence[Any]]] = lambda recipe: {}

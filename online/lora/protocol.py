@@ -403,7 +403,8 @@ def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
     Raises
     ------
     InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
-        answer of `at_slot` or `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
+        answer of `at_slot` or `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed
+        on.
 
     Examples
     --------
