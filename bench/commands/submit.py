@@ -20,7 +20,7 @@ from ratiobench.bench.evaluation.submission import (
     write_submission,
 )
 from ratiobench.bench.family.standard import NEWEST, read_set
-from ratiobench.bench.options import Duration, File, Integer, Options, Switch, Text, argument, option, required, switch
+from ratiobench.bench.options import Duration, File, Integer, Options, Switch, Text, argument, option, required
 from ratiobench.instances.io.files import write_atomically
 
 
@@ -47,7 +47,9 @@ class VerifySubmission(Options):
     file: Path = argument("the file of a submission", File(), "FILE")
     set: str = option("the standard set that is trusted, or its manifest", Text(), "SET", default=NEWEST)
     budget: int = option("time of all the policy's runs", Duration(1), "T", default=1200, told="20m")
-    no_isolate: bool = switch("replay without a sandbox; only for a policy whose text you have read")
+    isolate: bool | None = option(
+        "replay in a sandbox, as is required by default; without one only a policy whose text you have read", Switch()
+    )
     markdown: Path | None = option("write the table for a comment", File(), "FILE")
 
 
@@ -91,8 +93,7 @@ def verify(options: VerifySubmission) -> Verified:
     """Replay the submission and compare every row."""
     if options.markdown:
         require_writable(options.markdown)
-    isolate = not options.no_isolate
-    return verify_submission(options.file, read_set(options.set), float(options.budget), isolate)
+    return verify_submission(options.file, read_set(options.set), float(options.budget), options.isolate is not False)
 
 
 def verify_text(options: VerifySubmission, found: Verified) -> Iterator[str]:
