@@ -16,8 +16,9 @@ import platform
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-_SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 22, 2, 38
+_GET_SECCOMP, _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 21, 22, 2, 38
 """Of Linux's `prctl`."""
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_BITS, _RETURN, _AND = 0x20, 0x15, 0x25, 0x45, 0x06, 0x54
 """Instructions of classic BPF: load a word, jump if equal, if greater, if a bit is set, return, bitwise and."""
@@ -99,9 +100,12 @@ class Machine:
 MACHINES: Mapping[str, Machine] = {"x86_64": Machine(0, 0xC000003E), "aarch64": Machine(1, 0xC00000B7)}
 
 
+@cache
 def is_supported() -> bool:
-    """Whether there is a filter for this machine."""
-    return platform.system() == "Linux" and platform.machine() in MACHINES
+    """Whether there is a filter for this machine, and the kernel takes filters."""
+    if platform.system() != "Linux" or platform.machine() not in MACHINES:
+        return False
+    return int(ctypes.CDLL(None).prctl(_GET_SECCOMP, 0, 0, 0, 0)) >= 0
 
 
 def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to: int | None = None) -> bytes:
