@@ -1,4 +1,4 @@
-"""The commands as functions, for notebooks and scripts: `import bench; ratiobench.run("quick")`.
+"""The commands as functions, for notebooks and scripts: `import ratiobench; ratiobench.run("quick")`.
 
 Tables are pandas DataFrames with the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type
 per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
