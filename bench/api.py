@@ -74,7 +74,7 @@ class Results(_tables.Results):
 
     @property
     def family(self) -> Family | None:
-        """Whose results they are; None where it is not known here."""
+        """The family of the results; None where it is not installed."""
         return families().get(str(self.about.get("family")))
 
     def frame(self, columns: str | Sequence[str] = (), *, exact: bool = False) -> pd.DataFrame:
