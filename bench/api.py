@@ -1,4 +1,4 @@
-"""The commands as functions, for notebooks and scripts: `import bench; ratiobench.run("quick")`.
+"""The commands as functions, for notebooks and scripts: `import ratiobench; ratiobench.run("quick")`.
 
 Tables are pandas DataFrames with the columns of `results.read.COLUMNS`: `rows` has figures as floats, one type
 per column, for pandas to work with; `exact` has the same rows with every figure as an integer or a fraction. `frame`
@@ -74,7 +74,7 @@ class Results(_tables.Results):
 
     @property
     def family(self) -> Family | None:
-        """Whose results they are; None where it is not known here."""
+        """The family of the results; None where it is not installed."""
         return families().get(str(self.about.get("family")))
 
     def frame(self, columns: str | Sequence[str] = (), *, exact: bool = False) -> pd.DataFrame:

@@ -233,7 +233,7 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
     ----------
     claim : its name (any other name lists them); empty: the worst ratio of `algorithm` is looked for.
     algorithm : name with options, import path, class, or object; without a claim only.
-    against : another algorithm, whose value takes the place of OPT.
+    against : another algorithm; its value replaces OPT.
     {options}
 
     Returns

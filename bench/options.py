@@ -273,7 +273,7 @@ class Option:
     Parameters
     ----------
     summary : one sentence for the help, without the default.
-    values : what is allowed.
+    values : allowed values.
     metavar : the value in the help.
     told : the default in words, which the help shows.
     several : the value is a tuple: of words behind one option, with commas, or by repeating the option.

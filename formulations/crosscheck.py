@@ -25,7 +25,7 @@ class CrossCheckRow:
 
     Parameters
     ----------
-    answer : what the solver said.
+    answer : of the solver.
     bound : upper bound on OPT that follows from what the solver states, believed or not, in the unit of the objective,
         rounded safely; None where it states none.
     certified : the row is an interval that needs no solver's word, checked by the independent checker.
@@ -83,7 +83,7 @@ class CrossCheck:
 
     @property
     def verdict(self) -> str:
-        """``all agree``, or who differs; `differs` says why."""
+        """``all agree``, or the rows that differ; `differs` says why."""
         names = [_name(row) for row, why in zip(self.rows, self.differs, strict=True) if why]
         return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
 

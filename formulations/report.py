@@ -18,7 +18,7 @@ Exact = int | Fraction
 
 
 class Status(StrEnum):
-    """What is known of OPT; not what the solver called its own end (that is `Termination`)."""
+    """Whether OPT is known exactly; the end of the solver's own work is `Termination`."""
 
     OPTIMAL = "optimal"
     """lower = upper."""
@@ -246,7 +246,7 @@ class SolveReport:
 
     @property
     def interval(self) -> str:
-        """What is known of OPT, in words, rounded outward."""
+        """The interval on OPT in words, rounded outward."""
         if self.lower == self.upper:
             return f"OPT = {format_number(self.lower)}" + (
                 "..." if (1000 * Fraction(self.lower)).denominator > 1 else ""

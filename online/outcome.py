@@ -76,7 +76,7 @@ class OnlineRun:
     Parameters
     ----------
     algorithm : the name as asked for, options included.
-    remarks : the facts that stand beside the name.
+    remarks : facts that are shown beside the name.
     version : version of the algorithm's code; part of the key of stored results.
     valid : no rule was broken.
     violations : what the referee caught.
@@ -88,7 +88,7 @@ class OnlineRun:
     constants : the declared constants with their sources.
     arithmetic : exact, float or integer.
     counts : things counted on the way (drops, batches at a limit, ...).
-    arrivals : how many arrived; 0 where nobody counted.
+    arrivals : their number; 0 where it was not counted.
     seconds : wall time of the decisions, for information.
     trace : what the algorithm exposes for audits (prices, chosen schedules), or None.
     history : what it was shown of earlier days, in words; empty where there was nothing.

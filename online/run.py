@@ -41,9 +41,9 @@ class Judgement:
     revenue : sum of payments, or None without a payment rule.
     admitted : number of admitted arrivals.
     overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
-    findings : further words to stand beside the algorithm's name.
+    findings : further remarks beside the algorithm's name.
     single_node : every arrival had to stay on one node.
-    unproved : what is proved of algorithms is not about arrivals of these kinds.
+    unproved : theorems about the algorithms do not cover arrivals of these kinds.
     counts : things counted, beside those of the algorithm.
     """
 

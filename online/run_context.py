@@ -32,12 +32,12 @@ class UserAlgorithm:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run is given.
+    """Time limit, sandbox and repetition of runs.
 
     Parameters
     ----------
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
-        between two decisions, anyone's own is killed.
+        between two decisions, a user's algorithm is killed.
     isolate : whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`).
     own : the algorithms that are no modules, by the names under which they run.
     hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.

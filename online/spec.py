@@ -72,7 +72,7 @@ class Entry:
     public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
         refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
     warm : compiles and starts, on a small instance, what a run on one does not reach.
-    standing : what is proved or known of it, for leaderboards; None where nothing is.
+    standing : its proof status, for leaderboards; None where nothing is known.
     randomised : it draws, from the seed of the run: repetitions differ; or whether it does with its options.
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
@@ -174,7 +174,7 @@ class Spec:
     Parameters
     ----------
     entry : the registered algorithm, or None for an import path.
-    path : ``package.module:Class`` for anyone's own algorithm, else empty.
+    path : ``package.module:Class`` for a user's algorithm, else empty.
     options : own options, defaults filled in (registered), or as written (import path).
     given : constants stated by the user.
     prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or

@@ -108,7 +108,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Intervals on OPT that anybody can check.
+    """Intervals on OPT with certificates that an independent checker verifies.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class SearchSettings:
     tries : instances tried in all, those of an interrupted search included; None for no limit.
     seconds : a time limit by hand; the result then depends on the machine.
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
-    against : of a search for a worst ratio, the algorithm whose value stands in the place of OPT; empty for OPT.
+    against : of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT.
     exact : look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
     """
 
@@ -187,7 +187,7 @@ class SearchResult:
 
     Parameters
     ----------
-    claim, statement, algorithm : what was searched for, and whose runs were looked at.
+    claim, statement, algorithm : the claim, and the algorithm of the runs.
     against : the algorithm that it was compared with in place of OPT; empty for OPT.
     violated : whether the claim is violated on `instance`.
     tries, fresh : instances tried in all, and in this run of the search.
@@ -196,7 +196,7 @@ class SearchResult:
     score : how close: above 1 when violated.
     instance : the witness, or the closest.
     check : the audit's verdict on it; None where the audit has no check of this name.
-    notes : what else must be said, a sentence each.
+    notes : remarks, a sentence each.
     """
 
     claim: str
@@ -253,13 +253,13 @@ class Statement:
     Parameters
     ----------
     name : of its check.
-    statement, source : the claim, and who makes it.
-    standing : what is known about it in general: ``proved``, ``false``, ...
+    statement, source : the claim, and its source.
+    standing : proof status: ``proved``, ``false``, ...
     assumptions : without which its check says `not applicable`.
     repaired : what holds instead; empty where nothing is to be repaired.
     proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
-    flaw : of a false claim, in a sentence, which step of its argument fails; empty where nobody argued for it.
-    asked : nobody claims it: it is asked of whoever runs, so that its verdicts are shown and not counted.
+    flaw : of a false claim, in a sentence, which step of its argument fails; empty without an argument.
+    asked : no paper claims it: this project asks it, so verdicts are shown and not counted.
     proof_assumes : what the published proof needs and the claim does not say; a check names what of it fails on a run
         (`Check.failing`). Empty where the two are not separated.
     kind : of the claim, where it is none about single runs: ``limit of every algorithm``.
@@ -365,7 +365,7 @@ class LimitCase:
     announced : (apart): the instance whose constants are announced; None: those of the instance itself, which do not
         tell where a prefix ends.
     levels : of a family of rising values alone, these values in any unit; else empty.
-    note : what must be said of it; empty for nothing.
+    note : a remark; empty for none.
     """
 
     recipe: str
@@ -380,13 +380,13 @@ class LimitCase:
 
 
 class LimitRow(NamedTuple):
-    """An algorithm, what is proved of it, and what no algorithm can beat at the same parameters.
+    """The proved factor of an algorithm beside the lower bound for every algorithm at the same parameters.
 
     Parameters
     ----------
     algorithm, proved, limit : in words.
     factor, least : the proved factor, rounded up, and the limit, rounded down; None where there is no number.
-    gap : what is between them, in words.
+    gap : the difference, in words.
     """
 
     algorithm: str
@@ -521,7 +521,7 @@ class Benchmark(Protocol):
 
     @property
     def summary(self) -> str:
-        """What is compared, in a sentence."""
+        """The comparison, in a sentence."""
         ...
 
     @property
@@ -611,13 +611,13 @@ class Timeline:
     prices : by the title of their axis; empty for an algorithm that shows none.
     admitted : arrivals at each time that were taken.
     refused : all others, in the order of arrival.
-    reasons : why arrivals are turned away, and what is meant by it, in the order of the figure.
+    reasons : reasons of rejections, with their meaning, in the order of the figure.
     note : what must be known of the prices.
-    clock : when each time begins, to be read (``8:10``); empty where nobody knows how long they are.
-    clock_title : what the clock tells, e.g. the time of day.
+    clock : when each time begins, to be read (``8:10``); empty where their length is not known.
+    clock_title : title of the clock, e.g. the time of day.
     asked : what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
-    used : the share of all capacity that was used, over all times; None where it is not said.
-    classes : by what arrivals are told apart, and the classes in order.
+    used : the share of all capacity that was used, over all times; None where it is not known.
+    classes : criteria, each with its classes of arrivals in order.
     """
 
     unit: str
@@ -678,7 +678,7 @@ class Gantt:
     rows : the names of the machines.
     groups : names of neighbouring machines that are alike, and how many these are, from the first row on.
     tasks : what runs.
-    kinds : by what tasks are told apart, and what is meant by it.
+    kinds : classes of tasks, with their meaning.
     clock, clock_title : as of `Timeline`.
     """
 
@@ -728,13 +728,13 @@ class Bidding:
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Runs on small instances, told arrival by arrival.
+    """Explanations of runs on small instances, arrival by arrival.
 
     Parameters
     ----------
     explain : (instance, run, OPT, check): the run, and the claim of the check at its end.
     algorithm, claim : those that are explained where none is named.
-    limits : the figures that `describe` gives, and the most of each that anybody would read.
+    limits : largest figures of `describe` up to which a run is explained.
     """
 
     explain: Callable[[Any, OnlineRun, SolveReport, Check], Explanation]
@@ -745,7 +745,7 @@ class Explainer:
 
 @dataclass(frozen=True, slots=True)
 class ImportSettings:
-    """What to read of a log of jobs, and what stands in for what it does not say.
+    """Which part of a log of jobs is read, with values for missing data.
 
     Parameters
     ----------
@@ -940,7 +940,7 @@ class EvaluationSupport:
     tiny_recipe : (seed, number): the recipe of an instance that is solved in a moment.
     limits : of the stages `parts` and `days`, which instances of a standard set they take.
     policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
-    explain_loss : (instance, decisions, best known decisions): where a run loses; None where the family cannot tell.
+    explain_loss : (instance, decisions, best known decisions): where a run loses; None without such an analysis.
     hidden_choices : (recipe): keys of the recipe that a hidden set draws besides the seed, with their values.
     """
 

@@ -12,7 +12,7 @@ __all__ = ["Check", "Verdict"]
 
 
 class Verdict(StrEnum):
-    """What an exact comparison said."""
+    """The verdict of an exact comparison."""
 
     HOLDS = "holds"
     VIOLATED = "violated"

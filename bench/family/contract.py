@@ -97,7 +97,7 @@ class Family(ABC):
     unit : of its objective.
     objective : what the values of its solutions are called, in two words at most.
     sense : whether the most or the least of it is best.
-    headline : name of the check whose verdict stands beside the ratio in tables; empty for none.
+    headline : name of the check whose verdict tables show beside the ratio; empty for none.
     size : the figures that `describe` gives by which the smallest of several instances is chosen, most important first;
         the first one is how many arrive.
     whole_values : the values of its solutions, and its bounds, are integers.
@@ -683,7 +683,7 @@ class Family(ABC):
 
         Parameters
         ----------
-        prior : the instance that `prior=yesterday` in the algorithm's name stands for.
+        prior : the instance from which `prior=yesterday` in the algorithm's name takes constants.
 
         Returns
         -------
@@ -821,7 +821,7 @@ class Family(ABC):
         return entry is not None and entry.slow
 
     def warm(self) -> None:
-        """Compile and cache what is compiled."""
+        """Compile and cache all kernels."""
         if self.compilation_steps is not None:
             for step in self.compilation_steps(None):
                 step.work()
@@ -874,7 +874,7 @@ class Family(ABC):
 
     @property
     def measure_names(self) -> Sequence[str] | None:
-        """The names of the measures, of which some instances have the first only; None where only runs tell them."""
+        """The names of the measures, of which some instances have the first only; None where they depend on the run."""
         return () if self.measures is None else None
 
     @property
@@ -894,7 +894,7 @@ class Family(ABC):
 
     @property
     def proof_status(self) -> Callable[[str], Mapping[str, str]] | None:
-        """(algorithm): what is proved or known of it, by heading; the same headings for all."""
+        """(algorithm): its proof status, by heading; the same headings for all."""
         return None
 
     def proof_status_of(self, algorithm: str, remarks: Iterable[Remarks]) -> Mapping[str, str]:

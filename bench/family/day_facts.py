@@ -27,7 +27,7 @@ class Assumption(NamedTuple):
     what : in words that are the same for every day of a load.
     jobs : of the day, to which it applies.
     hours : GPU-hours that they use; None where that is not known.
-    kind : `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that nobody asked for;
+    kind : `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that no job asked for;
         else empty.
     """
 
@@ -50,7 +50,7 @@ class DayFacts:
     listed_bids : whether every arrival bids its list price.
     load : work of the arrivals that can be served over the capacity of the day; None: not known.
     busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
-    contended : so many times the arrivals ask for a tenth of their work at times that have no room; None: not known.
+    contended : so many times the arrivals ask for a tenth of their work when no capacity is free; None: not known.
     empty : whether nothing of earlier days runs when it begins.
     """
 

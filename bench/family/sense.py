@@ -15,7 +15,7 @@ class Sense(StrEnum):
 
     @property
     def verified(self) -> str:
-        """The end of the interval on OPT at which a verified solution stands."""
+        """The end of the interval on OPT that a verified solution gives."""
         return "lower" if self is Sense.MOST else "upper"
 
     @property

@@ -87,7 +87,7 @@ class Study:
     ----------
     kind : what the family makes: ``curve``, ``charges``, ...; or `TIMELINE`.
     algorithm : name with options.
-    task : whom it is about; None for all.
+    task : its number; None for all.
     """
 
     kind: str
@@ -102,7 +102,7 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instance of a suite with what is run on it.
+    """One instance of a suite with the algorithms that are run on it.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Plot:
         (`ratiobench.bench.report.kinds`).
     groups : places on its axis, in order.
     axis : what the groups vary.
-    algorithms : whom it shows; empty for all.
+    algorithms : those that it shows; empty for all.
     printed, printed_means : what the paper prints for it.
     note : a sentence below it.
     hindsight : (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown
@@ -266,15 +266,16 @@ class Suite:
     plots : figures made of them beside those that every suite has.
     small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
     groups : what groups are called in a sentence (``real arrivals``), by name; of others the name.
-    verdicts_first : whether the page begins with what is claimed and what holds, not with how much is reached.
+    verdicts_first : whether the page begins with the verdicts on claims, not with shares of OPT.
     repeat : how many times algorithms that draw are run on each case, at least.
     audited : whether claims are checked on every run, where the command does not say.
     crosscheck : whether the program as its paper prints it is solved by several solvers beside the reference, on every
         case that is small enough (`Family.solve_printed`).
-    file : the file that the suite was read from; empty for one of this house.
+    file : the file that the suite was read from; empty for a shipped one.
     history : days of history of a backtest, of which every case is a day; 0 for all other suites.
     backtest : what its answer is made of beside the rows (`ratiobench.bench.report.backtest.data`), JSON values.
-    notes : what is said when it is run: of a backtest the order of its days, then why they may be no days of one load.
+    notes : lines that are printed when it is run: of a backtest the order of its days, then why they may belong to
+        different loads.
     command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     axes : of a sweep, the parameters that `--over` can choose.
     over : names of the axes that were chosen; empty for the suite's own `cases`.

@@ -85,7 +85,7 @@ class StudyTable:
     ----------
     case : name of the case.
     group : of the case.
-    study : what was studied.
+    study : kind, algorithm and task of the study.
     rows : mappings with the same keys; empty where the study failed.
     reason : why there are no rows; empty where there are.
     """
@@ -103,7 +103,7 @@ class Results:
 
     Parameters
     ----------
-    about : what was run, and the provenance.
+    about : suite, options and provenance.
     cases : in the order of the suite.
     rows : one per case and algorithm; the columns of `COLUMNS` and of the checks. The same bytes on every run.
         `ratiobench.run` and `ratiobench.results` give them with a type per column

@@ -51,7 +51,7 @@ CaseType = TypeVar("CaseType", bound=CaseProtocol)
 
 @dataclass(frozen=True, slots=True)
 class ClaimScope:
-    """Whose runs a claim is about.
+    """The runs that a claim is about.
 
     Parameters
     ----------
@@ -82,19 +82,19 @@ class Claim(Generic[CaseType]):
     name : of its check.
     statement : in the notation of the paper.
     source : where the paper, or this project, states it.
-    standing : what is known in general.
+    standing : proof status.
     assumptions : in words, without which the check says `not applicable`.
     proof_assumes : in words, what the published proof needs and the claim does not say; its check gives a verdict all
         the same, and names what fails.
     repaired : what holds instead of a false claim; empty where nothing is to be repaired.
-    about : whose runs it is about.
+    about : the runs that it is about.
     applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
         same say it in their check.
     check : the claim on one run; None where no run can show or refute it.
     proof : of the standing, where there is no check.
     flaw : of a false claim that is argued for, in a sentence, which step of the argument fails.
-    asked : nobody claims it of the runs that it is about: this project asks it.
-    signs : (sign, meaning) of what stands in no other claim's statement, behind those of the family's notation.
+    asked : no paper claims it of these runs: this project asks it.
+    signs : (sign, meaning) pairs that only this statement has, beside the family's notation.
 
     Notes
     -----

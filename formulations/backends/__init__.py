@@ -65,7 +65,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class BackendResult:
-    """What a solver said, unverified.
+    """The answer of a solver, not verified.
 
     Parameters
     ----------

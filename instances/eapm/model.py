@@ -21,7 +21,7 @@ from ratiobench.instances.io.errors import make_printable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class User:
-    """What is known of user i on arrival: a bag of identical tasks, to be placed whole and at once.
+    """User i as known on arrival: a bag of identical tasks, to be placed whole and at once.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Public:
-    """What everybody knows before the first arrival; neither the number of users nor the types of task that will come.
+    """The public part, known before the first arrival, without the number of users and their task types.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is trained: its speed by number of GPUs.
+    """A model to train, with its speed by number of GPUs.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of a job when it is submitted.
+    """A job as known at its submission.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """What everybody knows before the first job; neither the number of jobs nor what they are.
+    """The public part, known before the first job; neither the number of jobs nor what they are.
 
     Parameters
     ----------

@@ -374,14 +374,13 @@ class Key:
 
     Parameters
     ----------
-    name : with the names of the objects that it stands in, ``vendors.count``.
+    name : with the names of the objects that contain it, ``vendors.count``.
     kind : what its values may be.
     meaning : in a few words.
     default : the value where it is not given; None where there is none.
     unit : of its values.
     default_text : the default in words, where it is no value.
-    place : where it stands in the recipe, where that is not under its name.
-    told : the default in words, where it is no value.
+    place : its path in the recipe, where that is not its name.
     """
 
     name: str
@@ -431,7 +430,7 @@ class Form:
 
         Parameters
         ----------
-        source, field : what errors name; `field` stands before the key.
+        source, field : what errors name; `field` is written before the key.
         given : values by the names of their keys.
         label : name of the instance, where recipes of this kind have one.
 

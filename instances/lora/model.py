@@ -101,7 +101,7 @@ class RunningJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is known of a task i once it has arrived; the valuation is the bidder's own and is not here.
+    """Task i as known on arrival; the valuation is the bidder's own and is not here.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Public:
-    """What is known before the first arrival: slots, node types, base memory r_b, the whole tariff.
+    """The public part, known before the first arrival: slots, node types, base memory r_b, the whole tariff.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class GpuType:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of job `index` when it is submitted.
+    """Job `index` as known at its submission.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Public:
-    """What everybody knows before the first job: the GPUs, numbered through the types in order, and the two prices.
+    """The public part, known before the first job: the GPUs, numbered through the types in order, and the two prices.
 
     Parameters
     ----------

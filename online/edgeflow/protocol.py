@@ -80,7 +80,7 @@ class View:
     second : now.
     gpus : of the cloud, busy or not.
     servers : edge servers that are there from now on, busy or not.
-    until : the second at which the present window of edge servers ends; None where there are none or nobody knows.
+    until : the second at which the present window of edge servers ends; None where there are none or it is not known.
     index : (k,) the jobs that are here, in order of submission.
     left : (k,) milli-iterations that each still has to do.
     place, share : (k,) where it has run up to now, and on how many GPUs; PAUSED and 0 where it has not. One whose
@@ -110,7 +110,7 @@ class View:
 
 
 class Answer(NamedTuple):
-    """Who runs from this second on; a bare mapping will do where no wake is wanted.
+    """The jobs that run from this second on; a bare mapping is accepted where no wake is wanted.
 
     Parameters
     ----------

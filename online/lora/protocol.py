@@ -146,7 +146,7 @@ class View:
     compute : (K, T) samples per slot still free on each node; column t-1 is slot t.
     memory_mb : (K, T) MB still free, the base model already taken off.
     tasks : (K, T) number of tasks on the node in the slot.
-    waiting : the tasks that were told to wait and are not decided, in order; shown to `at_slot` alone.
+    waiting : the tasks that were answered by `WAIT` and are not decided, in order; shown to `at_slot` alone.
     running : the admitted tasks that have not ended.
     ended : what ended or left since the last question at an earlier time, in order.
     usage : of users and groups.

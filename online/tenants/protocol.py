@@ -44,7 +44,7 @@ class View:
     now : the tick.
     free : (m,) the tick from which each GPU can start a job; `now` for one that is idle.
     waiting : the jobs that have not started, the new ones included, in order of release.
-    queues : the present queues; a new job stands in none of them.
+    queues : the present queues; a new job is in none of them.
     """
 
     now: int
