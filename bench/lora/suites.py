@@ -88,6 +88,8 @@ GUARDS = (
     "posted:prior=history",
 )
 """A guarantee that gets better from row to row, by count and by weight, and what to hold it against."""
+SETTLED = "learned:guard=29,past=settled,room=weight,prior=history"
+"""The same with the credits of slots that have passed taken back."""
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
@@ -304,7 +306,7 @@ def _guards(divisor: int) -> Iterator[Case]:
 
 
 def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:
-    return Case(name, today, (*GUARDS, *BASELINES), how, group, prior=history["recipes"][-1], history=history)
+    return Case(name, today, (*GUARDS, SETTLED, *BASELINES), how, group, prior=history["recipes"][-1], history=history)
 
 
 def _mechanism_plots() -> Iterator[Plot]:

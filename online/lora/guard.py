@@ -16,6 +16,9 @@ beta_g = beta / Omega_g. R_j is the least that tasks add up to, each ln(1 + beta
 class j any more, and Phi = max_j X_j e^(-R_j). Raises may take all that sales and surplus leave of (rho + max(1, beta))
 ALG, and a sale may be below L where a raise makes up for it.
 
+Slots that have passed may be settled, by weight: their credits are taken back, and every task that arrived in one of
+them counts with all that it is worth. What that sets free pays for raises.
+
 Theorem H. OPT <= (rho + max(1, Omega beta)) ALG + A0 + E (by weight Omega_g beta_g = beta for Omega beta). Here Omega
 bounds the weight of what fits a node, A0 = sum Omega_g K_g Phi(N of empty nodes), and E, 0 where what was announced
 bounds the day, is the worth of the tasks of no class and what others are worth above X_j w.
@@ -344,6 +347,7 @@ class Guard:
     Attributes
     ----------
     start : A0, exactly (of a run in doubles with the wider caps).
+    settled : slots 1, ..., settled are settled: their credits are 0.
     """
 
     def __init__(self, public: Public, announced: Announcement, *, exact: bool) -> None:
@@ -356,6 +360,7 @@ class Guard:
         self._beta = [self._number(beta) for beta in self._betas]
         self._rho, self._factor = self._number(announced.rho), self._number(announced.factor)
         self._welfare, self._spent, self._surplus = 0, self._number(0), self._number(0)
+        self.settled = 0
         self._weights: dict[tuple[int, int, int], tuple[Any, bool]] = {}
         self._worth = [
             self._number(kind.omega * count) for kind, count in zip(announced.kinds, self._nodes, strict=True)
@@ -587,6 +592,27 @@ class Guard:
     def _moved(self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray) -> IntArray:
         """(J,) what the room falls by, or rises if negative, on nodes that change."""
         return np.asarray((self._room(g, compute, megabytes) - self._room(g, later, later_mb)).sum(axis=0))
+
+    def settle(self, slots: int, owed: Any) -> bool:
+        """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.
+
+        Parameters
+        ----------
+        owed : what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
+        """
+        span = slice(self.settled, slots)
+        freed = sum(
+            (worth * credit[span].sum() for worth, credit in zip(self._worth, self.credit, strict=True)),
+            self._number(0),
+        )
+        if freed <= owed:
+            return False
+        for credit in self.credit:
+            credit[span] = self._number(0)
+        self._spent -= freed
+        self._surplus += owed
+        self.settled = slots
+        return True
 
     def earn(self, net: int, paid: Any) -> None:
         """An admitted task is worth so much, and pays so much for its cells."""

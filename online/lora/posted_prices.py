@@ -107,12 +107,13 @@ class PostedTrace:
     announced: Announcement | None = None
     start: Fraction = Fraction(0)
     credits: Fraction = Fraction(0)
+    settled: int = 0
     terms: LawTerms | UnitTerms | StaticTerms | None = None
 
 
 class GuardSettings(NamedTuple):
     """The guard's options: beta > 0, rho, what caps from history are widened by, most classes of a node type,
-    and whether room is measured by weight.
+    whether room is measured by weight, and whether slots that have passed are settled.
     """
 
     beta: Fraction
@@ -120,6 +121,7 @@ class GuardSettings(NamedTuple):
     margin: Fraction
     classes: int = CLASSES
     by_weight: bool = False
+    settles: bool = False
 
 
 class PostedPrices:
@@ -172,7 +174,7 @@ class PostedPrices:
         counted: dict[str, Fraction] = {} if count is None else dict(count(source, tested))
         if self._settings is None:
             return counted
-        self._announced = announce(source, *self._settings)
+        self._announced = announce(source, *self._settings[:-1])
         return {**counted, "guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -182,6 +184,7 @@ class PostedPrices:
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
         self._rooms = NodeContents(public) if self._late else None
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
+        self._owed: list[Any] = [0] * (public.slots + 1)
         if self._guard is not None:
             self._trace.start = self._guard.start
 
@@ -189,6 +192,7 @@ class PostedPrices:
         twin = copy(self)
         parts = self._poster, self._guard, self._rooms
         twin._poster, twin._guard, twin._rooms = deepcopy(parts, memo | {id(self._public): self._public})
+        twin._owed = list(self._owed)
         twin._trace = replace(self._trace, offers=list(self._trace.offers), posted=list(self._trace.posted))
         return twin
 
@@ -196,7 +200,7 @@ class PostedPrices:
     def trace(self) -> PostedTrace:
         """The offers so far and the present prices."""
         if self._guard is not None:
-            self._trace.credits = self._guard.worth()
+            self._trace.credits, self._trace.settled = self._guard.worth(), self._guard.settled
         shown = getattr(self._poster, "final", None)
         if shown is not None:
             self._trace.lam, self._trace.phi = shown()
@@ -210,9 +214,22 @@ class PostedPrices:
 
     def decide(self, task: Task, view: View) -> Decision | Late | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
+        settles = self._guard is not None and self._settings is not None and self._settings.settles
+        if settles:
+            self._settle(task.arrival - 1)
         decision = self._decide(task, view)
+        if settles:
+            offer = self._trace.offers[-1]
+            surplus = 0 if offer is None else max(0, task.bid - offer.cost)
+            self._owed[task.arrival] += _most_worth(task) - surplus
         self._poster.heard(task)
         return decision
+
+    def _settle(self, passed: int) -> None:
+        """Settle the slots up to `passed`, where that sets credits free."""
+        assert self._guard is not None
+        if passed > self._guard.settled:
+            self._guard.settle(passed, sum(self._owed[self._guard.settled + 1 : passed + 1]))
 
     def _decide(self, task: Task, view: View) -> Decision | Late | None:
         offer = self._offer(replace(task, bid=0), view)
@@ -332,6 +349,16 @@ class PostedPrices:
         taken = np.array([amounts for _, *amounts in repacking.changes])
         return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
 
+    def _most_cells(self, task: Task, wish: ProposedPrices) -> int:
+        """At least the cells that a task takes: all slots that are left; where slots are settled, what its work needs.
+
+        It says nothing of the deadline, and does not fall with the work.
+        """
+        left = self._public.slots - wish.first
+        if self._settings is None or not self._settings.settles or bool((task.cost < 0).any()):
+            return left
+        return min(left, -(-task.work // int(task.rate[wish.types].min())))
+
     def _limited(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[Any]:
         assert self._guard is not None
         types = wish.types.tolist()
@@ -339,7 +366,7 @@ class PostedPrices:
         there = [np.where(node >= 0, price, 0) for node, price in zip(wish.node, wish.price, strict=True)]
         if self._exact:
             there = [np.array([Fraction(value) for value in row.tolist()], object) for row in there]
-        below = self._guard.allowance(self._public.slots - wish.first)
+        below = self._guard.allowance(self._most_cells(task, wish))
         self._guard.raise_credit((wish.first, task.memory_mb, rates), types, there)
         rows, limits = [], []
         slots = np.arange(wish.first, task.deadline)
@@ -360,6 +387,12 @@ class PostedPrices:
             limits.append((least, most))
         self._limits = tuple(np.array(each) for each in zip(*limits, strict=True))
         return np.array(rows)
+
+
+def _most_worth(task: Task) -> int:
+    """At least what any schedule of a task is worth: its bid, and all that slots of negative cost can pay it."""
+    paid = -task.cost[:, task.arrival - 1 : task.deadline].min(axis=0, initial=0).sum()
+    return int(task.bid) + task.parts * int(paid)
 
 
 def _is_wide(task: Task) -> bool:

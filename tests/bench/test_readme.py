@@ -28,6 +28,7 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
 from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
+from ratiobench.bench.lora.suites import SETTLED
 from ratiobench.bench.report.kinds import KINDS
 from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.results.read import read_results
@@ -434,7 +435,10 @@ def test_rows_that_no_committed_run_has_are_named() -> None:
     for name in ("mechanisms", "leaderboard", "guards"):
         assert all(set(BASELINES) <= set(case.algorithms) for case in find_suite(name)[1].cases)
         committed = readme_tables.figures(readme_tables.PAPER.with_name(f"{name}.csv"))
-        assert not set(BASELINES) & set(committed["algorithm"])
+        assert not {SETTLED, *BASELINES} & set(committed["algorithm"])
+    assert all(SETTLED in case.algorithms for case in find_suite("guards")[1].cases)
+    settled = " ".join(_text("docs/theory/mechanisms.md").split())
+    assert "the suite has the row with `past=settled`, and the committed results do not have it yet" in settled
     assert "The committed results of `mechanisms`, `leaderboard` and `guards` do not have these rows yet" in page
     assert all(f"`{name}`" in page for name in BASELINES)
 
@@ -526,7 +530,7 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
         patterns = about["only"] or ["*"]
         assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(MECHANISMS)
         chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
-        ran = {(case.name, each) for case in chosen for each in case.algorithms if each not in BASELINES}
+        ran = {(case.name, each) for case in chosen for each in case.algorithms if each not in (SETTLED, *BASELINES)}
         assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
         assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
     for _, part in readme_learned.rows("guards").groupby("case"):

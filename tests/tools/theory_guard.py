@@ -2,7 +2,8 @@
 
 Beside the audit's check (`theorem_h`) its proof is checked step by step, by other ways of computing: after every task
 no credit is below Phi (`theorem_h_credit`); at the final credits no schedule of a task leaves more than its mu_i and
-its part of E, over all its schedules (`theorem_h_dual`); no set of announced tasks that fits a node weighs more than
+its part of E, over all its schedules (`theorem_h_dual`); by weight the guard's own account is no less than D, and no
+more than the theorem allows (`theorem_h_account`); no set of announced tasks that fits a node weighs more than
 Omega (`theorem_h_omega`).
 """
 
@@ -36,7 +37,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 
-INVARIANTS = ("theorem_h", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
+INVARIANTS = ("theorem_h", "theorem_h_account", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
 NAMED = ("learned", *INNER)
 """Whose runs under the guard are audited, in turn."""
 MODES = ("zero", "high", "random", "rising", "falling", "plausible")
@@ -221,12 +222,13 @@ def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: Solv
         _SIZES[draws.draw_below(len(_SIZES))],
         bool(draws.draw_below(2)),
     )
+    settings = settings._replace(settles=settings.by_weight and j % 4 > 0)
     wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
     name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.draw_below(2)}guard"
     history = ",history=history" if past else ""
-    room = ("", ",room=weight")[settings.by_weight]
+    room = ("", ",room=weight")[settings.by_weight] + ("", ",past=settled")[settings.settles]
     named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
     assert named.valid, named.violations[0]
     yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
@@ -245,6 +247,8 @@ def _judged_watched(
     least = min(watched.short, default=Fraction(0))
     yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
     yield _every_schedule(sketch, case, watched)
+    if _is_by_weight(watched):
+        yield _account(case, watched)
     yield from _weights(given, case)
 
 
@@ -288,6 +292,24 @@ def _check(name: str, holds: bool, left: Fraction, right: Fraction) -> Check:
     return Check(name, Verdict.HOLDS if holds else Verdict.VIOLATED, left, right)
 
 
+def _is_by_weight(watched: Watched) -> bool:
+    """Whether the guard follows the least weight that fills nodes."""
+    assert watched._announced is not None
+    return watched._announced.by_weight
+
+
+def _account(case: Case, watched: Watched) -> Check:
+    """D - E <= A0 + spent + surplus by the guard's own count, and spent + surplus <= factor ALG."""
+    check, guard = theorem_h(case), watched._guard
+    assert guard is not None
+    assert check.left is not None
+    excess = check.figures["excess"]
+    assert isinstance(excess, Fraction)
+    used = guard._spent + guard._surplus
+    holds = check.left - excess <= guard.start + used and used <= guard._factor * case.run.welfare
+    return _check("theorem_h_account", holds, check.left - excess, guard.start + used)
+
+
 def _every_schedule(sketch: TinyInstance, case: Case, watched: Watched) -> Check:
     """b_il - sum c w_i <= mu_i + E_i for all schedules l, and sum Omega K c + sum mu_i + E is the audit's D."""
     given, trace = case.instance, case.run.trace
@@ -303,6 +325,8 @@ def _every_schedule(sketch: TinyInstance, case: Case, watched: Watched) -> Check
     worst = Fraction(-1)
     for i, (job, offer) in enumerate(zip(sketch.jobs, trace.offers, strict=True)):
         mu = Fraction(0) if offer is None else max(Fraction(0), job.bid - Fraction(offer.cost))
+        if job.arrival <= trace.settled:
+            mu = Fraction(worth.get(i, 0))
         value += mu
         if i not in worth:
             continue

@@ -79,20 +79,26 @@ def find_least_factor(instance: Instance, announced: Announcement, rest: Fractio
 
 
 def theorem_h(case: Case) -> Check:
-    """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E."""
+    """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E.
+
+    Where slots 1, ..., s are settled, c is 0 there, and mu_i is what task i is worth if it arrived in one of them.
+    """
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     assert trace.announced is not None
     announced, bids = trace.announced, case.instance.bid.tolist()
     excess, beyond = find_excess(case, announced)
+    arrivals = case.instance.arrival.tolist()
     surplus = sum(
         (
             max(Fraction(0), bid - Fraction(offer.cost))
-            for bid, offer in zip(bids, trace.offers, strict=True)
-            if offer is not None
+            for bid, arrival, offer in zip(bids, arrivals, trace.offers, strict=True)
+            if offer is not None and arrival > trace.settled
         ),
         Fraction(0),
     )
+    served = list_served(case.instance)
+    surplus += sum(each.worth for each in served if arrivals[each.task] <= trace.settled)
     value = trace.credits + surplus + excess
     bound = announced.factor * case.run.welfare + trace.start + excess
     figures: Figures = {
@@ -105,6 +111,7 @@ def theorem_h(case: Case) -> Check:
         "classes": max(len(kind.rate) for kind in announced.kinds),
         "a0": trace.start,
         "excess": excess,
+        **({"settled_slots": trace.settled} if trace.settled else {}),
         "tasks_beyond_what_was_announced": beyond,
     }
     claim = "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0"

@@ -60,6 +60,11 @@ GUARD = {
         ("count", "weight"),
         "of the guard: what credits follow: tasks that fit, or the least weight that fills",
     ),
+    "past": Option(
+        "kept",
+        ("kept", "settled"),
+        "of the guard, room=weight: settled: credits of slots that have passed are taken back, and pay for raises",
+    ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
 }
@@ -73,8 +78,10 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
         raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
     if not beta:
         return None
-    weight = options["room"] == "weight"
-    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight)
+    weight, settles = options["room"] == "weight", options["past"] == "settled"
+    if settles and not weight:
+        raise InputError("algorithm", f"{name}:past", "settled needs room=weight")
+    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight, settles)
 
 
 def _rho(options: Mapping[str, str]) -> str:

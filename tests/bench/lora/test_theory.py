@@ -79,6 +79,17 @@ def _violated_laws(count: int) -> set[str]:
     return {check.name for check in checks if check.status is Verdict.VIOLATED}
 
 
+def test_a_settlement_that_is_not_paid_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credits of slots that have passed are taken back, and the tasks of these slots are forgotten."""
+    settle = guard.Guard.settle
+
+    def forget(self: guard.Guard, slots: int, owed: Fraction) -> bool:
+        return settle(self, slots, Fraction(0))
+
+    monkeypatch.setattr(guard.Guard, "settle", forget)
+    assert "theorem_h_account" in _violated()
+
+
 def test_a_price_law_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Full cells that are too cheap; growth or Gamma too small; an inner algorithm that is not asked for every bid."""
     with monkeypatch.context() as patched:

@@ -158,3 +158,48 @@ def test_what_is_needed_is_what_rising_bids_say(bid: int, part: Fraction, nodes:
     found = find_least_factor(before, announced, part * nodes * most)
     assert found <= max(Fraction(0), needed)
     assert float(needed - found) < 0.0011 + 0.09 / max(1, math.ceil(part * most)) ** 2
+
+
+def _two_slots(later: int) -> Instance:
+    """Two tasks of one cell in the first slot and one that arrives in the second, on a node that holds two."""
+    jobs = (Job(1, 1, 6, 6, 30, (6,)), Job(1, 1, 6, 6, 8, (6,)), Job(2, 2, 6, 6, later, (6,)))
+    return instance(TinyInstance(2, (Kind(1, 12, 12),), jobs))
+
+
+def test_a_slot_that_has_passed_is_settled_where_that_sets_credits_free() -> None:
+    """Its credits are 0 then, and its tasks count with all that they are worth; what remains is a bound on OPT."""
+    settings = GuardSettings(Fraction(40), Fraction(1), Fraction(1), by_weight=True, settles=True)
+    found = {}
+    for settles in (False, True):
+        mechanism = PostedPrices(NoPoster(), settings._replace(settles=settles), exact=True)
+        mechanism.learn(_two_slots(30), _two_slots(30))
+        result = run_built(ENVIRONMENT, _two_slots(30), mechanism, "guard", "1", (), "test")
+        assert mechanism._guard is not None
+        found[settles] = mechanism._guard, mechanism.trace, result.welfare
+    kept, settled = found[False][0], found[True][0]
+    assert (kept.settled, settled.settled) == (0, 1)
+    assert kept.credit[0][0] > 0 == settled.credit[0][0]
+    guard, trace, welfare = found[True]
+    assert trace.announced is not None
+    last = trace.offers[2]
+    surplus = Fraction(0) if last is None else max(Fraction(0), 30 - Fraction(last.cost))
+    # D = credits of slot 2, worth of both tasks of slot 1, surplus of the third one
+    value = trace.credits + 38 + surplus
+    assert trace.credits == guard.worth() < found[False][1].credits
+    assert 38 + 30 <= value <= trace.announced.factor * welfare + trace.start
+
+
+def test_slots_are_settled_by_weight_alone() -> None:
+    with pytest.raises(InputError, match="settled needs room=weight"):
+        run(_two_slots(30), "guarded:beta=9,past=settled")
+
+
+def test_a_settlement_that_costs_more_than_it_frees_is_left() -> None:
+    """The guard compares what credits cost with what tasks are owed."""
+    given = _two_slots(30)
+    guard = Guard(given.public(""), announce(given, Fraction(40), Fraction(1), Fraction(1), by_weight=True), exact=True)
+    cost = guard.worth()
+    assert not guard.settle(1, cost)
+    assert guard.settle(1, Fraction(0))
+    assert guard.worth() == cost / 2
+    assert not guard.settle(1, Fraction(0))
