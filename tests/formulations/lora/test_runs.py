@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -224,8 +225,8 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert ratiobench.opt(str(file)).lower == 20
 
 
-def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
-    """All its blocks together are fewer than the first annealings of a large day, and it has several turns."""
+def small_day() -> Instance:
+    """120 tasks, some of them gangs, on five nodes of two types."""
     draw = np.random.default_rng(7)
     tasks = []
     for arrival in sorted(draw.integers(1, 60, 120).tolist()):
@@ -236,7 +237,12 @@ def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
             "work": length * rate, "bid": int(draw.integers(5, 40)) * length * rate, "memory_mb": 1,
         }  # fmt: skip
         tasks.append(task | ({"run": "gang", "nodes": 2, "work": 2 * length * rate} if gang else {}))
-    instance = made(*tasks, slots=72, counts=(3, 2))
+    return made(*tasks, slots=72, counts=(3, 2))
+
+
+def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
+    """All its blocks together are fewer than the first annealings of a large day, and it has several turns."""
+    instance = small_day()
     found = runs.find_runs(instance)
     order = run_search.order_tasks(found, runs.find_prices(found, 0.0, 200, lambda: False))
     lists = run_search.list_schedule(found, order, [np.argsort(-order.rank[0], kind="stable")], (0.0, 1.0))
@@ -245,3 +251,53 @@ def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
     assert best.welfare[0] > 1.01 * lists.welfare[0]
     report = check(instance, run_search.solution_of_runs(instance, found, best))
     assert (report.valid, report.welfare) == (True, best.welfare[0])
+
+
+def pooled_relaxation(r: runs.Runs) -> float:
+    """The optimum of the linear programme of starts over pooled types, by HiGHS, micro-dollars."""
+    slots, kinds = r.sums.shape[1] - 1, len(r.compute)
+    highs = highspy.Highs()
+    highs.silent()
+    nodes = np.diff(r.first_node)
+    for _ in range(len(r.task)):
+        highs.addRow(-np.inf, 1.0, 0, [], [])
+    for amounts in (r.compute, r.capacity_mb):
+        for g in range(kinds):
+            for _ in range(slots):
+                highs.addRow(-np.inf, float(nodes[g] * amounts[g]), 0, [], [])
+    for i in range(len(r.task)):
+        for e in range(int(r.entry_start[i]), int(r.entry_start[i + 1])):
+            for start in range(int(r.low[e]), int(r.high[e]) + 1):
+                at = len(r.task) + int(r.kind[e]) * slots + np.arange(start, start + int(r.length[e]))
+                rows = np.concatenate([[i], at, at + kinds * slots])
+                use = [float(r.parts[i] * each) for each in (r.rate[e], r.memory[i])]
+                values = np.concatenate([[1.0], np.repeat(use, len(at))])
+                cost = r.factor[e] * (r.sums[r.row[e], start + r.length[e]] - r.sums[r.row[e], start])
+                net = float(r.bid[i] - r.price[e] - r.parts[i] * cost)
+                highs.addCol(-net, 0.0, 1.0, len(rows), rows.astype(np.int32), values)
+    highs.run()
+    return -float(highs.getInfo().objective_function_value)
+
+
+def test_prices_are_close_to_those_of_the_linear_programme() -> None:
+    """No dual value is below its optimum, and that of the prices found is hardly above it."""
+    found = runs.find_runs(small_day())
+    optimum = pooled_relaxation(found)
+    prices = runs.find_prices(found, 0.0, runs.ROUNDS, lambda: False)
+    assert (1 - 1e-9) * optimum <= prices.value <= 1.002 * optimum
+
+
+def test_tasks_without_nodes_go_first_in_the_next_packing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool packed again and again keeps more of its welfare than the first orders alone keep."""
+    found = runs.find_runs(small_day())
+    order = run_search.order_tasks(found, runs.find_prices(found, 0.0, 200, lambda: False))
+    by_rank = np.argsort(-order.rank[0], kind="stable")
+    listed = run_search.list_schedule(found, order, [by_rank], (0.0, 1.0))
+    work = run_search.Search(found, order, listed, lambda: False, 2**62, 10**6)
+    pool = work._anneal(run_search.keep(run_search.restore(found, order, listed, True)), 5_000, 0.03, True)
+    packed = run_search.pack(found, order, pool)
+    monkeypatch.setattr(run_search, "REPACKINGS", 0)
+    first = run_search.pack(found, order, pool)
+    assert first.welfare[0] < packed.welfare[0]
+    report = check(small_day(), run_search.solution_of_runs(small_day(), found, packed))
+    assert (report.valid, report.welfare) == (True, packed.welfare[0])
