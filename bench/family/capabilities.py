@@ -112,6 +112,7 @@ class SearchSettings:
     seconds : a time limit by hand; the result then depends on the machine.
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
     against : of a search for a worst ratio, the algorithm whose value stands in the place of OPT; empty for OPT.
+    bounded : such a search passes over instances on which the algorithm earns nothing.
     """
 
     tasks: int = 6
@@ -123,6 +124,7 @@ class SearchSettings:
     seconds: float | None = None
     smaller: bool = False
     against: str = ""
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
