@@ -44,6 +44,7 @@ class Search(Options):
         "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default="",
         complete="algorithms",
     )  # fmt: skip
+    bounded: bool = switch("with --algorithm: skip instances on which the algorithm earns nothing")
     tasks: int = option("largest number of tasks", Integer(1, 8), "N", default=6)
     slots: int = option("largest number of slots", Integer(1, 8), "N", default=5)
     nodes: int | None = option("largest number of nodes", Integer(1, 4), "N", told="1 or 2, by the claim")
@@ -83,6 +84,8 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
         raise InputError("search", "", "needs either a claim or --algorithm NAME")
     if options.against and options.claim:
         raise InputError("--against", options.against, "goes with --algorithm NAME, not with a claim")
+    if options.bounded and options.claim:
+        raise InputError("--bounded", "", "goes with --algorithm NAME, not with a claim")
     about = options.claim or options.algorithm
     family, search = find_claim_search(about) if options.claim else _worst_of(about, options.against)
     if options.exact and (options.resume or options.smaller):

@@ -167,6 +167,7 @@ class SearchSettings:
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
     against : of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT.
     exact : look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
+    bounded : such a search skips instances on which the algorithm earns nothing.
     """
 
     tasks: int = 6
@@ -179,6 +180,7 @@ class SearchSettings:
     smaller: bool = False
     against: str = ""
     exact: bool = False
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,14 +35,19 @@ class _Ratio:
 
     Attributes
     ----------
-    broke : the first rule that the algorithm broke, and on how many sketches it broke one.
+    broke, invalid : the first rule that the algorithm broke, and on how many sketches it broke one.
+    unbounded : on how many sketches it earned nothing, where these are passed over (`bounded`).
     """
 
     def __init__(
-        self, player: RepeatedRuns[Any], tell: Callable[[str], None], other: RepeatedRuns[Any] | None = None
+        self,
+        player: RepeatedRuns[Any],
+        tell: Callable[[str], None],
+        other: RepeatedRuns[Any] | None = None,
+        bounded: bool = False,
     ) -> None:
-        self._player, self._tell, self._other = player, tell, other
-        self.broke, self.invalid = "", 0
+        self._player, self._tell, self._other, self._bounded = player, tell, other, bounded
+        self.broke, self.invalid, self.unbounded = "", 0, 0
         self.measured, self.largest = 0, Fraction(0)
         self._began = self._told = time.monotonic()
 
@@ -61,6 +66,9 @@ class _Ratio:
             raise ClaimInapplicable
         reference = self._reference(trial)
         if reference <= 0:
+            raise ClaimInapplicable
+        if earned <= 0 and self._bounded:
+            self.unbounded += 1
             raise ClaimInapplicable
         if earned <= 0:
             self.largest = UNBOUNDED
@@ -105,7 +113,7 @@ def search_worst_case(
     with ExitStack() as stack:
         runner = stack.enter_context(RepeatedRuns(ENVIRONMENT, algorithm))
         other = stack.enter_context(RepeatedRuns(ENVIRONMENT, against)) if against else None
-        ratio = _Ratio(runner, tell, other)
+        ratio = _Ratio(runner, tell, other, settings.bounded)
         target = Target(
             statement=f"value of {against} over that of {algorithm}" if against else f"OPT/ALG of {algorithm}",
             algorithm=algorithm,
@@ -143,6 +151,11 @@ def search_worst_case(
         ]
         if best.measure.violated and (settings.tries is None or search.tries < settings.tries):
             notes.append("The search ended here, before its limit: no ratio is larger than an unbounded one.")
+        if ratio.unbounded:
+            notes.append(
+                f"On {ratio.unbounded:,} instances it earned nothing, where OPT is above 0: their ratio is unbounded, "
+                "and they were passed over (--bounded)."
+            )
         if ratio.invalid:
             notes.append(
                 f"On {ratio.invalid:,} instances it broke a rule; they were not counted. The first: {ratio.broke}"

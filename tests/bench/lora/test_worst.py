@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,37 @@ def test_against_goes_with_an_algorithm() -> None:
         ratiobench.search("lemma3", against="greedy")
     with pytest.raises(InputError, match="gredy"):
         ratiobench.search(algorithm="greedy", against="gredy")
+
+
+def test_a_bounded_search_passes_over_runs_that_earn_nothing(mine: Path) -> None:
+    """Without it the first such run ends the search; with it a finite ratio is found, and the others are counted."""
+    (mine / "takes_mine.py").write_text(TAKES)
+    settings = SearchSettings(tasks=3, slots=2, largest=20, tries=30)
+    unbounded = search_worst_case("takes_mine:Takes", settings)
+    assert unbounded.violated
+    assert unbounded.right == 0
+    bounded = search_worst_case("takes_mine:Takes", replace(settings, bounded=True))
+    assert not bounded.violated
+    assert bounded.tries == 30
+    assert bounded.right is not None
+    assert bounded.right > 0
+    assert any("--bounded" in note for note in bounded.notes)
+    with pytest.raises(InputError, match="not with a claim"):
+        ratiobench.search("theorem1", bounded=True)
+
+
+TAKES = """
+from ratiobench.instances.lora.solution import Decision
+
+
+class Takes:
+    def start(self, public, constants):
+        self.public = public
+
+    def decide(self, task, view):
+        for node, free in enumerate(view.room(task, self.public)):
+            slots = [slot for slot in range(task.arrival, task.deadline + 1) if free[slot - 1]]
+            needed = -(-task.work // max(1, int(task.rate[self.public.type_of_node[node]])))
+            if len(slots) >= needed and not task.vendors:
+                return Decision(None, tuple((node, slot) for slot in slots[:needed]), 0)
+"""

@@ -1,0 +1,76 @@
+"""The examples in `docs/examples`, small: evolution shown on hidden instances, and the loop of an agent."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ratiobench.bench.evaluation.cases import find_family
+from ratiobench.bench.hidden.law import Law, Template
+from ratiobench.bench.hidden.reveal import reveal
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_an_evolved_policy_is_shown_on_hidden_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OpenEvolve's package on two tiny instances, then both versions on a hidden one, and the set revealed."""
+    pytest.importorskip("openevolve")
+    example = _load(EXAMPLES / "openevolve" / "hidden.py")
+    family = find_family("lora")
+    assert family.evaluation is not None
+    recipe = {key: value for key, value in family.evaluation.tiny_recipe(1, 3).items() if key != "name"}
+    law = Law("lora", "R1", (Template("tiny_contention", "days", recipe, {}),))
+    (tmp_path / "law.json").write_text(json.dumps(law.document()))
+    words = ["lora", "2", str(tmp_path / "out"), "--tiny", "2", "--stages", "tiny", "--no-isolate"]
+    monkeypatch.setattr(sys, "argv", ["hidden.py", *words, "--law", str(tmp_path / "law.json")])
+    for name in ("FAMILY", "TINY", "STAGES"):
+        monkeypatch.delenv(name, raising=False)
+    example.main()
+    text = capsys.readouterr().out
+    assert "2 candidates in" in text
+    assert text.count("commitment ") == 2
+    assert "gap" in text
+    found = reveal(tmp_path / "out" / "hidden.json", None, isolate=False, workers=1, tell=lambda line: None)
+    assert (found.evaluations, found.runs) == (2, 4)
+
+
+def test_the_loop_of_an_agent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without sb3-contrib: the first candidate on tiny instances."""
+    pytest.importorskip("gymnasium")
+    example = _load(EXAMPLES / "ppo" / "train.py")
+    monkeypatch.setattr(sys, "argv", ["train.py", "Edgeflow-v0", "tiny", "--untrained"])
+    example.main()
+    text = capsys.readouterr().out
+    assert text.count("first candidate reaches") == 2
+
+
+def test_an_agent_is_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    """A second of MaskablePPO; its actions exist."""
+    pytest.importorskip("sb3_contrib")
+    pytest.importorskip("gymnasium")
+    from ratiobench.environments import register_environments
+
+    register_environments()
+    example = _load(EXAMPLES / "ppo" / "train.py")
+    choose: Any = example.train("Lora-v0", "tiny", 1 / 60, 1)
+    gymnasium = pytest.importorskip("gymnasium")
+    environment = gymnasium.make("ratiobench/Lora-v0", instances="tiny").unwrapped
+    assert all(0 <= share <= 1 for share in example.evaluate(environment, choose, 2))
+    assert "steps in" in capsys.readouterr().out
