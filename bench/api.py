@@ -196,7 +196,7 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
 
 @as_function(
     Run,
-    without=("suite", "algorithms", "alone", "out"),
+    without=("suite", "algorithms", "add", "out"),
     others={"add": ()},
     defaults={"quiet": True},
     old={"algorithm": "algorithms"},
@@ -211,7 +211,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
         ``package.module:Class``, classes, or objects of such classes (`ratiobench.online.user_algorithm`). Empty: those
         of the suite.
     out : folder of the results; ``results/SUITE`` by default.
-    add : algorithms that are run beside those of the suite, as ``run --algorithm`` does.
+    add : algorithms that are run beside those of the suite.
     {options}
 
     Returns
@@ -232,16 +232,17 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     [28.0]
     >>> folder.cleanup()
     """
-    alone, added = listed(algorithms), listed(options.pop("add", ()))
-    if alone and options.get("rows"):
+    exactly, added = listed(algorithms), listed(options.pop("add", ()))
+    if exactly and options.get("rows"):
         raise InputError(
             "rows", "", "chooses of the suite's algorithms, of which none runs beside named ones; see `add`"
         )
-    chosen = Run(suite=suite, alone=bool(alone), out=_path(out), **options)
+    chosen = Run(suite=suite, out=_path(out), **options)
     family, found = chosen.find()
-    names, handed = name_algorithms([*alone, *added], instances_of(family))
+    names, handed = name_algorithms([*exactly, *added], instances_of(family))
     folder, share = find_folders(chosen.out, chosen.share, found.name, chosen.scale, found.over)
-    run_suite(family, found, replace(chosen, algorithms=names, own=handed, out=folder, share=share))
+    named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
+    run_suite(family, found, replace(named, own=handed, out=folder, share=share))
     return results(folder)
 
 
@@ -278,7 +279,7 @@ def backtest(
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(listed(algorithms), instances_of(family))
-    with run_context(RunContext(isolate=chosen.isolate, own=handed)):
+    with run_context(RunContext(isolate=sandbox.requested(chosen.isolate), own=handed)):
         suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
@@ -393,8 +394,7 @@ def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
     >>> run.valid, run.welfare, run.admitted
     (True, 312, 3)
     """
-    if options.get("isolate"):
-        sandbox.require()
+    sandbox.choose(options.get("isolate"))
     (name,), handed = name_algorithms([algorithm], [type(read_given(file)[1])])
     chosen = Simulate(file=file, algorithms=(name,), own=handed, **options)
     found = commands_simulate.run(chosen)

@@ -81,7 +81,9 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
 
     if isinstance(instances, str | os.PathLike):
         instances = [instances]
-    pairs = [read_given(each) for each in instances]
+    given = list(instances)
+    families = {id(each): read_given(each) for each in given}
+    pairs = [families[id(each)] for each in given]
     if not pairs:
         raise InputError("instances", "", "none is given")
     rows = list(play_rows(pairs, policy) if trusted else play_isolated(pairs, policy))

@@ -20,6 +20,8 @@ suppress_warnings = ["myst.header"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 4
+myst_dmath_allow_digits = False  # dollars are no formulas
+myst_dmath_allow_space = False
 nb_execution_mode = "cache"
 nb_execution_timeout = 900
 nb_execution_in_temp = True

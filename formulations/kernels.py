@@ -21,6 +21,9 @@ from typing import Any
 
 from ratiobench.instances.io.disk_cache import user_cache
 
+READ_ONLY = "RATIOBENCH_READ_ONLY"
+"""A variable of processes that may not write into the folders of compiled kernels."""
+
 
 def _use_writable_kernel_cache() -> None:
     """Send numba's cache to a user folder when the package's own folder cannot be written."""
@@ -56,6 +59,28 @@ from numba import config, njit  # noqa: E402  (the cache folder must be chosen f
 from ratiobench.formulations.timing import exclude_compilation  # noqa: E402
 
 exclude_compilation()
+
+
+def _read_cache_only() -> None:
+    """Read compiled kernels where they are and keep no new ones, where folders look writable and are not.
+
+    In a process under Landlock; numba would look into another folder, which is empty, and compile all anew.
+    """
+    from numba.core import caching
+
+    save = caching.IndexDataCacheFile.save
+
+    def save_if_allowed(self: Any, *given: Any) -> None:
+        with suppress(PermissionError):
+            save(self, *given)
+
+    locator = getattr(caching, "InTreeCacheLocator", None) or caching._InTreeCacheLocator
+    locator.ensure_cache_path = lambda self: None
+    caching.IndexDataCacheFile.save = save_if_allowed
+
+
+if READ_ONLY in os.environ:
+    _read_cache_only()
 
 
 def compiled(function: Any) -> Any:

@@ -32,6 +32,37 @@ def module_name(text: str) -> str:
     return ".".join(file.with_suffix("").parts)
 
 
+def files_beside(file: Path) -> list[Path]:
+    """A module's file, and the files and packages of its folder that it imports, directly or by other files there.
+
+    Parameters
+    ----------
+    file : a module outside any package, read without running a line of it; or a package, which stays alone.
+    """
+    found: dict[Path, None] = {}
+    ways = [file]
+    while ways:
+        each = ways.pop()
+        if each in found:
+            continue
+        found[each] = None
+        for name in set() if each.is_dir() else _imported_tops(each):
+            package, module = file.parent / name, file.parent / f"{name}.py"
+            ways += [package] if (package / "__init__.py").is_file() else [module] if module.is_file() else []
+    return list(found)
+
+
+def _imported_tops(file: Path) -> set[str]:
+    """The first parts of the names of modules that a file imports by statements."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return set()
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names}
+
+
 def class_names(path: str) -> list[str]:
     """The classes that the file of an import path's module defines, read without running a line of it."""
     try:

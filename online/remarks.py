@@ -9,6 +9,17 @@ from typing import Any, NamedTuple
 PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
 ISOLATED, SINGLE_NODE = "isolated", "no migration"
+BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"
+"""How a user's algorithm was isolated."""
+_ISOLATION = {ISOLATED: ISOLATED} | {each: f"{ISOLATED} by {each}" for each in (BUBBLEWRAP, LANDLOCK)}
+_ISOLATION[NO_ISOLATION] = f"not {ISOLATED}"
+ISOLATION_OF_TEXT = {text: name for name, text in _ISOLATION.items()}
+"""The values of `Remarks.isolated` by their words."""
+
+
+def isolation_text(isolation: str) -> str:
+    """How a user's algorithm was isolated, in words."""
+    return _ISOLATION[isolation]
 
 
 class Part(NamedTuple):
@@ -48,7 +59,8 @@ class Remarks:
     notes : the algorithm's own words, each in brackets of its own.
     solvers : name and version of each solver that had a part in the decisions.
     starts : programs that the algorithm's process started.
-    isolated : the algorithm ran in a sandbox.
+    isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; ISOLATED in rows of
+        version 0.1, when bubblewrap was the only way; empty where nothing is to be said.
     overcharged : admitted arrivals that pay more than they bid, of all admitted.
     findings : the independent verifier's words, each in brackets of its own.
     single_node : every task had to stay on one node.
@@ -63,7 +75,7 @@ class Remarks:
     notes: tuple[str, ...] = ()
     solvers: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
-    isolated: bool = False
+    isolated: str = ""
     overcharged: Part | None = None
     findings: tuple[str, ...] = ()
     single_node: bool = False
@@ -82,7 +94,7 @@ class Remarks:
         if self.starts:
             yield Remark("starts", f"starts {', '.join(self.starts)}")
         if self.isolated:
-            yield Remark("isolated", ISOLATED)
+            yield Remark("isolated", _ISOLATION[self.isolated])
         if self.overcharged is not None:
             yield Remark("overcharged", f"{OVERCHARGED}: {self.overcharged} admitted")
         yield from (Remark("findings", each) for each in self.findings)
@@ -154,8 +166,16 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _isolation(value: Any) -> str:
+    if value is True:  # as version 0.1 stored it
+        return ISOLATED
+    if value not in tuple(_ISOLATION):
+        raise ValueError("no way of isolation")
+    return str(value)
+
+
 _READERS = {
     "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
-    "starts": _texts, "isolated": _flag, "overcharged": _part, "findings": _texts, "single_node": _flag,
+    "starts": _texts, "isolated": _isolation, "overcharged": _part, "findings": _texts, "single_node": _flag,
     "unproved": _flag, "repetitions": _count,
 }  # fmt: skip

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 
 __all__ = ["RunContext", "UserAlgorithm", "run_context", "stop_message"]
 
+Isolate = bool | str | None
+"""How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
+(`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserAlgorithm:
@@ -18,10 +22,12 @@ class UserAlgorithm:
     ----------
     code : a hash of its code, its version; the same wherever it was written down.
     pickled : the class or object itself.
+    files : of modules that it names, which its process must be able to load.
     """
 
     code: str
     pickled: bytes
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +38,14 @@ class RunContext:
     ----------
     limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
         between two decisions, a user's algorithm is killed.
-    isolate : a user's algorithm runs in a sandbox (`ratiobench.online.referee.sandbox`).
+    isolate : whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`).
     own : the algorithms that are no modules, by the names under which they run.
     hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
     """
 
     limit: float | None = None
-    isolate: bool = False
+    isolate: Isolate = False
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
     repetition: int = 1
     hidden: tuple[str, ...] = ()

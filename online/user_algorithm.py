@@ -125,7 +125,7 @@ def _pack(given: Any, name: str, future: tuple[type, ...]) -> UserAlgorithm:
     if len(pickled) > LARGEST:
         problem = f"{len(pickled)} bytes with all that it carries; at most {LARGEST} are allowed"
         raise InputError(_FIELD, name, problem)
-    return UserAlgorithm(code, pickled)
+    return UserAlgorithm(code, pickled, tuple(sorted(map(str, files))))
 
 
 @contextlib.contextmanager

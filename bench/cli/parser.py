@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING
 from typing import Any, NoReturn
 
 from ratiobench.bench.commands.command import NAME, Command, Group
@@ -144,7 +145,7 @@ def _add_command(commands: Any, command: Command | Group) -> None:
             into = groups[each.either]
         needed = name not in defaults
         add = _add_argument if each.positional else _add_option
-        action = add(into, name, each, needed, rest)
+        action = add(into, name, each, needed, rest, defaults.get(name, MISSING) is None)
         if each.positional and needed and any(other.several for other in described.values()) and not rest:
             action.nargs = "?"
             sub.takes_last = name
@@ -154,7 +155,7 @@ def _add_command(commands: Any, command: Command | Group) -> None:
         sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
 
-def _add_argument(into: Any, name: str, each: Option, needed: bool, rest: bool) -> Any:
+def _add_argument(into: Any, name: str, each: Option, needed: bool, rest: bool, both: bool) -> Any:
     about: dict[str, Any] = {"nargs": "*"} if each.several else {} if needed else {"nargs": "?"}
     if isinstance(each.values, Choice):
         about["choices"] = each.values.options
@@ -163,12 +164,12 @@ def _add_argument(into: Any, name: str, each: Option, needed: bool, rest: bool) 
     return into.add_argument(name, default=argparse.SUPPRESS, help=_help(each), **about)
 
 
-def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool) -> Any:
+def _add_option(into: Any, name: str, each: Option, needed: bool, rest: bool, both: bool) -> Any:
+    """Add an option; `both`: a switch without a default of its own has a spelling for off, too."""
     flags = sorted({*each.flags, flag_of(name)}, key=lambda flag: (len(flag), flag))
     about: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
     about["help"] = _help(each, "" if not each.several else WITH_COMMAS if rest else SEVERAL)
     if isinstance(each.values, Switch):
-        both = name == "audits"
         return into.add_argument(*flags, action=argparse.BooleanOptionalAction if both else "store_true", **about)
     about |= {"required": True} if needed else {}
     if each.several:

@@ -14,10 +14,10 @@ from ratiobench.bench.family.capabilities import LimitBound, LimitCase, Limits
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_limits, require_algorithms
 from ratiobench.bench.family.suite import YESTERDAY, is_informed
-from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
+from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import ALGORITHM, several_algorithms
+from ratiobench.bench.running.options import ALGORITHM, isolation, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import REPEATS
 from ratiobench.instances.io.errors import InputError
@@ -54,7 +54,7 @@ class Limit(Options):
         default=1,
     )
     limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
-    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)")
+    isolate: bool | None = isolation()
     csv: Path | None = option("write one row per algorithm and prefix, with exact figures", File(), "FILE")
     figure: Path | None = option(
         "write the figure of proved factors and limits over the ratio of the largest to the least value",
@@ -62,6 +62,10 @@ class Limit(Options):
         "FILE.svg",
     )
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    def context(self, repetition: int = 1) -> RunContext:
+        """Of a run: the limit and the sandbox."""
+        return RunContext(self.limit, sandbox.requested(self.isolate), self.own, repetition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +125,11 @@ def run(options: Limit) -> LimitReport:
     require_writable(options.csv, options.figure)
     if options.csv is not None and not options.algorithms:
         raise InputError("--csv", "", "it has a row per algorithm and prefix, and no algorithm is named")
-    if options.isolate:
-        sandbox.require()
+    sandbox.choose(options.isolate)
     family, limits = find_limits()
     case = limits.case(options.name, options.repeat)
     names = list(dict.fromkeys(options.algorithms))
-    with run_context(RunContext(own=options.own)):
+    with run_context(options.context()):
         require_algorithms(family, names)
     return LimitReport(family, case, [_run_algorithm(options, family, limits, case, name) for name in names])
 
@@ -134,7 +137,7 @@ def run(options: Limit) -> LimitReport:
 def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCase, name: str) -> LimitRun:
     """The mean ALG of each prefix over the instances and the runs of an algorithm."""
     set_current(f"running {name}")
-    with run_context(RunContext(own=options.own)):
+    with run_context(options.context()):
         repeat = options.repeat if family.is_randomised(name) else 1
         full_name = family.with_prior(name, YESTERDAY) if case.announced(False) is not None else name
     gains: list[list[Fraction]] = []
@@ -161,7 +164,7 @@ def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCa
 
 
 def _run_once(options: Limit, family: Family, instance: Any, name: str, announced: Any, repetition: int) -> OnlineRun:
-    with run_context(RunContext(options.limit, options.isolate, options.own, repetition)):
+    with run_context(options.context(repetition)):
         return family.run(instance, name, announced if is_informed(name) else None)
 
 

@@ -17,7 +17,7 @@ from ratiobench.instances.io.files import make_folder, write_text
 KINDS = ("algorithm", "family", "claim")
 _HERE = Path(__file__).resolve().parents[1]
 _TEMPLATES = _HERE / "templates"
-_FAMILY = _HERE / "family" / "README.md"
+_FAMILY = _HERE / "family" / "five_files.md"
 """The family in five files, whose text is the template of a family."""
 
 
@@ -73,7 +73,7 @@ def _part(kind: str, name: str, family: str) -> dict[str, str]:
 
 
 def _family(name: str) -> dict[str, str]:
-    """The files of a family: the five of `bench/family/README.md` under another name, and a test."""
+    """The files of a family: the five of `bench/family/five_files.md` under another name, and a test."""
     text = _FAMILY.read_text(encoding="utf-8")
     blocks = re.findall(r"## `queue_family/(\S+)`\n.*?```python\n(.*?)```", text, flags=re.DOTALL)
     changes = (

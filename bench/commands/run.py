@@ -17,6 +17,8 @@ from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOpt
 from ratiobench.instances.io.errors import InputError
 
 HISTORY = 365
+FORMATS = ("svg", "pdf", "png")
+"""Of files of figures (`ratiobench.bench.report.shared.pictures.FORMATS`); named here so that no report is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,12 @@ class Report(Options):
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
     parquet: bool = switch("also write results.parquet")
-    figures: Path | None = option("also write the suite's figures as SVG files", File(), "FOLDER")
+    figures: Path | None = option("also write the figures as files", File(), "FOLDER")
+    figures_as: tuple[str, ...] = option(
+        "formats of these files; pdf and png need the extra `figures`", Choice(FORMATS), "FORMAT", several=True,
+        default=FORMATS[:1],
+    )  # fmt: skip
+    latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
 
 
 def run(options: Run) -> int:
@@ -120,7 +127,7 @@ def report(options: Report) -> int:
 
     if options.parquet:
         parquet.require()
-    status = write_report(options.folder, {}, options.figures)
+    status = write_report(options.folder, {}, options.figures, options.figures_as, options.latex)
     if options.parquet:
         from ratiobench.bench.results.read import read_results
         from ratiobench.bench.storage.store import STORE, Store
@@ -144,6 +151,6 @@ BACKTEST = Command(
     busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(
-    "report", "write tables, CSV files and the page from the results in a folder", Report, report, status=int,
-    busy="reading results and drawing",
+    "report", "write tables, CSV files, the page, LaTeX and figures from the results in a folder", Report, report,
+    status=int, busy="reading results and drawing",
 )  # fmt: skip

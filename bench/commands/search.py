@@ -56,6 +56,10 @@ class Search(Options):
         "time limit in seconds; the result depends on the machine", SECONDS, "S", either="limit"
     )
     smaller: bool = switch("after a violation continue for one with fewer tasks")
+    exact: bool = switch(
+        "every instance with at most --tasks, --slots, --nodes (1) and --largest: a proof for this space",
+        either="limit",
+    )
     out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")
     resume: bool = switch("continue the search whose state is in the folder")
 
@@ -81,6 +85,8 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
         raise InputError("--against", options.against, "goes with --algorithm NAME, not with a claim")
     about = options.claim or options.algorithm
     family, search = find_claim_search(about) if options.claim else _worst_of(about, options.against)
+    if options.exact and (options.resume or options.smaller):
+        raise InputError("--exact", "", "has neither a state to go on from nor a violation to make smaller")
     tries = options.tries or (TRIES if options.claim else RUNS)
     settings = select_fields(SearchSettings, options, tries=tries if options.seconds is None else None)
     if options.resume and options.out is None:
@@ -125,7 +131,7 @@ def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
 def text(options: Search, searched: SearchOutcome) -> Iterator[str]:
     """What was found, and its instance or the name of its file."""
     family, found = searched.family, searched.result
-    yield from _claim_lines(found) if options.claim else _worst_lines(family, found)
+    yield from _claim_lines(found) if options.claim else _worst_lines(family, found, options.exact)
     if found.instance is None or (found.score is None if options.claim else None in (found.left, found.right)):
         return
     yield "  " + ", ".join(f"{key} {value}" for key, value in family.describe(found.instance).items())
@@ -141,6 +147,7 @@ def _rate(found: SearchResult) -> str:
 def _claim_lines(found: SearchResult) -> Iterator[str]:
     yield f"{found.claim}: {found.statement}"
     yield f"{'VIOLATED' if found.violated else 'not violated'} after {found.tries:,} tries{_rate(found)}"
+    yield from found.notes
     if found.instance is None or found.score is None:
         yield "no instance was found to which the claim applies"
         return
@@ -159,7 +166,7 @@ def _audited(found: SearchResult) -> str:
     return f"  audited with {found.algorithm}: {found.check.status}{proof}"
 
 
-def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
+def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterator[str]:
     yield f"{found.algorithm}: {found.tries:,} instances tried{_rate(found)}"
     if found.instance is None or found.left is None or found.right is None:
         yield f"no instance was found on which {found.against or 'OPT'} is more than 0"
@@ -170,7 +177,8 @@ def _worst_lines(family: Family, found: SearchResult) -> Iterator[str]:
         yield f"largest ratio of the values of {found.against} and {found.algorithm} found: {ratio} ({opt} to {alg})"
     else:
         yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
-    yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
+    if not is_exact:
+        yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
     for note in found.notes:
         yield make_printable(note, 600)
 

@@ -38,7 +38,7 @@ from ratiobench.bench.options import SECONDS, File, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import ALGORITHM, several_algorithms
+from ratiobench.bench.running.options import ALGORITHM, isolation, several_algorithms
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
@@ -64,7 +64,7 @@ class Simulate(InstanceOptions):
 
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; several are compared in a table")
     limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
-    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)")
+    isolate: bool | None = isolation()
     no_migration: bool = switch("keep every task on one node; the referee refuses any other decision")
     no_opt: bool = switch("do not compute OPT, and do not print ratios", either="opt")
     certificate: Path | None = option(
@@ -89,7 +89,7 @@ class Simulate(InstanceOptions):
     def context(self) -> RunContext:
         """The limit, and a sandbox that does not show the folders of the files that are named."""
         hidden = folders_of(self.file, self.prior, self.certificate, self.solution, self.timeline, self.csv)
-        return RunContext(self.limit, self.isolate, self.own, hidden=hidden)
+        return RunContext(self.limit, sandbox.requested(self.isolate), self.own, hidden=hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,7 @@ class SimulationOutcome:
 def run(options: Simulate) -> SimulationOutcome:
     """Run the algorithms; several, or with a certificate or a CSV file, as a table with OPT."""
     require_writable(options.solution, options.timeline, options.csv)
-    if options.isolate:
-        sandbox.require()
+    sandbox.choose(options.isolate)
     family, instance = read_given(options.file)
     if options.no_migration:
         instance = family.without_migration(instance)

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from ratiobench.bench.draw.document import make_document
-from ratiobench.instances.io.errors import InputError, make_printable, shorten
+from ratiobench.instances.io.errors import InputError, install_command, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
 
 _HEAD = 24
@@ -67,31 +67,45 @@ class Picture:
         if ending in ("", ".svg"):
             data = self.svg.encode()
         elif ending in (".pdf", ".png"):
-            data = _convert(self.svg, ending[1:], file)
+            data = convert(self.svg, ending[1:], str(file))
         else:
             raise InputError(str(file), "", f"a picture is saved as .svg, .pdf or .png, not as {shorten(ending)}")
         write_atomically(file, data)
         return file
 
 
-def _convert(svg: str, form: str, file: Path) -> bytes:
-    """The picture in another format, by the first converter that is installed."""
+MAGIC = {"pdf": b"%PDF", "png": b"\x89PNG\r\n"}
+"""How files of a format begin."""
+
+
+def convert(svg: str, form: str, source: str) -> bytes:
+    """Convert a picture by the first converter that is installed.
+
+    Parameters
+    ----------
+    svg : the document.
+    form : ``pdf`` or ``png``.
+    source : the file or option that an error names.
+
+    Raises
+    ------
+    InputError : no converter is installed, or none made a file of the format; it says how to install one.
+    """
     svg = _plain_colours(svg)
     with contextlib.suppress(ImportError, OSError):  # not installed, or without its library
         made: bytes = getattr(importlib.import_module("cairosvg"), f"svg2{form}")(bytestring=svg.encode())
-        return made
+        if made.startswith(MAGIC[form]):
+            return made
     for program, arguments in CONVERTERS.items():
         found = shutil.which(program)
         if found is not None:
             words = [part.format(form=form) for part in arguments]
             done = subprocess.run([found, *words], input=svg.encode(), capture_output=True, timeout=60, check=False)
-            if done.returncode == 0 and done.stdout:
+            if done.returncode == 0 and done.stdout.startswith(MAGIC[form]):
                 return done.stdout
     names = ", ".join(CONVERTERS)
-    problem = (
-        f"nothing is installed that makes {form.upper()} of SVG (the Python package cairosvg, or {names}); save it "
-    )
-    raise InputError(str(file), "", f"{problem}as {shorten(file.with_suffix('.svg').name)}")
+    problem = f"nothing is installed that makes {form.upper()} of SVG (the Python package cairosvg, or {names})"
+    raise InputError(source, "", f"{problem}: {install_command('figures')}; or take SVG")
 
 
 def _plain_colours(svg: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
 from ratiobench.instances.edgeflow.model import CLOUD, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
+from ratiobench.instances.edgeflow.tables import arrivals
 
 _CLUSTERS = ("pai", "philly", "helios")
 
@@ -25,6 +26,14 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
         "node_gpus": 4,
         "servers": number % 2,
     }
+
+
+def hidden_choices(recipe: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    """Another day of the same cluster; where durations are those of a day they stay of the same day."""
+    if recipe.get("kind") != "gpu-day" or recipe.get("durations") == "day":
+        return {}
+    found = recipe.get("day", 0)
+    return {"day": [day for day in range(len(arrivals(recipe.get("cluster", "pai")))) if day != found]}
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
@@ -114,4 +123,5 @@ EVALUATION = EvaluationSupport(
     {"parts": SizeRange(1, 120, 10), "days": SizeRange(121, 300, 4)},
     ("edf", "elasticflow", "edgeflow", "hold"),
     explain_loss,
+    hidden_choices,
 )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ratiobench.bench.evaluation.cases import EvaluationCase, tiny_cases
+from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
-from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.remarks import NO_ISOLATION, isolation_text
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OK, FAILED, SKIPPED = "ok", "failed", "not checked"
@@ -21,8 +22,8 @@ SLOW_SECONDS = 1.0
 """A decision on a tiny instance that takes longer fails the check of limits."""
 _OF_RULE: Mapping[str, str] = {
     "draws": "determinism", "not reproducible": "determinism", "peeks": "prefix", "timeout": "limits",
-    "memory": "limits", "error": "errors", "crash": "errors", "changed decision": "answers", "read-only": "answers",
-    "protocol": "answers",
+    "memory": "limits", "processes": "limits", "disk": "limits", "error": "errors", "crash": "errors",
+    "changed decision": "answers", "read-only": "answers", "protocol": "answers",
 }  # fmt: skip
 """The requirement that a broken rule of the referee belongs to; all others are rules of the problem."""
 REQUIREMENTS: Mapping[str, str] = {
@@ -34,7 +35,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "prefix": "decisions do not change when later arrivals are taken away, and nothing forbidden is read",
     "options": "an option that does not exist is refused",
     "limits": f"a decision takes at most {SLOW_SECONDS:g} s, and memory stays within the referee's limit",
-    "isolation": "in a sandbox the decisions are the same",
+    "isolation": "all of this is so in a sandbox",
 }
 
 
@@ -84,13 +85,36 @@ def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) ->
         name, shown = policy.name, policy.shown
     elif family.is_shipped(text):
         raise InputError("algorithm", text, f"is shipped with the family {family.name}; this checks users' algorithms")
-    own = {} if policy is None else {policy.path_name: policy.algorithm}
-    cases = tiny_cases(family, seed, count)
+    with contextlib.ExitStack() as stack:
+        method = isolate_runs(stack, family, policy, None)
+        own = {} if policy is None else {policy.path_name: policy.algorithm}
+        return _check(family, tiny_cases(family, seed, count), _Algorithm(name, shown, own, policy, method))
+
+
+@dataclass(frozen=True, slots=True)
+class _Algorithm:
+    """The algorithm that is checked.
+
+    Parameters
+    ----------
+    name, shown : the name under which it runs, and the one that people know.
+    isolation : how its runs are isolated.
+    """
+
+    name: str
+    shown: str
+    own: Mapping[str, UserAlgorithm]
+    policy: PolicyFile | None
+    isolation: str
+
+
+def _check(family: Family, cases: Sequence[EvaluationCase], algorithm: _Algorithm) -> AlgorithmCheck:
     runs: list[OnlineRun] = []
+    shown, policy = algorithm.shown, algorithm.policy
     try:
         for case in cases:
             set_current(f"running {case.name}")
-            runs.append(_run(family, case, name, own))
+            runs.append(_run(family, case, algorithm))
     except InputError as error:
         return _stopped(shown, family, "build", _shown(policy, error.problem))
     found = {each: Requirement(each, OK) for each in REQUIREMENTS}
@@ -103,35 +127,29 @@ def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) ->
         found["build"] = Requirement("build", OK)
         found[where] = Requirement(where, FAILED, make_printable(detail, 400))
         return AlgorithmCheck(shown, family, list(found.values()), len(cases))
-    for requirement in _more(family, cases, runs, name, own, policy):
+    for requirement in _more(family, cases, runs, algorithm):
         found[requirement.name] = requirement
     return AlgorithmCheck(shown, family, list(found.values()), len(cases))
 
 
 def _more(
-    family: Family,
-    cases: Sequence[EvaluationCase],
-    runs: Sequence[OnlineRun],
-    name: str,
-    own: Mapping[str, UserAlgorithm],
-    policy: PolicyFile | None,
+    family: Family, cases: Sequence[EvaluationCase], runs: Sequence[OnlineRun], algorithm: _Algorithm
 ) -> Iterator[Requirement]:
     """The requirements that need more runs than one, of an algorithm that is valid."""
-    again = [_run(family, case, name, own) for case in cases]
+    again = [_run(family, case, algorithm) for case in cases]
     yield _compare("determinism", cases, runs, again)
     slow = max(zip(runs, cases, strict=True), key=lambda each: each[0].seconds / max(1, each[1].arrivals))
     seconds = slow[0].seconds / max(1, slow[1].arrivals)
     text = f"{1000 * seconds:.3f} ms per decision at most"
     yield Requirement("limits", FAILED if seconds > SLOW_SECONDS else OK, text)
-    yield _misspelt(family, cases[0], name, own)
-    yield _isolated(family, cases, runs, name, own, policy)
+    yield _misspelt(family, cases[0], algorithm)
+    isolated = algorithm.isolation != NO_ISOLATION
+    yield Requirement("isolation", OK if isolated else SKIPPED, isolation_text(algorithm.isolation))
 
 
-def _run(
-    family: Family, case: EvaluationCase, name: str, own: Mapping[str, UserAlgorithm], isolate: bool = False
-) -> OnlineRun:
-    with run_context(RunContext(limit=60.0, isolate=isolate, own=own)):
-        return family.run(case.instance, name)
+def _run(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> OnlineRun:
+    with run_context(RunContext(limit=60.0, isolate=algorithm.isolation, own=algorithm.own)):
+        return family.run(case.instance, algorithm.name)
 
 
 def _compare(
@@ -146,42 +164,18 @@ def _compare(
     return Requirement(name, OK)
 
 
-def _misspelt(family: Family, case: EvaluationCase, name: str, own: Mapping[str, UserAlgorithm]) -> Requirement:
+def _misspelt(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> Requirement:
     """Whether an option that does not exist is refused."""
-    options = name.count(":") > 1
+    options = algorithm.name.count(":") > 1
+    name = f"{algorithm.name}{',' if options else ':'}{MISSPELT}=1"
     try:
-        run = _run(family, case, f"{name}{',' if options else ':'}{MISSPELT}=1", own)
+        run = _run(family, case, replace(algorithm, name=name))
     except InputError:
         return Requirement("options", OK)
     problem = f"it takes `{MISSPELT}=1`: read options by name, so that a misspelt one is noticed"
     if not run.valid:
         problem = f"with the option {MISSPELT}=1 it fails while running: {run.violations[0]}"
     return Requirement("options", FAILED, problem)
-
-
-def _isolated(
-    family: Family,
-    cases: Sequence[EvaluationCase],
-    runs: Sequence[OnlineRun],
-    name: str,
-    own: Mapping[str, UserAlgorithm],
-    policy: PolicyFile | None,
-) -> Requirement:
-    """Whether it decides the same in a sandbox."""
-    with contextlib.ExitStack() as stack:
-        try:
-            sandbox.require()
-            if policy is not None:
-                assert family.environment is not None
-                opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports)))
-                opened.prepare(family.environment.registry.protocol)
-        except InputError as error:
-            return Requirement("isolation", SKIPPED, error.problem)
-        try:
-            isolated = [_run(family, case, name, own, isolate=True) for case in cases]
-        except InputError as error:
-            return Requirement("isolation", FAILED, error.problem)
-    return _compare("isolation", cases, runs, isolated)
 
 
 def _stopped(shown: str, family: Family, where: str, detail: str) -> AlgorithmCheck:

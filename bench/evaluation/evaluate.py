@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -20,6 +23,7 @@ from ratiobench.bench.evaluation.cases import (
     tiny_cases,
 )
 from ratiobench.bench.evaluation.feedback import add_feedback
+from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (
     CaseResult,
     Evaluation,
@@ -30,28 +34,44 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import StandardSet
+from ratiobench.bench.family.standard import Entry, StandardSet
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.running.machine import usable_cores
 from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.disk_cache import recall, store
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.policy_file import PolicyError, PolicyFile, is_policy_file, read_policy_file
-from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import BUBBLEWRAP, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 
 SLACK = 0.05
 """Seconds: a budget that is nearer to its end than that has ended."""
+SPENT, ENDED = "the budget is spent", "the budget ended during the run"
+"""Why an instance was not run."""
+MOST_WORKERS = 4
+"""Runs that go on at once, at most: the referee of all of them is this process."""
 
 
-def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
+def evaluate_policy(
+    text: str,
+    family: Family,
+    chosen: StandardSet,
+    settings: EvaluationSettings,
+    *,
+    entries: Mapping[str, Sequence[Entry]] | None = None,
+    compare: bool = True,
+) -> Evaluation:
     """Evaluate a policy.
 
     Parameters
     ----------
     text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
+    entries : of the set, by stage; None for those that the family's ranges of size choose.
+    compare : whether shipped algorithms are run on the same instances.
 
     Returns
     -------
@@ -62,7 +82,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
     InputError : a missing file or class, a name or set that does not exist; a sandbox that is asked for and cannot be.
     """
     require_support(family)
-    isolated: bool | None = None
+    isolation: str | None = None
     policy: PolicyFile | None = None
     shown, refused = text, ""
     if is_policy_file(text):
@@ -71,16 +91,19 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
             shown = policy.shown
         except PolicyError as error:
             refused = str(error)
-        isolated = False
-    else:
+    elif family.is_shipped(text):
         family.validate_algorithm(text)
-    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
+    stages = [_Stage(name, _plan(family, chosen, settings, name, entries)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
-        if policy is not None and settings.isolate is not False:
-            isolated = _isolate(stack, family, policy, required=settings.isolate is True)
-        runner = _Runner(family, text if policy is None else policy.name, policy, settings, bool(isolated), refused)
+        if is_policy_file(text) or not family.is_shipped(text):
+            isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), keep=True)
+        if policy is None and not refused:
+            with run_context(RunContext(isolate=isolation or False)):
+                family.validate_algorithm(text)
+        name = text if policy is None else policy.name
+        runner = _Runner(family, name, policy, settings, isolation or NO_ISOLATION, refused)
         results, graded, stopped = _run_stages(runner, stages, settings)
     broken = next((each for each in results if each.state == "invalid"), None)
     reason = refused or ("" if broken is None else f"{broken.name}: {broken.reason}")
@@ -100,34 +123,15 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
         stages=graded,
         results=results,
-        shipped=_best_shipped(family, cases),
+        shipped=_best_shipped(family, cases) if compare else None,
         stopped=stopped,
         time_limited=runner.ended,
-        isolated=isolated,
+        isolation=isolation,
         seconds=seconds,
         seconds_per_decision=seconds / arrivals if arrivals else None,
         notes=tuple(runner.notes),
     )
     return add_feedback(found)
-
-
-def _isolate(stack: contextlib.ExitStack, family: Family, policy: PolicyFile, *, required: bool) -> bool:
-    """Open the sandboxes of the policy's runs; whether there are any.
-
-    Raises
-    ------
-    InputError : they are required and cannot be had.
-    """
-    assert family.environment is not None
-    try:
-        sandbox.require()
-        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=True))
-        opened.prepare(family.environment.registry.protocol)
-    except InputError:
-        if required:
-            raise
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +143,18 @@ class _Stage:
 
 
 def _plan(
-    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
+    family: Family,
+    chosen: StandardSet,
+    settings: EvaluationSettings,
+    stage: str,
+    entries: Mapping[str, Sequence[Entry]] | None,
 ) -> dict[str, Callable[[], EvaluationCase]]:
     cases: dict[str, Callable[[], EvaluationCase]]
     if stage == TINY:
         cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
     else:
-        cases = {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+        listed = entries_of(family, chosen, stage) if entries is None else entries.get(stage, ())
+        cases = {each.name: partial(set_case, chosen, each, stage) for each in listed}
     return {
         name: make
         for name, make in cases.items()
@@ -166,12 +175,17 @@ def _run_stages(
     stopped = ""
     for place, stage in enumerate(stages):
         here: list[CaseResult] = []
-        for name, make in stage.cases.items():
-            here.append(CaseResult(name, stage.name, "not run") if stopped else runner.run(make()))
-            if here[-1].state == "invalid":
-                stopped = f"stopped at {name}, where the policy broke a rule"
-            elif runner.ended and not stopped:
-                stopped = f"stopped at {name}: the budget of {settings.budget:g} s is spent"
+        with contextlib.ExitStack() as stack:
+            runs = () if stopped else stack.enter_context(contextlib.closing(runner.run_all(stage.cases.values())))
+            for name, result in zip(stage.cases, runs, strict=False):
+                here.append(result)
+                if result.state == "invalid":
+                    stopped = f"stopped at {name}, where the policy broke a rule"
+                elif result.reason in (SPENT, ENDED):
+                    stopped = f"stopped at {name}: the budget of {settings.budget:g} s is spent"
+                if stopped:
+                    break
+        here += [CaseResult(name, stage.name, "not run") for name in list(stage.cases)[len(here) :]]
         results += here
         ran = sum(each.state != "not run" for each in here)
         share = sum((each.share for each in here), Fraction(0)) / max(1, len(here))
@@ -186,6 +200,31 @@ def _run_stages(
     return results, graded, stopped
 
 
+class _Clock:
+    """Wall time during which at least one run goes on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._active, self._since, self._total = 0, 0.0, 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._active == 0:
+                self._since = time.perf_counter()
+            self._active += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._active -= 1
+            if self._active == 0:
+                self._total += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        """So far."""
+        with self._lock:
+            return self._total + (time.perf_counter() - self._since if self._active else 0.0)
+
+
 class _Runner:
     """Runs the policy on one instance after another, within the budget."""
 
@@ -195,37 +234,56 @@ class _Runner:
         name: str,
         policy: PolicyFile | None,
         settings: EvaluationSettings,
-        isolated: bool,
+        isolation: str,
         refused: str,
     ) -> None:
         self._family, self._name, self._policy, self._refused = family, name, policy, refused
-        self._isolated, self._budget = isolated, settings.budget
+        self._isolation, self._budget = isolation, settings.budget
         self._own = {} if policy is None else {policy.path_name: policy.algorithm}
-        self._spent = 0.0
+        self._workers = min(MOST_WORKERS, 2 * usable_cores()) if policy is not None and isolation != BUBBLEWRAP else 1
+        self._clock = _Clock()
         self.ended = False
         self.notes: dict[str, None] = {}
+
+    def run_all(self, makers: Iterable[Callable[[], EvaluationCase]]) -> Generator[CaseResult, None, None]:
+        """The results in order. Without a sandbox `self._workers` runs go on at once, each in its own process.
+
+        While the policy's process decides, this one waits: with one run at a time one core has nothing to do.
+        """
+        if self._workers == 1:
+            yield from (self.run(make()) for make in makers)
+            return
+        with ThreadPoolExecutor(self._workers) as pool:
+            waiting: deque[Future[CaseResult]] = deque()
+            try:
+                for make in makers:
+                    waiting.append(pool.submit(self.run, make()))
+                    if len(waiting) > self._workers:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for each in waiting:
+                    each.cancel()
 
     def run(self, case: EvaluationCase) -> CaseResult:
         """The result on one instance."""
         if self._refused:
             return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
-        left = self._budget - self._spent
+        left = self._budget - self._clock.seconds()
         if left <= SLACK:
             self.ended = True
-            return CaseResult(case.name, case.stage, "not run", reason="the budget is spent")
-        context = RunContext(limit=left, isolate=self._isolated, own=self._own)
+            return CaseResult(case.name, case.stage, "not run", reason=SPENT)
+        context = RunContext(limit=left, isolate=self._isolation, own=self._own)
         set_current(f"running {case.name}")
-        began = time.perf_counter()
         try:
-            with run_context(context):
+            with self._clock, run_context(context):
                 run = self._family.run(case.instance, self._name)
         except InputError as error:
             if self._policy is None or error.source != "algorithm":
                 raise
             reason = self._policy.with_shown_name(error.problem)
             return CaseResult(case.name, case.stage, "invalid", case, reason=reason)
-        finally:
-            self._spent += time.perf_counter() - began
         return self._judge(case, run)
 
     def _judge(self, case: EvaluationCase, run: OnlineRun) -> CaseResult:
@@ -235,9 +293,9 @@ class _Runner:
             self.notes["constants of the very instance under test are used (oracle)"] = None
         if not run.valid:
             first = run.violations[0]
-            if first.rule == "timeout" and self._budget - self._spent <= SLACK:
+            if first.rule == "timeout" and self._budget - self._clock.seconds() <= SLACK:
                 self.ended = True
-                return CaseResult(case.name, case.stage, "not run", reason="the budget ended during the run")
+                return CaseResult(case.name, case.stage, "not run", reason=ENDED)
             text = str(first)
             reason = self._policy.with_shown_name(text) if self._policy else text
             return CaseResult(case.name, case.stage, "invalid", case, reason=reason)

@@ -33,10 +33,14 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
     """The same rows of runs in processes of their own, each repeated on the first half of the arrivals."""
     given = list(pairs)
     (name,), own = name_algorithms([policy], {type(instance) for _, instance in given})
-    with run_context(RunContext(own=own)):
+    with run_context(RunContext(isolate=None, own=own)):
         for family, instance in given:
             run = family.run(instance, name)
-            yield _row(family, instance, _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds))
+            played = _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
+            ends = known_interval(family, instance)
+            valid = ends is not None and not run.violations
+            share = float(grade(family.sense, run.welfare, *ends)[0]) if valid and ends is not None else None
+            yield _row(instance, played, ends, share)
 
 
 def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
@@ -52,14 +56,25 @@ def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[d
     InputError : a name or option that does not exist, or a class that cannot be built.
     """
     shipped: dict[str, _Shipped] = {}
-    for family, instance in pairs:
+    shares: dict[tuple[int, Exact], float] = {}
+    known: dict[int, tuple[Exact, Exact] | None] = {}
+    given = list(pairs)  # instances are told apart by `id`: none may go away meanwhile
+    for family, instance in given:
         if isinstance(policy, str):
             if family.name not in shipped:
                 shipped[family.name] = _Shipped(family, policy)
             run = shipped[family.name].run(instance)
         else:
             run = _play_object(_environment(family), instance, policy)
-        yield _row(family, instance, run)
+        key = id(instance)
+        if key not in known:
+            known[key] = known_interval(family, instance)
+        ends, share = known[key], None
+        if ends is not None and not run.violations:
+            if (key, run.value) not in shares:
+                shares[key, run.value] = float(grade(family.sense, run.value, *ends)[0])
+            share = shares[key, run.value]
+        yield _row(instance, run, ends, share)
 
 
 def _environment(family: Family) -> Environment[Any]:
@@ -68,12 +83,8 @@ def _environment(family: Family) -> Environment[Any]:
     return family.environment
 
 
-def _row(family: Family, instance: Any, run: _Run) -> dict[str, Any]:
-    ends = known_interval(family, instance)
+def _row(instance: Any, run: _Run, ends: tuple[Exact, Exact] | None, share: float | None) -> dict[str, Any]:
     lower, upper = (None, None) if ends is None else ends
-    share = None
-    if ends is not None and not run.violations:
-        share = float(grade(family.sense, run.value, *ends)[0])
     violation = str(run.violations[0]) if run.violations else ""
     figures = (instance.name, not run.violations, run.value, lower, upper, share)
     return dict(zip(COLUMNS, (*figures, run.admitted, run.arrivals, run.seconds, violation), strict=True))
@@ -102,10 +113,13 @@ class _Shipped:
             raise InputError("policy", text, "an import path; give the class itself, which runs in this process")
         with excluded_from_timing():
             runs.warm_once(self._environment, self._environment.registry.choice(self._spec, 1))
+        self._admitted: dict[int, tuple[Environment[Any], Any]] = {}
 
     def run(self, instance: Any) -> _Run:
-        """A run on one instance."""
-        environment, spec = self._environment.admit(instance, self._spec)
+        """A run on one instance, which the caller keeps."""
+        if id(instance) not in self._admitted:
+            self._admitted[id(instance)] = self._environment.admit(instance, self._spec)
+        environment, spec = self._admitted[id(instance)]
         registry = environment.registry
         arrivals = environment.arrivals(instance)
         _, algorithm, constants = registry.prepare(spec, instance, arrivals, None)

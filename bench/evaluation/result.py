@@ -17,6 +17,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import make_printable
+from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
 SHOWN = 6
@@ -36,7 +37,7 @@ class EvaluationSettings:
     stages : those that may be run, in this order.
     threshold : a stage is followed by the next one only if the mean share on it is at least this.
     budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
-    isolate : in a sandbox; None: where the system can.
+    isolate : in a sandbox; None: where there can be one.
     only : patterns of names (* ? [...]) of the instances that are run; empty for all.
     last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
     """
@@ -116,6 +117,52 @@ class Shipped:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenStage:
+    """A stage on hidden instances beside their published counterparts.
+
+    Parameters
+    ----------
+    name : of the stage; `all` for all of them.
+    published, hidden : how many instances.
+    published_low, published_high, hidden_low, hidden_high : ends of the intervals on the mean share of OPT.
+    """
+
+    name: str
+    published: int
+    hidden: int
+    published_low: Fraction
+    published_high: Fraction
+    hidden_low: Fraction
+    hidden_high: Fraction
+
+    @property
+    def gap(self) -> tuple[Fraction, Fraction]:
+        """Ends of the interval on the published less the hidden share; above 0: better on published instances."""
+        return self.published_low - self.hidden_high, self.published_high - self.hidden_low
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenComparison:
+    """An evaluation on hidden instances beside published ones.
+
+    Parameters
+    ----------
+    commitment : the hash that was published first.
+    file : that has it.
+    evaluation : the number of this evaluation among those on this commitment, from 1.
+    published_set : the standard set of the published counterparts.
+    stages, total : by stage, and over all instances.
+    """
+
+    commitment: str
+    file: str
+    evaluation: int
+    published_set: str
+    stages: Sequence[HiddenStage]
+    total: HiddenStage
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What an evaluation found.
 
@@ -130,9 +177,10 @@ class Evaluation:
     shipped : the best shipped algorithm on the same instances; None where nothing was run.
     stopped : why not all instances were run; empty where they were.
     time_limited : the budget ended it, so that the score depends on the machine.
-    isolated : the policy ran in a sandbox; None for a shipped algorithm, which needs none.
+    isolation : how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm.
     seconds_per_decision : mean over all runs, with the way to the policy's process and back.
     feedback : sentences for whoever writes the next version of the policy.
+    hidden : on a hidden set the comparison with published instances; None elsewhere.
     """
 
     policy: str
@@ -148,17 +196,23 @@ class Evaluation:
     shipped: Shipped | None
     stopped: str
     time_limited: bool
-    isolated: bool | None
+    isolation: str | None
     seconds: float
     seconds_per_decision: float | None
     feedback: Sequence[str] = ()
     loss: LossReport | None = None
     worst: str = ""
     notes: Sequence[str] = field(default=())
+    hidden: HiddenComparison | None = None
 
     def __repr__(self) -> str:
         verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
         return f"<Evaluation {make_printable(self.policy, 60)}: score {self.combined_score:.4f}, {verdict}>"
+
+    @property
+    def isolated(self) -> bool | None:
+        """Whether the policy ran in a sandbox; None for a shipped algorithm, which needs none."""
+        return None if self.isolation is None else self.isolation != NO_ISOLATION
 
     @property
     def shares(self) -> dict[str, float]:
@@ -243,12 +297,38 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "time_limited": found.time_limited,
         "budget_seconds": settings.budget,
         "isolated": found.isolated,
+        "isolation": found.isolation,
         "seconds": round(found.seconds, 6),
         "seconds_per_decision": None if found.seconds_per_decision is None else round(found.seconds_per_decision, 9),
         "instances": [_instance(found, each) for each in found.results],
         "worst": None if not found.worst else {"instance": found.worst, "losses": _losses(found)},
         "notes": list(found.notes),
         "feedback": list(found.feedback),
+        **({} if found.hidden is None else {"hidden": _hidden(found.hidden)}),
+    }
+
+
+def _hidden(found: HiddenComparison) -> dict[str, Any]:
+    return {
+        "commitment": found.commitment,
+        "file": found.file,
+        "evaluation": found.evaluation,
+        "published_set": found.published_set,
+        "stages": [_hidden_stage(each) for each in (*found.stages, found.total)],
+    }
+
+
+def _hidden_stage(each: HiddenStage) -> dict[str, Any]:
+    def ends(low: Fraction, high: Fraction) -> list[float]:
+        return [round_down(low), -round_down(-high)]
+
+    return {
+        "name": each.name,
+        "published": each.published,
+        "hidden": each.hidden,
+        "published_share": ends(each.published_low, each.published_high),
+        "hidden_share": ends(each.hidden_low, each.hidden_high),
+        "gap": ends(*each.gap),
     }
 
 

@@ -166,6 +166,7 @@ class SearchSettings:
     seconds : a time limit by hand; the result then depends on the machine.
     smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
     against : of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT.
+    exact : look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
     """
 
     tasks: int = 6
@@ -177,6 +178,7 @@ class SearchSettings:
     seconds: float | None = None
     smaller: bool = False
     against: str = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -939,9 +941,11 @@ class EvaluationSupport:
     limits : of the stages `parts` and `days`, which instances of a standard set they take.
     policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
     explain_loss : (instance, decisions, best known decisions): where a run loses; None without such an analysis.
+    hidden_choices : (recipe): keys of the recipe that a hidden set draws besides the seed, with their values.
     """
 
     tiny_recipe: Callable[[int, int], Mapping[str, Any]]
     limits: Mapping[str, SizeRange]
     policies: Sequence[str]
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None
+    hidden_choices: Callable[[Mapping[str, Any]], Mapping[str, Sequence[Any]]] = lambda recipe: {}

@@ -7,6 +7,8 @@ What a manifest says is a claim: `ratiobench.bench.running.standard` checks all 
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -26,6 +28,8 @@ from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, writ
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"
+HISTORY = ("instance", "date", "lower", "upper", "seconds", "machine", "command")
+"""The columns of a history, `NAME.history.csv` beside the manifest."""
 NEWEST = "R1"
 """The set that is meant where none is named."""
 SUITE = "standard"
@@ -123,6 +127,30 @@ class StandardSet:
     def replace_entry(self, entry: Entry) -> StandardSet:
         """The set with this entry in the place of the one of its name."""
         return replace(self, entries=tuple(entry if each.name == entry.name else each for each in self.entries))
+
+    @property
+    def history(self) -> Path:
+        """The file with all intervals that were recorded, the oldest first: a row for each improvement."""
+        return self.path.with_suffix(".history.csv")
+
+    def read_history(self) -> list[dict[str, str]]:
+        """The rows of the history under `HISTORY`; none where there is no such file."""
+        if not self.history.exists():
+            return []
+        data, _ = read_bytes(self.history)
+        return list(csv.DictReader(io.StringIO(data.decode())))
+
+    def add_to_history(self, entry: Entry) -> None:
+        """Add the best known interval of an entry, with its date, its command, its seconds and its machine."""
+        if entry.best is None:
+            return
+        best = entry.best
+        row = (entry.name, best.date, best.lower, best.upper, best.seconds, best.machine, best.command)
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        old = read_bytes(self.history)[0] if self.history.exists() else b""
+        rows.writerows([row] if old else [HISTORY, row])
+        write_atomically(self.history, old + text.getvalue().encode())
 
     def write(self) -> None:
         """Write the manifest, whole or not at all."""

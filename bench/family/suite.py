@@ -184,7 +184,7 @@ STUDIED = ("curve", "charges")
 """Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)."""
 SWEEP = "sweep"
 """The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)."""
-TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance")
+TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance", "significance")
 """Names of other files of a report, which no figure can have."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
+from ratiobench.instances.lora.arrivals import days, list_earlier_days
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -34,6 +35,15 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
         "epochs": [1, 3],
         "data": [3000 * scale, 12000 * scale],
     }
+
+
+def hidden_choices(recipe: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    """Another day of the same trace, of those that are shipped, the days of history among them."""
+    arrivals = recipe.get("arrivals")
+    if not isinstance(arrivals, Mapping) or "day" not in arrivals:
+        return {}
+    known = (*list_earlier_days(arrivals["trace"]), *days(arrivals["trace"]))
+    return {"arrivals.day": [day for day in known if day != arrivals["day"]]}
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
@@ -230,4 +240,5 @@ EVALUATION = EvaluationSupport(
     {"parts": SizeRange(1, 100, 10), "days": SizeRange(101, 2000, 2)},
     ("greedy", "eft", "learned"),
     explain_loss,
+    hidden_choices,
 )

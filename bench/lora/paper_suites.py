@@ -39,6 +39,18 @@ EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
 LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
 """What is learned from the days before, and the guard of Theorem H."""
+BASELINES = (
+    "zcl:prior=yesterday,margin=3/2",
+    "reserve:loss=1/100000,prior=yesterday,margin=3/2",
+    "advice:loss=1/100000,prior=yesterday,margin=3/2",
+    "units:prior=yesterday",
+    "static:prior=yesterday",
+    "mirror:prior=yesterday",
+    "mirror:rule=first-order,prior=yesterday",
+    "combine:a=learned,b=reserve;loss=1/100000,mode=split,prior=yesterday",
+    "truthful:inner=eft",
+)
+"""Price laws and baselines of the literature, with constants, advice and history of the day before."""
 DAYS_BEFORE = 7
 _SCALES = ("1/30", "1/10", "1/3", "3")
 _MB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
@@ -181,7 +193,8 @@ def _leaderboard(scale: Scale) -> Iterator[Case]:
     for figure in ("fig7", "fig8"):
         for case in _cases(figure, scale):
             selection = tuple(name for name in case.algorithms if name not in {*AS_PRINTED, *GRID})
-            yield _learnable(replace(case, algorithms=selection))
+            found = _learnable(replace(case, algorithms=selection))
+            yield replace(found, algorithms=(*found.algorithms, *BASELINES))
 
 
 WHICH = (

@@ -1,7 +1,7 @@
 """How the main paper is read where it can be read in more than one way or says nothing: said once, shown everywhere.
 
-The page of every run has these sentences, and a test compares those of the READMEs with them. The code that they are
-about stands in `ratiobench.online.lora.algorithms.pdftsp` (Algorithms 1 and 2),
+The page of every run has these sentences, and a test compares docs/theory/readings.md with them. The code that they are
+about is in `ratiobench.online.lora.algorithms.pdftsp` (Algorithms 1 and 2),
 `ratiobench.online.lora.algorithms.earliest` (EFT and NTM), `ratiobench.formulations.lora.check` (problem P) and
 `ratiobench.bench.lora.theory.basis.facts` (rho and bbar).
 """

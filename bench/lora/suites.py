@@ -11,6 +11,7 @@ from typing import Any
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Study, Suite
 from ratiobench.bench.lora.paper_suites import (
     AS_PRINTED,
+    BASELINES,
     DAYS_BEFORE,
     EARLIEST,
     LEARNED,
@@ -235,7 +236,13 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         yield Case(
-            name, today, (*MECHANISMS, *LEARNED, *LATE), settings, f"{trace} {load}", prior=before, history=history
+            name,
+            today,
+            (*MECHANISMS, *LEARNED, *LATE, *BASELINES),
+            settings,
+            f"{trace} {load}",
+            prior=before,
+            history=history,
         )
 
 
@@ -297,7 +304,7 @@ def _guards(divisor: int) -> Iterator[Case]:
 
 
 def _guarded_case(name: str, group: str, today: dict[str, Any], history: dict[str, Any], how: SolveSettings) -> Case:
-    return Case(name, today, GUARDS, how, group, prior=history["recipes"][-1], history=history)
+    return Case(name, today, (*GUARDS, *BASELINES), how, group, prior=history["recipes"][-1], history=history)
 
 
 def _mechanism_plots() -> Iterator[Plot]:

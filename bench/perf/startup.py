@@ -2,7 +2,7 @@
 
 Seconds are those of one core at work (user and system), so that what else the machine does changes them little; those
 of the suite's pieces are by the clock. `python -m ratiobench.bench.perf.startup FILE` prints the CSV file of the part
-as the table of bench/README.md.
+as the table of docs/results/speed.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUITE = "quick"
 SMALL = 60_000
 """Bytes of an instance's file above which a case is left out with --quick."""
 KERNELS = 10
-"""Kernels that the README names, the slowest ones."""
+"""Kernels that the table names, the slowest ones."""
 
 _Row = dict[str, Value]
 
@@ -158,7 +158,7 @@ def _row(stage: str, what: str, seconds: float | None, count: float | None, of: 
 
 
 def markdown(rows: Sequence[dict[str, str]]) -> str:
-    """The table of bench/README.md: sums by stage, and the kernels that take longest to compile."""
+    """The table of docs/results/speed.md: sums by stage, and the kernels that take longest to compile."""
     compiled = sorted((row for row in rows if row["stage"] == "compile"), key=lambda row: -float(row["seconds"]))
     pieces = [row for row in rows if row["of"] == "pieces"]
     lines: list[tuple[str, Any, str]] = [

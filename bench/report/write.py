@@ -14,13 +14,18 @@ import pandas as pd
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families, find_suite_if_any
 from ratiobench.bench.family.suite import SWEEP
-from ratiobench.bench.report.answer.text import WIDTH, answer_text
+from ratiobench.bench.report.answer.text import WIDTH, answer_text, citation_lines
 from ratiobench.bench.report.claims import verdicts
 from ratiobench.bench.report.claims.witnesses import read_explanations
+from ratiobench.bench.report.compare import significance
+from ratiobench.bench.report.compare.page import draw_comparison
+from ratiobench.bench.report.compare.significance import find_significance
 from ratiobench.bench.report.kinds import draw_figure
+from ratiobench.bench.report.latex import table as latex_tables
 from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.shared.cells import csv_of
-from ratiobench.bench.report.shared.pictures import write_pictures
+from ratiobench.bench.report.shared.citation import BIB, cite
+from ratiobench.bench.report.shared.pictures import FORMATS, write_pictures
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.shared.text import CELL, escape_lines
 from ratiobench.bench.results.read import Results, read_results, stages
@@ -29,19 +34,28 @@ from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
 
 
-def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None = None) -> int:
+def write_report(
+    folder: Path,
+    spent: Mapping[str, float],
+    pictures: Path | None = None,
+    formats: Sequence[str] = FORMATS[:1],
+    latex: bool = False,
+) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 
     Files: results.csv, seconds.csv; repetitions.csv with every run behind a mean of runs; claims.csv where the family's
     checks are claims; NAME.csv per figure of the suite, and all figures of means in one, figures.csv, with what papers
-    print for them in printed.csv (by how much one is better than another) and printed_means.csv; provenance.json;
+    print for them in printed.csv (by how much one is better than another) and printed_means.csv; significance.csv with
+    the tests of pairs of algorithms; provenance.json;
     explain/CLAIM.html for the smallest witnesses.
 
     Parameters
     ----------
     folder : where `run` put its store.
     spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
-    pictures : a folder for the figures as SVG files.
+    pictures : a folder for the figures as files.
+    formats : of these files.
+    latex : write table.tex as well; cite.bib is always written.
 
     Returns
     -------
@@ -78,11 +92,19 @@ def write_report(folder: Path, spent: Mapping[str, float], pictures: Path | None
         _write_csv(folder / file, frame)
     write_pictures([each for each in drawn if each.plot.kind == SWEEP], folder)
     _write_collected(folder, drawn)
+    tests = find_significance(found)
+    if tests is not None and tests.pairs:
+        _write_csv(folder / "significance.csv", significance.make_frame(tests))
     _write_provenance(folder, found)
     if pictures is not None:
-        written = write_pictures(drawn, pictures)
+        written = write_pictures(drawn, pictures, formats, draw_comparison(found))
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
-        print(f"{len(written)} figures as SVG{where}")
+        print(f"{len(written)} figures as {', '.join(formats).upper()}{where}")
+    citation = cite(found)
+    write_atomically(folder / BIB, citation.bibtex().encode())
+    if latex:
+        write_atomically(folder / latex_tables.FILE, latex_tables.latex_table(found, family, citation).encode())
+        print(f"table as LaTeX: {folder / latex_tables.FILE}")
     explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
@@ -117,7 +139,8 @@ def _write_backtest(folder: Path, found: Results, family: Family) -> tuple[str, 
     ]
     basis = basis_text(judged, family)
     rests = ["", *basis.splitlines(), ""] if basis else []
-    return backtest_text(judged, family), "\n".join([*lines, *rests, f"Page:  {page.resolve().as_uri()}"])
+    ends = [*citation_lines(found), f"Page:  {page.resolve().as_uri()}"]
+    return backtest_text(judged, family), "\n".join([*lines, *rests, *ends])
 
 
 def _warn(found: Results) -> int:

@@ -17,7 +17,7 @@ COLUMNS = {
     "cases": "cases in the mean",
     "mean_lower": "exact mean over the cases (of the lower ends, where each case is an interval); seconds: float",
     "mean_upper": "the same of the upper ends; equal to mean_lower where every case is a number",
-    "low": "float: lower end of the 95 % interval of the mean; empty for one case",
+    "low": "float: lower end of the 95 % interval of the mean, as if cases were a sample; empty for one case",
     "high": "float: its upper end",
     "unbounded": "cases whose ratio is unbounded, or has a least value only, which no mean contains",
     "left_out": "other cases without a figure: failed, invalid, undefined",
@@ -162,6 +162,7 @@ class Mean:
     remarks : those on the runs in the mean, in words.
     label : the name with these remarks; empty for OPT.
     spread : what `low` and `high` are the ends of.
+    parts : of fixed cases, which have no interval, the figure of each (of intervals the lower end); empty of a sample.
     """
 
     plot: str
@@ -179,6 +180,7 @@ class Mean:
     remarks: str = ""
     label: str = ""
     spread: str = STUDENT
+    parts: Sequence[Fraction] = ()
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -187,8 +189,10 @@ class Mean:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of its interval; None where there is none."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
+        """The ends of its interval; None where there is none. Of a share none is above 1."""
+        if self.low is None or self.high is None or self.parts:
+            return None
+        return (self.low, min(self.high, 1.0)) if self.kind == "reached" else (self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +244,7 @@ class LeaderboardRow:
     ----------
     cases : cases with a figure, of all groups.
     mean_reached : exact mean of the share of OPT that is certainly reached.
+    least, most : the least and the largest share of a case.
     low, high : ends of its 95 % interval.
     decisions_per_second : by the clock; None where it was not measured.
     constants : what it had to know in advance.
@@ -261,6 +266,8 @@ class LeaderboardRow:
     remarks: str = ""
     label: str = ""
     is_oracle: bool = False
+    least: Fraction | None = None
+    most: Fraction | None = None
 
 
 def make_record_frame(records: Iterable[Any], columns: Iterable[str]) -> pd.DataFrame:

@@ -57,6 +57,15 @@ class PartOfSuite(Options):
     )
 
 
+def isolation(**about: Any) -> Any:
+    """The option `isolate` of commands that run users' algorithms."""
+    return option(
+        "run users' algorithms in a sandbox (Linux), or do not; by default where bubblewrap or Landlock works",
+        Switch(),
+        **about,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class CaseOptions(PartOfSuite):
     """Which cases are run with which algorithms, and how often."""
@@ -65,9 +74,12 @@ class CaseOptions(PartOfSuite):
         "run only these of the suite's algorithms (* ? [...])", Text(), "PATTERN", several=True, figures=True
     )
     algorithms: tuple[str, ...] = several_algorithms(
-        f"algorithms to run in every case, in addition to those of the suite: {ALGORITHM}", (), figures=True
+        f"algorithms to run in every case, without those of the suite: {ALGORITHM}", (), figures=True
     )
-    alone: bool = switch("run only the algorithms of --algorithm, without those of the suite", figures=True)
+    add: tuple[str, ...] = option(
+        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True,
+        complete="algorithms", figures=True,
+    )  # fmt: skip
     solve: bool = switch("compute OPT also where a shipped certificate proves it", figures=True)
     repeat: int = option(
         "runs of each randomised algorithm, of which means are taken", Integer(1, REPEATS), "N", default=1, figures=True
@@ -85,7 +97,7 @@ class ExecutionOptions(Options):
         "multiple of the suite's work on OPT; `high` is 8", EffortFactor(), "N", default=1, figures=True
     )
     limit: float | None = option("time limit of each solve and each run, in seconds", SECONDS, "S", figures=True)
-    isolate: bool = switch("run users' algorithms in a sandbox of bubblewrap (Linux)", figures=True)
+    isolate: bool | None = isolation(figures=True)
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
     dask: str | None = option("address of a dask scheduler, to use in place of local processes", Text(), "ADDRESS")
@@ -109,6 +121,11 @@ class RunOptions(ExecutionOptions, CaseOptions):
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The algorithms that are named, in the order in which they are run."""
+        return tuple(dict.fromkeys((*self.algorithms, *self.add)))
+
+    @property
     def folder(self) -> Path:
         """The folder of the results, which is known when a suite is run."""
         if self.out is None:
@@ -119,4 +136,7 @@ class RunOptions(ExecutionOptions, CaseOptions):
     def terms(self) -> RunContext:
         """Of its online runs."""
         results = [self.folder, *([self.share.parent] if self.share else [])]
-        return RunContext(isolate=self.isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
+        from ratiobench.online.referee import sandbox
+
+        isolate = sandbox.choose(sandbox.requested(self.isolate))
+        return RunContext(isolate=isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))

@@ -13,9 +13,15 @@ from ratiobench.bench.running.machine import usable_bytes, usable_cores
 from ratiobench.instances.io.plugins import plugin_packages
 
 
-def collect() -> dict[str, dict[str, str]]:
-    """Commit (`code`), versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders."""
-    return {"code": _code(), "packages": _packages(), "machine": _machine()}
+def collect(isolation: str = "") -> dict[str, dict[str, str]]:
+    """Commit (`code`), versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders.
+
+    Parameters
+    ----------
+    isolation : how users' algorithms were isolated; empty where none was run.
+    """
+    machine = _machine() | ({"isolation": isolation} if isolation else {})
+    return {"code": _code(), "packages": _packages(), "machine": machine}
 
 
 def _code() -> dict[str, str]:

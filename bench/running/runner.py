@@ -39,12 +39,17 @@ from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 from ratiobench.instances.io.files import fill_folder, make_folder, read_bytes, write_atomically
 from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK
 from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
 AHEAD = 16
 """Cases that are generated before the largest of them is begun with."""
+
+
+_ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
+"""In keys of results of users' algorithms: how they were isolated."""
 
 
 @dataclass(slots=True)
@@ -147,7 +152,7 @@ class _Sweep:
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
-        isolated = "isolated" if self.terms.isolate and not shipped else ""
+        isolated = "" if shipped else _ISOLATED.get(str(self.terms.isolate), "")
         parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
         return " | ".join(filter(None, parts))
 
@@ -438,26 +443,28 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
     InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where a
         case has none.
     """
+    if options.algorithms and options.rows:
+        problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
+        raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
     chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
-    if options.alone and not options.algorithms:
-        raise InputError("--alone", "", "which ones? --algorithm NAME names them")
-    if not any(case.algorithms or options.algorithms for case in chosen):
+    named = options.named
+    if not any(case.algorithms or named for case in chosen):
         raise InputError(suite.file or suite.name, "algorithms", "nothing is to be run: name some, or --algorithm NAME")
     for case in chosen if suite.file else ():
         for name in (*case.algorithms, *(study.algorithm for study in case.studies)):
             if is_informed(name) and case.prior is None:
                 problem = f"{shorten(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
-    for name in options.algorithms:
+    for name in named:
         alone = next((case.name for case in suite.cases if not case.is_served(name)), None)
         if alone is not None:
             problem = f"{shorten(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
-            raise InputError("--algorithm", "", problem)
+            raise InputError("--algorithm" if name in options.algorithms else "--add", "", problem)
     return [
         replace(
             case,
-            algorithms=tuple(dict.fromkeys((*(() if options.alone else case.algorithms), *options.algorithms))),
-            studies=tuple(each for each in case.studies if not options.alone or each.algorithm in options.algorithms),
+            algorithms=tuple(dict.fromkeys((*(() if options.algorithms else case.algorithms), *named))),
+            studies=tuple(each for each in case.studies if not options.algorithms or each.algorithm in named),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
             certificate="" if options.solve or options.effort > 1 else case.certificate,
         )
@@ -537,20 +544,20 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
     cases = choose_cases(suite, options)
-    require_shown(suite, options.algorithms)
+    require_shown(suite, options.named)
     studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
-    if options.isolate:
-        sandbox.require()
-    with run_context(options.terms):
+    terms = options.terms
+    with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
-            with _in_file(suite, name not in options.algorithms):
+            with _in_file(suite, name not in options.named):
                 require_algorithms(family, [name])
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
+    isolation = "" if all(map(family.is_shipped, names)) else sandbox.describe(str(terms.isolate))
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -572,19 +579,15 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     "sense": family.sense.value,
                     "command": command(suite, options),
                     "date": datetime.now(UTC).date().isoformat(),
-                    "algorithms": list(options.algorithms),
+                    "algorithms": list(options.named),
                     "only": [*options.only, *options.tier],
-                    **(
-                        {"rows": list(options.algorithms if options.alone else options.rows)}
-                        if options.alone or options.rows
-                        else {}
-                    ),
+                    **({"rows": list(rows)} if (rows := options.named if options.algorithms else options.rows) else {}),
                     "effort": options.effort,
                     "scale": options.scale,
                     **({"history": suite.history, "backtest": dict(suite.backtest)} if suite.history else {}),
                     "plots": [asdict(plot) for plot in suite.plots],
                     "workers": pool.parallel(),
-                    "provenance": provenance.collect(),
+                    "provenance": provenance.collect(isolation),
                     **({"groups": dict(suite.groups), "verdicts_first": suite.verdicts_first} if suite.file else {}),
                 },
                 [case.name for case in cases],

@@ -173,6 +173,8 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     write_atomically(chosen.certificate(entry), content)
     changed = read_set(chosen.path).replace_entry(found)  # another process may have written it meanwhile
     changed.write()
+    if before != after:
+        changed.add_to_history(found)
     return Improvement(changed, before, after)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ratiobench.online.remarks import ISOLATED, LIMITED, OVERCHARGED, SINGLE_NODE, Part, Remarks
+from ratiobench.online.remarks import ISOLATION_OF_TEXT, LIMITED, OVERCHARGED, SINGLE_NODE, Part, Remarks
 
 _LIMITED = re.compile(LIMITED + r" (\d{1,18}) of (\d{1,18})(?:, gap (\d{1,9})(?:\.(\d{1,4}))? %)?")
 _OVERCHARGED = re.compile(OVERCHARGED + r": (\d{1,18}) of (\d{1,18}) admitted")
@@ -45,8 +45,8 @@ def _facts(texts: list[str], *, is_first_options: bool) -> Mapping[str, Any]:
                 facts["gap_ppm"] = int(whole + (places or "").ljust(4, "0"))  # a percentage with four decimals
         elif overcharged:
             facts["overcharged"] = Part(*map(int, overcharged.groups()))
-        elif text == ISOLATED:
-            facts["isolated"] = True
+        elif text in ISOLATION_OF_TEXT:
+            facts["isolated"] = ISOLATION_OF_TEXT[text]
         elif text == SINGLE_NODE:
             facts["single_node"] = True
         elif text.startswith("starts "):

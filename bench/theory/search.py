@@ -321,6 +321,8 @@ def make_search(problem: SearchProblem) -> CounterexampleSearch:
     ) -> SearchResult:
         if claim not in problem.claims:
             raise InputError("claim", "", explain_unknown_name(claim, problem.claims))
+        if settings.exact:
+            raise InputError("--exact", "", f"there is no such search for {claim}")
         run = DocumentSearch(problem, claim, settings)
         if state is not None:
             run.load(state, source)

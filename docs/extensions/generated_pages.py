@@ -1,51 +1,49 @@
-"""Write pages that follow from the code or from files of the repository, before the documentation is read.
+"""Write what follows from the code or from data files of the repository, before the documentation is read.
 
-`generated/commands.md` has the commands with their options. Every README of a
-folder becomes a page of the guide, with links between READMEs as links between pages, and links to other files as names
-of files.
+`generated/commands.md` has the commands with their options. `results/standard.md` includes the tables of the standard
+set, `generated/standard.txt`, and `results/index.md` the runs behind committed figures, `generated/runs.txt`. A link
+from a page to a file outside this folder, such as LICENSE or a module, becomes the name of the file, since the built
+site has no such file.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.options import Switch, defaults_of, flag_of, options_of
+from ratiobench.bench.report.standard.page import describe_set
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
-SECTIONS = {
-    "two-commands": "start.md",
-    "your-own-algorithm": "tutorials/compare.md",
-}
-"""Pages that have what a section of the README at the top level has."""
-FOLDERS = ("instances", "formulations", "online", "bench")
-_PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-_IMAGE = re.compile(r'<img\s+(?:align="\w+"\s+)?width="(\d+)"\s+src="([^"]+)"\s+alt="([^"]*)">')
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write all of them into the folder `generated`."""
-    (DOCS / "generated").mkdir(exist_ok=True)
-    pages = {Path("generated/commands.md"): "\n".join(describe_commands())}
-    for file in (each for name in FOLDERS for each in (ROOT / name).rglob("README.md")):
-        page = page_of(file)
-        assert page is not None
-        pages[page] = convert(file.read_text("utf-8"), file, page)
-    for old in (DOCS / "generated").glob("*.md"):
-        if old.relative_to(DOCS) not in pages:
+    """Write the generated files; one that has not changed is left alone, so that it is not read again."""
+    folder = DOCS / "generated"
+    folder.mkdir(exist_ok=True)
+    texts = {
+        "commands.md": "\n".join(describe_commands()),
+        "runs.txt": "\n".join(describe_runs()) + "\n",
+        "standard.txt": describe_set(read_set(), families()),
+    }
+    for old in folder.iterdir():
+        if old.name not in texts:
             old.unlink()
-    for page, text in pages.items():
-        target = DOCS / page
-        if not target.exists() or target.read_text("utf-8") != text:  # an unchanged page is not read again
-            target.write_text(text, encoding="utf-8")
+    for name, text in texts.items():
+        if not (folder / name).exists() or (folder / name).read_text("utf-8") != text:
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def describe_commands() -> Iterator[str]:
@@ -77,60 +75,40 @@ def _options(command: Command) -> Iterator[str]:
     yield ""
 
 
-def page_of(file: Path) -> Path | None:
-    """The page of the site that shows this file, from the folder of the documentation; None where there is none."""
-    if file.is_relative_to(DOCS):
-        return file.relative_to(DOCS) if file.suffix == ".md" else None
-    if file.name == "README.md" and file.relative_to(ROOT).parts[0] in FOLDERS:
-        return Path("generated") / f"{'_'.join(file.relative_to(ROOT).parent.parts)}.md"
-    return None
+def describe_runs() -> Iterator[str]:
+    """The table of the runs of which figures are committed: suite, rows, cases, date and commit."""
+    yield "| family | suite | rows | cases | date | commit |\n|---|---|---|---|---|---|"
+    for file in sorted(ROOT.glob("bench/*/results/*_provenance.json")):
+        about = json.loads(file.read_text("utf-8"))
+        rows = ", ".join(f"`{pattern}`" for pattern in about.get("rows", [])) or "all"
+        commit = about["provenance"]["code"]["commit"][:7]
+        cells = (file.parts[-3], f"`{about['suite']}`", rows, str(about["cases"]), about.get("date", ""), f"`{commit}`")
+        yield f"| {' | '.join(cells)} |"
 
 
-def convert(text: str, file: Path, page: Path) -> str:
-    """The text of a file with its links and images as its page needs them; blocks of code stay as they are."""
-
-    def relative(target: Path) -> str:
-        return Path(os.path.relpath(target, (DOCS / page).parent)).as_posix()
+def convert_links(text: str, file: Path) -> str:
+    """The text of a page with links to files outside the documentation as names; blocks of code stay as they are."""
 
     def link(found: re.Match[str]) -> str:
         label, target = found.groups()
-        path, mark, anchor = target.partition("#")
-        if "://" in target or not path:
-            return found.group(0)
+        path = target.partition("#")[0]
         whole = (file.parent / path).resolve()
-        if not whole.exists():  # a page that is written here
+        if "://" in target or not path or whole.is_relative_to(DOCS) or not whole.exists():
             return found.group(0)
-        if whole == ROOT / "README.md":
-            return f"[{label}]({relative(DOCS / SECTIONS.get(anchor, 'index.md'))})"
-        shown = page_of(whole)
-        if shown is not None:
-            return f"[{label}]({relative(DOCS / shown)}{mark}{anchor})"
-        return f"{label} (`{whole.relative_to(ROOT).as_posix()}`)"
-
-    def image(found: re.Match[str]) -> str:
-        width, source, alt = found.groups()
-        place = relative((file.parent / source).resolve())
-        return f"\n```{{image}} {place}\n:width: {width}px\n:alt: {alt}\n```\n"
-
-    def picture(found: re.Match[str]) -> str:
-        return f"![{found.group(1)}]({relative((file.parent / found.group(2)).resolve())})"
+        name = whole.relative_to(ROOT).as_posix()
+        return f"`{name}`" if label.strip("`") in (name, whole.name) else f"{label} (`{name}`)"
 
     blocks = re.split(r"(^```.*?^```)", text, flags=re.MULTILINE | re.DOTALL)
-    return "".join(
-        each if each.startswith("```") else _IMAGE.sub(image, _PICTURE.sub(picture, _LINK.sub(link, each)))
-        for each in blocks
-    )
+    return "".join(each if each.startswith("```") else _LINK.sub(link, each) for each in blocks)
 
 
 def convert_page(app: Sphinx, name: str, content: list[str]) -> None:
-    """Links of a page that is a file of the repository itself."""
-    file = DOCS / f"{name}.md"
-    if not name.startswith("generated/"):
-        content[0] = convert(content[0], file, Path(f"{name}.md"))
+    """Convert the links of a page."""
+    content[0] = convert_links(content[0], DOCS / f"{name}.md")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for files."""
+    """Write the files before Sphinx looks for pages."""
     app.connect("builder-inited", write_pages)
     app.connect("source-read", convert_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

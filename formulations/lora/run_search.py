@@ -46,6 +46,10 @@ FORCED = 0.5
 """Share of the blocks that make room for a task."""
 PACKINGS = (2, 3, 4, 6)
 """Tasks are packed by value in classes of so many doublings."""
+REPACKINGS, RAISED = 100, 4
+"""Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class."""
+LONGEST_REST = 7
+"""Most passes in which the search leaves out a method that gained nothing."""
 LEVELS = 8
 """Nodes are counted by how many such parts of their compute are free."""
 MOST = 400
@@ -706,7 +710,13 @@ def _better(best: Kept, z: Schedule) -> Kept:
 
 
 def pack(r: Runs, o: Order, kept: Kept) -> Kept:
-    """Nodes for pooled runs: the best of some orders. Runs without nodes and tasks that wait are inserted by value."""
+    """Nodes for pooled runs: the best of some orders. Runs without nodes and tasks that wait are inserted by value.
+
+    First orders by classes of value, then by start within them. After these, a task that an order left without nodes
+    is raised by a doubling of its value, and goes before others in the next order (squeaky wheel optimisation).
+
+    Source: Joslin and Clements, "Squeaky wheel" optimization, JAIR 10 (1999).
+    """
     chosen = np.flatnonzero(kept.entry >= 0)
     entry = kept.entry[chosen]
     level, start = o.level[entry], kept.start[chosen]
@@ -716,19 +726,47 @@ def pack(r: Runs, o: Order, kept: Kept) -> Kept:
     for doublings in PACKINGS:
         rough = np.floor(value / doublings).astype(np.int64)
         orders += [(-rough, start), (-rough, -level, start)]
-    best = keep(empty_schedule(r, o))
-    for keys in orders:
+    best = most = keep(empty_schedule(r, o))
+    for number in range(len(orders) + REPACKINGS):
+        keys = orders[number] if number < len(orders) else (-np.floor(value / RAISED), start)
         z = empty_schedule(r, o)
         _pack(r, o, z, chosen[np.lexsort(keys[::-1])], kept.entry, kept.start)
-        best = _better(best, _list(r, o, z, by_rank, 1.0))
-    return best
+        if number < len(orders):
+            most = _better(most, z)
+            best = _better(best, _list(r, o, z, by_rank, 1.0))
+        else:
+            most = _better(most, z)
+            left_out = z.entry[chosen] < 0
+            if not left_out.any():
+                break
+            value[left_out] += 1.0
+    return _better(best, _list(r, o, restore(r, o, most, False), by_rank, 1.0))
+
+
+class _Method:
+    """Annealing over pools or over nodes that begins at a heat.
+
+    Parameters
+    ----------
+    rest : passes in which it is left out yet.
+    failures : how long it rested the last time; 0 after a success.
+    """
+
+    def __init__(self, pooled: bool, heat: float) -> None:
+        self.pooled, self.heat, self.rest, self.failures = pooled, heat, 0, 0
+
+    def note(self, success: bool) -> None:
+        """It rests for 1, 3, 7 passes after failures in a row."""
+        self.failures = 0 if success else min(LONGEST_REST, 2 * self.failures + 1)
+        self.rest = self.failures
 
 
 class Search:
-    """Annealings over nodes from the best schedule, and over pools and then nodes, in turns.
+    """Annealings over nodes from the best schedule, and over pools and then nodes, in passes.
 
-    `best` is the best schedule on nodes so far. Each turn is half as long again as the one before; the first one is so
-    short that several fit into what there is.
+    `best` is the best schedule on nodes so far. A pass has each method once. One that gained nothing is left out for 1,
+    3, 7 passes, so the blocks go to what succeeds on the instance. Each pass is half as long again as the one before;
+    the first one is so short that several fit into what there is.
     """
 
     def __init__(self, r: Runs, o: Order, best: Kept, over: Callable[[], bool], enough: int, blocks: int) -> None:
@@ -740,18 +778,33 @@ class Search:
         """Until the blocks are done, the time is over or the welfare is enough."""
         r, o = self._r, self._o
         by_rank = np.argsort(-o.rank[0], kind="stable")
-        start = pool = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
-        blocks, turn = min(FIRST_BLOCKS, max(1, self._most // PARTS)), 0
+        self._pool = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
+        methods = [_Method(False, heat) for heat in NODE_HEATS] + [_Method(True, heat) for heat in HEATS]
+        blocks = min(FIRST_BLOCKS, max(1, self._most // PARTS))
         while not self._ended():
-            for heat in NODE_HEATS:
-                self._offer(self._anneal(self.best, blocks, heat, False))
-            found = self._anneal(pool, blocks, HEATS[turn], True)
-            if pool is start or found.welfare[0] > pool.welfare[0]:
-                pool = found
-            else:
-                turn = (turn + 1) % len(HEATS)
-            self._offer(self._anneal(pack(r, o, found), blocks, NODE_HEATS[0], False))
+            for method in methods:
+                if method.rest:
+                    method.rest -= 1
+                elif not self._ended():
+                    method.note(self._try(method, blocks))
             blocks = min(blocks + blocks // 2 + 1, MOST_BLOCKS)
+
+    def _try(self, method: _Method, blocks: int) -> bool:
+        """Go on by a method; has it found a better schedule?"""
+        before, r, o = int(self.best.welfare[0]), self._r, self._o
+        if not method.pooled:
+            self._offer(self._anneal(self.best, blocks, method.heat, False))
+            return int(self.best.welfare[0]) > before
+        if self.best.welfare[0] > self._pool.welfare[0]:
+            self._pool = keep(restore(r, o, self.best, True))
+        found = self._anneal(self._pool, blocks, method.heat, True)
+        better = found.welfare[0] > self._pool.welfare[0]
+        if better:
+            self._pool = found
+        packed = pack(r, o, found)
+        self._offer(packed)
+        self._offer(self._anneal(packed, blocks, NODE_HEATS[-1], False))
+        return bool(better) or int(self.best.welfare[0]) > before
 
     def _ended(self) -> bool:
         return self.done >= self._most or int(self.best.welfare[0]) >= self._enough or self._over()

@@ -1,7 +1,7 @@
 """Bound for instances whose tasks are rigid, gangs, or of several kinds.
 
 Upper end: prices lam of compute and phi of memory per node type and slot. At such prices a task that is never paused
-answers with its best run, a sum over slots in a row, which prefix sums give for every start. A subgradient method looks
+answers with its best run, a sum over slots in a row, which prefix sums give for every start. The volume algorithm looks
 for prices of least dual value; what they prove is computed in integers by `ratiobench.formulations.lora.verify`, each
 task by its own kind.
 
@@ -27,8 +27,14 @@ from ratiobench.instances.lora.restriction import list_runs
 
 Prices = NDArray[np.float64]
 
-ROUNDS = 400
-"""Rounds of the subgradient method per unit of effort, up to four units."""
+ROUNDS = 2_500
+"""Rounds of the search for prices per unit of effort, up to four units."""
+NEWEST, LEAST_NEWEST, CHECKED = 0.02, 0.001, 300
+"""Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it."""
+FIRST_STEP, LEAST_STEP, PATIENCE = 0.5, 1e-5, 10
+"""Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less."""
+REACH = 0.02
+"""Steps are those to a dual value lower by this share of the best one, if no solution is worth more."""
 
 
 class Runs(NamedTuple):
@@ -191,13 +197,15 @@ def no_prices(r: Runs) -> RunPrices:
 
 
 def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) -> RunPrices:
-    """Search for prices by a deflected subgradient method with Polyak's steps.
+    """Search for prices by the volume algorithm: steps from the best prices along an average of the subgradients.
 
     Parameters
     ----------
     known : welfare of a solution, which the dual value cannot undercut.
     rounds : at most so many.
     over : asked in each round; True ends the search.
+
+    Source: Barahona and Anbil, The volume algorithm, Mathematical Programming 87 (2000).
     """
     nodes = np.diff(r.first_node).astype(np.float64)[:, None]
     kinds, slots = len(nodes), r.sums.shape[1] - 1
@@ -213,28 +221,31 @@ def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) ->
     price[0] = 0.5 * float(np.median(density)) if density else 0.0
     gain, used = np.empty(len(r.task)), np.empty((2, kinds, slots + 1))
     best, best_price, best_gain = np.inf, price, gain.copy()
-    direction, theta, waited = np.zeros_like(price), 1.0, 0
-    for _ in range(rounds):
+    direction, alpha, theta, waited, before = np.zeros_like(price), NEWEST, FIRST_STEP, 0, np.inf
+    center = price
+    for number in range(rounds):
         lam, phi = price / unit
         _answers(r, prefix(lam), prefix(phi), gain, used[0], used[1])
         value = float((nodes * price).sum()) + float(np.maximum(gain, 0).sum())
-        waited = 0 if value < best - 1e-6 * abs(best) else waited + 1
-        if value < best:
-            best, best_price, best_gain = value, price.copy(), gain.copy()
-        if waited > 25:
-            theta, waited, price = 0.6 * theta, 0, best_price.copy()
-            direction[:] = 0.0
-            if theta < 1e-4:
-                break
-            continue
         slack = nodes - used[:, :, :slots] / unit
-        slack[(price <= 0) & (slack > 0)] = 0.0
-        direction = 0.5 * direction + 0.5 * slack
-        norm = float((direction**2).sum())
-        if norm < 1e-9 or over():
+        direction = slack if number == 0 else (1 - alpha) * direction + alpha * slack
+        if value < best:
+            if float((slack * direction).sum()) > 0:
+                theta = min(2.0, 1.1 * theta)
+            best, best_price, best_gain, center = value, price, gain.copy(), price
+        else:
+            waited += 1
+            if waited == PATIENCE:
+                theta, waited = 0.9 * theta, 0
+        if number % CHECKED == CHECKED - 1:
+            alpha = max(LEAST_NEWEST, 0.5 * alpha) if before - best < 5e-4 * best else alpha
+            before = best
+        step = np.where((center <= 0) & (direction > 0), 0.0, direction)
+        norm = float((step**2).sum())
+        if norm < 1e-9 or theta < LEAST_STEP or over():
             break
-        step = theta * max(value - (known + 0.5 * (best - known)), 1e-4 * value) / norm
-        price = np.maximum(0.0, price - step * direction)
+        goal = max(known, (1 - REACH) * best)
+        price = np.maximum(0.0, center - theta * max(best - goal, 1e-4 * best) / norm * step)
     # A lone price of 0 everywhere is what each task is worth alone: a bound that is never missed.
     nothing = np.zeros((kinds, slots + 1))
     _answers(r, nothing, nothing, gain, used[0], used[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations import backends
+from ratiobench.formulations import backends, engine
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.checksums import CertificateError
-from ratiobench.formulations.engine import SolveInterval
+from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
@@ -44,7 +44,7 @@ from ratiobench.formulations.lora.models.formulation import Formulation, number_
 from ratiobench.formulations.lora.verify import dual_bound as prove_bound
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
-from ratiobench.formulations.settings import NO_BACKEND, check_backend, check_settings, too_many_columns
+from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
@@ -53,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "13"
+VERSION = "14"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -109,7 +109,7 @@ def solve(
     InputError : for names that do not exist or do not go together, or numbers out of range.
     """
     check_settings(effort, gap, seconds)
-    began = time.perf_counter()
+    clock = Clock()
     instance = exclude_killed(instance)
     schedules = find_kind(instance)
     if schedules not in _METHODS or instance.running:
@@ -124,15 +124,15 @@ def solve(
     if small:
         plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
-    before = time.perf_counter()
-    if bounded or certified:
-        warm_search(schedules)
-    if plan.backend != NO_BACKEND and instance.tasks:
-        backends.start_worker(plan.backend)
-    if small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS):
-        warm_cells()
-        backends.start_worker("highs")
-    began += time.perf_counter() - before
+    with clock.stopped():
+        if bounded or certified:
+            warm_search(schedules)
+        if small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS):
+            warm_cells()
+            clock.start_solvers(("highs",))
+        if instance.tasks:
+            clock.start_solvers((plan.backend,))
+    began = clock.began
     assert schedules is not None
     interval = _Interval(instance, began, seconds, certified)
     if start is not None:
@@ -140,7 +140,7 @@ def solve(
     interval.bound(interval.method.standalone_bound(instance), Proof.TRIVIAL)
     termination = Termination.NONE
     if plan.formulation == ENUMERATE:
-        _enumerate(instance, interval)
+        interval.enumerate()
     # Without an end to the effort the search goes on beside the solver, which begins from what a unit of it finds.
     beside = effort == UNLIMITED and seconds is not None and plan.backend != NO_BACKEND
     priced = None
@@ -158,7 +158,7 @@ def solve(
             # The backend failed, or stopped at a limit by hand, or tolerances spoiled its answer.
             _prices_and_search(instance, effort, gap, interval, _clock(began, seconds, 1.0))
             if automatic and not interval.within(gap):
-                _enumerate(instance, interval)
+                interval.enumerate()
     if certified and interval.dual is None:
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
     if small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY):
@@ -187,32 +187,29 @@ def choose(instance: Instance, formulation: str, backend: str) -> Plan:
     """
     known, schedules = registry(), find_kind(instance)
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
-    names = (*(name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)), ENUMERATE)
-    if formulation not in ("auto", *names):
-        problem = explain_unknown_name(formulation, ("auto", *names))
-        raise InputError("", "formulation", problem + " (without migration)" * (schedules is ScheduleKind.ONE_NODE))
-    check_backend(backend)
-    if formulation == ENUMERATE:
-        if backend not in ("auto", NO_BACKEND):
-            raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")
-        return Plan(ENUMERATE, NO_BACKEND, False)
-    if formulation == "auto" and backend == NO_BACKEND:
-        return Plan("auto", NO_BACKEND, False)
+    names = [name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)]
     usual = _METHODS[schedules or ScheduleKind.ANY].formulation
     size = known[usual].columns(instance)
-    if formulation == "auto":
-        if backend == "auto":
-            if size > DIRECT_COLUMNS:
-                return Plan("auto", NO_BACKEND, False)
-            formulation = usual
-        else:
-            formulation = "cpsat" if backend == "cpsat" and "cpsat" in names else usual
-    allowed = backends.with_plugins(known[formulation].backends)
-    if backend == "auto":
-        backend = allowed[0]
-    if backend not in allowed:
-        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
-    return Plan(formulation, backend, size <= TINY_COLUMNS)
+
+    def automatic(backend: str) -> str | None:
+        if backend == NO_BACKEND or (backend == "auto" and size > DIRECT_COLUMNS):
+            return None
+        return "cpsat" if backend == "cpsat" and "cpsat" in names else usual
+
+    name, solver = _choose_among(names, formulation, backend, automatic, "here every task stays on one node")
+    return Plan(name, solver, name in known and size <= TINY_COLUMNS)
+
+
+def _choose_among(
+    names: Sequence[str], formulation: str, backend: str, automatic: Callable[[str], str | None], here: str
+) -> tuple[str, str]:
+    """Choose among the models that apply to an instance, and enumeration; `here` says why others do not apply."""
+    known = registry()
+    if formulation in known and formulation not in names:
+        able = ", ".join(("auto", *names, ENUMERATE))
+        raise InputError("", "formulation", f"{formulation} is not one of {able}: {here}")
+    allowed = {name: known[name].backends for name in names} | {ENUMERATE: (NO_BACKEND,)}
+    return engine.choose(allowed, formulation, backend, automatic)
 
 
 class _Interval(SolveInterval[int]):
@@ -235,6 +232,10 @@ class _Interval(SolveInterval[int]):
         self.dual: DualBound | None = None
         self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
         """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
+
+    def enumerate(self) -> None:
+        """Close the interval by brute force, where the instance is small enough."""
+        self.close(ENUMERATE, Proof.ENUMERATION, lambda: enumerate_optimum(self.instance))
 
     def certificate(self) -> Certificate | None:
         """What proves the best solution and the dual bound; a bound that was dropped as wrong proves nothing."""
@@ -291,7 +292,7 @@ def _solve_runs(
         interval.offer(start, "start")
     termination = Termination.NONE
     if plan.formulation == ENUMERATE:
-        _enumerate(instance, interval)
+        interval.enumerate()
     else:
         # A solver begins from what a fixed amount of search finds: without an end it would leave the solver nothing.
         solver = plan.backend != NO_BACKEND
@@ -307,7 +308,7 @@ def _solve_runs(
             limits, chosen = Limits(work=work, gap=gap, seconds=left), registry()[plan.formulation]
             termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
         if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
-            _enumerate(instance, interval)
+            interval.enumerate()
     interval.work.setdefault("blocks", 0)
     interval.termination, interval.used = termination, plan.backend
     return interval.report(plan.formulation)
@@ -334,34 +335,21 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
     """
     known = registry()
     names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
-    if formulation not in ("auto", ENUMERATE, *names):
-        text = "it is a model of tasks that may have any schedule; here tasks are rigid, gangs or of several kinds"
-        if instance.running:
-            text = "it is a model of nodes that are empty when the first slot begins; here jobs run on some"
-        problem = f"{shorten(formulation)}: {text}" if formulation in known else None
-        raise InputError("", "formulation", problem or explain_unknown_name(formulation, ("auto", *names, ENUMERATE)))
-    check_backend(backend)
-    if formulation == ENUMERATE:
-        if backend not in ("auto", NO_BACKEND):
-            raise InputError("", "backend", f"{ENUMERATE} takes none, not {backend}")
-        return Plan(ENUMERATE, NO_BACKEND, False)
-    automatic = formulation == "auto" and backend in ("auto", NO_BACKEND)
-    if not only_runs(instance) and not automatic:
-        require_runs(instance, "solvers have models of")
-    if formulation == "auto":
+
+    def automatic(backend: str) -> str | None:
         small = 0 < instance.tasks <= RUN_TASKS and only_runs(instance)
         if backend == NO_BACKEND or (backend == "auto" and not small):
-            return Plan("auto", NO_BACKEND, False)
-        formulation = rigid.CPSAT_NAME if backend in ("auto", "cpsat") else rigid.NAME
-    size = known[formulation].columns(instance)
-    if automatic and size > DIRECT_COLUMNS:
-        return Plan("auto", NO_BACKEND, False)
-    allowed = backends.with_plugins(known[formulation].backends)
-    if backend == "auto":
-        backend = allowed[0]
-    if backend not in allowed:
-        raise InputError("", "backend", f"{formulation} goes with {' or '.join(allowed)}, not {backend}")
-    return Plan(formulation, backend, size <= TINY_COLUMNS)
+            return None
+        name = rigid.CPSAT_NAME if backend in ("auto", "cpsat") else rigid.NAME
+        return None if backend == "auto" and known[name].columns(instance) > DIRECT_COLUMNS else name
+
+    here = "here tasks are rigid, gangs or of several kinds"
+    if instance.running:
+        here = "here jobs run on some nodes when the first slot begins"
+    name, solver = _choose_among(names, formulation, backend, automatic, here)
+    if name in known and not only_runs(instance):
+        require_runs(instance, "solvers have models of")
+    return Plan(name, solver, name in known and known[name].columns(instance) <= TINY_COLUMNS)
 
 
 def _price_and_search_runs(
@@ -478,17 +466,6 @@ _METHODS: dict[ScheduleKind | None, _Method] = {
         partial(one_node_heuristic, enough=2**62),
     ),
 }
-
-
-def _enumerate(instance: Instance, interval: _Interval) -> None:
-    """Close the interval by brute force, where the instance is small enough."""
-    try:
-        value, solution = enumerate_optimum(instance)
-    except ValueError as error:
-        interval.notes.append(f"{ENUMERATE}: {error}")
-        return
-    interval.offer(solution, ENUMERATE)
-    interval.bound(value, Proof.ENUMERATION)
 
 
 def _prices(

@@ -1,6 +1,7 @@
-"""The shipped instances: tiny hand-made ones, one for each thing that goes wrong (section 7 of the family's README).
+"""The shipped instances: tiny hand-made ones, one for each thing that goes wrong.
 
-`expected` has ``opt``, the number of jobs that can be met, and what some policies reach.
+docs/reference/instances/edgeflow.md lists them. `expected` has ``opt``, the number of jobs that can be met, and what
+some policies reach.
 """
 
 from __future__ import annotations

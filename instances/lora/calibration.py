@@ -1,8 +1,8 @@
 """What a GPU does with multi-LoRA fine-tuning: rates, memory and power, from the shipped table or a file of one's own.
 
 The shipped table is of GPT-2: the H200's figures are measured, those of the A100 and A40 derived from them
-(data/README.md has the formulas). A file is what `calibrate` measured on one GPU. Everything is computed in integers
-and fractions, so it is the same on every machine.
+(docs/reference/instances/lora.md has the formulas). A file is what `calibrate` measured on one GPU. Everything is
+computed in integers and fractions, so it is the same on every machine.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ CENTS = (30, 300)
 PATIENCE = (11, 60)
 """Tenths of its duration that a job may take from its submission to its deadline, from the least to the most."""
 CLUSTER = """\
-# A small cluster for the example jobs: README of `instances`, "A log of real jobs", says what each line means.
+# A small cluster for the example jobs: docs/guide/logs.md explains each line.
 usd_per_kwh = 0.12
 
 [[node]]

@@ -168,12 +168,12 @@ class Public:
     @property
     def type_of_node(self) -> IntArray:
         """(K,) the type of each node."""
-        return freeze(np.repeat(np.arange(len(self.node_types)), [node.count for node in self.node_types]))
+        return freeze(_types_of_nodes(tuple(node.count for node in self.node_types)))
 
     @property
     def first_node(self) -> IntArray:
         """(G+1,) number of the first node of each type; the last entry is K."""
-        return freeze(np.concatenate([[0], np.cumsum([node.count for node in self.node_types])]))
+        return freeze(_first_nodes(tuple(node.count for node in self.node_types)))
 
     @property
     def compute(self) -> IntArray:
@@ -189,6 +189,18 @@ class Public:
     def tariff(self) -> IntArray:
         """(G, T) micro-dollars per Wh."""
         return freeze([node.tariff for node in self.node_types])
+
+
+@lru_cache(maxsize=16)
+def _types_of_nodes(counts: tuple[int, ...]) -> IntArray:
+    """(K,) the type of each node, for K nodes of these numbers by type, kept; who asks for it gets a copy."""
+    return freeze(np.repeat(np.arange(len(counts)), counts))
+
+
+@lru_cache(maxsize=16)
+def _first_nodes(counts: tuple[int, ...]) -> IntArray:
+    """(G+1,) number of the first node of each type, kept; who asks for it gets a copy."""
+    return freeze(np.concatenate([[0], np.cumsum(counts)]))
 
 
 @lru_cache(maxsize=16)
@@ -347,6 +359,8 @@ class Instance:
         ()
         """
         span = range(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
+        if not span:
+            return ()
         return tuple(Vendor(int(self.vendor_price[n]), int(self.vendor_delay[n])) for n in span)
 
     def task(self, i: int) -> Task:

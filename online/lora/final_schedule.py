@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 from ratiobench.instances.lora.feasibility import killed
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.online.referee.simulator import ARRIVAL, Log
+from ratiobench.online.referee.simulator import ARRIVAL, Log, LogEntry
 
+SETTLE = "settle"
+"""The event that a run ended before what was booked; its answer is the payment in micro-dollars."""
 MOVED = "cells_moved"
 """The count of cells that changed their node."""
 
@@ -60,11 +62,14 @@ class FinalSchedule(NamedTuple):
 def settle_log(instance: Instance, log: Log) -> FinalSchedule:
     """What ran in a run of this log."""
     waited = {entry.about for entry in log if entry.event == ARRIVAL and isinstance(entry.answer, str)}
-    decided = {i for entry in log if entry.event != ARRIVAL and entry.answer for i, _ in entry.answer.decisions}
+    decided = {i for entry in log if _is_of_slot(entry) for i, _ in entry.answer.decisions}
+    settled = {entry.about: entry.answer for entry in log if entry.event == SETTLE and entry.answer is not None}
     solution, moved = _settle(_answers(log), instance.tasks)
     over = killed(instance)
     ran = tuple(
-        decision if decision is None else _what_ran(instance, i, decision, bool(over[i]))
+        decision
+        if decision is None
+        else _what_ran(instance, i, decision._replace(payment=settled.get(i, decision.payment)), bool(over[i]))
         for i, decision in enumerate(solution)
     )
     void = [i for i, decision in enumerate(ran) if decision is not None and decision.void]
@@ -78,8 +83,13 @@ def _answers(log: Log) -> Iterator[tuple[int, Any]]:
         if entry.event == ARRIVAL and entry.about is not None:
             if entry.answer is not None and not isinstance(entry.answer, str):
                 yield entry.about, entry.answer
-        elif entry.answer is not None:
+        elif _is_of_slot(entry):
             yield from entry.answer.decisions
+
+
+def _is_of_slot(entry: LogEntry) -> bool:
+    """Whether it decides tasks that waited."""
+    return entry.event not in (ARRIVAL, SETTLE) and entry.answer is not None
 
 
 def count_cells_run(cells: Sequence[tuple[int, int]], rates: Sequence[int], work: int) -> int:

@@ -18,8 +18,8 @@ ALG, and a sale may be below L where a raise makes up for it.
 
 Theorem H. OPT <= (rho + max(1, Omega beta)) ALG + A0 + E (by weight Omega_g beta_g = beta for Omega beta). Here Omega
 bounds the weight of what fits a node, A0 = sum Omega_g K_g Phi(N of empty nodes), and E, 0 where what was announced
-bounds the day, is the worth of the tasks of no class and what others are worth above X_j w. `online/lora/README.md` has
-the proof.
+bounds the day, is the worth of the tasks of no class and what others are worth above X_j w.
+`docs/theory/mechanisms.md` has the proof.
 """
 
 from __future__ import annotations

@@ -12,7 +12,10 @@ which it wants to be asked. It is asked after the arrivals of a slot, as long as
 later. The referee rejects tasks that no schedule can serve any more.
 
 A task with a `limit` shows that as its `work`. The run that the limit asks for is booked, and the rest of it is free
-again when the work is done (`view.ended`). A run that reaches its limit before that is ended, and earns nothing.
+again when the work is done (`view.ended`). A run that reaches its limit before that is ended, and earns nothing. The
+payment is for what was booked, unless the algorithm has a method `at_settle(settlement, view)`: it is called in the
+slot after a run that ended early, with the task and the cells that it used (`Settlement`), and returns the payment in
+micro-dollars, or None to leave it as it is.
 
 Anyone's algorithm that is given options (``mine:Class:margin=3/2``) is built with a mapping of them, text to text; one
 that neither its constructor nor `start` reads is refused as misspelt.
@@ -39,11 +42,12 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten
-from ratiobench.online.lora.final_schedule import Late, Move
+from ratiobench.online.lora.final_schedule import SETTLE, Late, Move
 
 __all__ = [
-    "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running", "Starts", "Task",
-    "Usage", "View", "excess", "exposed", "first_free_node", "plain", "plain_starts", "posted",
+    "SETTLE", "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running",
+    "Settlement", "Starts", "Task", "Usage", "View", "excess", "exposed", "first_free_node", "plain", "plain_starts",
+    "posted",
 ]  # fmt: skip
 
 MOST_MOVES = 1_000_000
@@ -56,6 +60,21 @@ WAIT: Final = "wait"
 """The answer to an arrival that is decided later."""
 SLOT = "slot"
 """The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`."""
+
+
+class Settlement(NamedTuple):
+    """A run that ended before what was booked for its limit.
+
+    Parameters
+    ----------
+    task : as it was shown at its arrival: `work` is its limit.
+    booked : the decision that was booked.
+    used : the (node, slot) cells in which it ran, in slot order.
+    """
+
+    task: Task
+    booked: Decision
+    used: tuple[tuple[int, int], ...]
 
 
 class Running(NamedTuple):
@@ -370,7 +389,7 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | Late | Starts | str | None:
+def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
     """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
 
     Parameters
@@ -379,12 +398,13 @@ def plain(answer: Any) -> Decision | Late | Starts | str | None:
 
     Returns
     -------
-    The answer: a decision, one with moves, an answer of `at_slot`, `WAIT` or None.
+    The answer: a decision, one with moves, an answer of `at_slot` or `at_settle`, `WAIT` or None.
 
     Raises
     ------
     InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
-        answer of `at_slot`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
+        answer of `at_slot` or `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed
+        on.
 
     Examples
     --------
@@ -396,6 +416,8 @@ def plain(answer: Any) -> Decision | Late | Starts | str | None:
         return None
     if type(answer) is str and answer == WAIT:
         return WAIT
+    if type(answer) is int and abs(answer) <= PAYMENT_LIMIT:
+        return answer
     if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
         return plain_starts(answer)
     if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):

@@ -11,6 +11,7 @@ again by `ratiobench.formulations.lora.check`, which shares nothing with this fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -18,14 +19,15 @@ import numpy as np
 
 from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, RunningJob, Task, freeze
 from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
-from ratiobench.instances.lora.solution import Decision
+from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import refusal
-from ratiobench.online.lora.final_schedule import Late, Move, count_cells_run
+from ratiobench.online.lora.final_schedule import SETTLE, Late, Move, count_cells_run
 from ratiobench.online.lora.protocol import (
     SLOT,
     WAIT,
     Ended,
     Running,
+    Settlement,
     Starts,
     Usage,
     View,
@@ -80,6 +82,7 @@ class CapacityState:
         self._late = late
         self._running: dict[int, _Run] = {}
         self._ends: list[tuple[int, int]] = []
+        self._early: list[tuple[int, int]] = []
         self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._given_back: set[tuple[int, int]] = set()
         self._before = running
@@ -114,6 +117,15 @@ class CapacityState:
         """The first slot after some run's end, of those that have not been told to have ended."""
         return self._ends[0][0] if self._ends else None
 
+    @property
+    def next_early_end(self) -> int | None:
+        """The first slot after the end of some run that ends before what was booked, of those that have not ended."""
+        return self._early[0][0] if self._early else None
+
+    def pop_early_end(self, slot: int) -> int | None:
+        """The next task whose run has ended early before the slot; None without one."""
+        return heappop(self._early)[1] if self._early and self._early[0][0] <= slot else None
+
     def end_runs(self, slot: int) -> list[Ended]:
         """Let end what has ended before the slot, and give back what it does not need."""
         ended = []
@@ -147,7 +159,7 @@ class CapacityState:
         plain_answer = _copied(task.index, answer)
         if plain_answer is None or plain_answer == WAIT:
             return None if plain_answer is None else WAIT
-        if isinstance(plain_answer, Starts):
+        if isinstance(plain_answer, Starts | int):
             raise RuleViolation("protocol", task.index, refusal(answer, "Decision of integers", TypeError()))
         assert not isinstance(plain_answer, str)
         if isinstance(plain_answer, Late):
@@ -292,6 +304,8 @@ class CapacityState:
             end = last + 1
         self._running[task.index] = _Run(first, last, end, rest, how, len(slots) - len(rest), task.labels)
         heappush(self._ends, (end, task.index))
+        if rest:
+            heappush(self._early, (end, task.index))
 
 
 class _Run(NamedTuple):
@@ -320,7 +334,7 @@ class _Run(NamedTuple):
                 table[name] = table.get(name, 0) + cells
 
 
-def _copied(index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
+def _copied(index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
     """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
@@ -338,6 +352,12 @@ def batches(instance: Instance) -> Iterator[list[int]]:
         group.append(i)
     if group:
         yield group
+
+
+@lru_cache(maxsize=4096)
+def _trusted_task(instance: Instance, i: int) -> Task:
+    """Task i as decisions are judged by it; no algorithm ever gets it."""
+    return instance.task(i)
 
 
 class Arrivals:
@@ -389,6 +409,8 @@ class Simulator:
         self._leaves: list[tuple[int, int]] = []
         self._ended: list[Ended] = []
         self._wake: int | None = None
+        self._settles = books is None  # a run that is gone on with is asked about arrivals alone
+        self._booked: dict[int, Decision] = {}
 
     def questions(self, batch: bool) -> Iterator[Question]:
         """Task by task or slot by slot, and while tasks wait in every slot in which something has changed.
@@ -399,6 +421,7 @@ class Simulator:
             slot = int(self._instance.arrival[group[0]])
             yield from self._ask_between(slot)
             self._go_to(slot)
+            yield from self._ask_to_settle()
             view = self.books.view(slot, ended=tuple(self._ended))
             for part in [group] if batch else [[i] for i in group]:
                 yield Question(part, [self._arrivals.task(i) for i in part], view)
@@ -407,13 +430,17 @@ class Simulator:
 
     def _ask_between(self, end: int) -> Iterator[Question]:
         """The questions in slots before this one in which nothing arrives."""
-        while self._waiting:
-            moments = [self.books.next_end, self._wake, self._leaves[0][0] if self._leaves else None]
+        while self._waiting or (self._settles and self.books.next_early_end is not None):
+            moments = [self.books.next_early_end if self._settles else None]
+            if self._waiting:
+                moments += [self.books.next_end, self._wake, self._leaves[0][0] if self._leaves else None]
             slot = min((moment for moment in moments if moment is not None), default=end)
             if slot >= end:
                 return
             self._go_to(slot)
-            yield from self._ask_about_waiting()
+            yield from self._ask_to_settle()
+            if self._waiting or any(each.how == "left" for each in self._ended):
+                yield from self._ask_about_waiting()
 
     def _go_to(self, slot: int) -> None:
         """The slot begins: runs have ended, and what can no longer be served leaves."""
@@ -426,25 +453,39 @@ class Simulator:
         if self._wake is not None and self._wake <= slot:
             self._wake = None
 
+    def _ask_to_settle(self) -> Iterator[Question]:
+        """The payments of the runs that have ended before what was booked."""
+        while self._settles and (i := self.books.pop_early_end(self._slot)) is not None:
+            booked, task = self._booked.pop(i), self._arrivals.task(i)
+            cells = sorted(booked.cells, key=lambda cell: cell[1])
+            kind, rates = self.public.type_of_node.tolist(), task.rate.tolist()
+            ran = count_cells_run(cells, [rates[kind[node]] for node, _ in cells], int(self._instance.work[i]))
+            view = self.books.view(self._slot, ended=tuple(self._ended))
+            yield Question([i], [Settlement(task, booked, tuple(cells[:ran]))], view, SETTLE)
+
     def _ask_about_waiting(self) -> Iterator[Question]:
         if self._waiting or any(each.how == "left" for each in self._ended):
             view = self.books.view(self._slot, tuple(self._waiting.values()), tuple(self._ended))
             yield Question([None], [], view, SLOT)
         self._ended = []
 
-    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
         """Judge an answer and book it; None for a rejection."""
         if answer is None:
             return None
         if event == SLOT:
             return self._take_starts(answer)
         assert index is not None
-        task = self._instance.task(index)
+        if event == SETTLE:
+            return self.copied(SETTLE, index, answer)
+        task = _trusted_task(self._instance, index)
         if task.limit is None:
             taken = self.books.take(task, answer)
         else:
             task = self._arrivals.task(index)
             taken = self.books.take(task, answer, int(self._instance.work[index]))
+            if isinstance(taken, Decision | Late):
+                self._booked[index] = taken.decision if isinstance(taken, Late) else taken
         if taken == WAIT:
             leaves = find_last_start(task, self.public, late=self._late) + 1
             if leaves > self._slot:
@@ -473,14 +514,20 @@ class Simulator:
                     problem = f"runs in slot {first}, which has passed: it is slot {self._slot}"
                     raise RuleViolation("past", i, problem)
                 self.books.admit(task, decision, int(self._instance.work[i]))
+                if task.limit is not None:
+                    self._booked[i] = decision
             del self._waiting[i]
         if starts.wake is not None and starts.wake <= self._slot:
             raise RuleViolation("wake", None, f"wake in slot {starts.wake}, asked in slot {self._slot}")
         self._wake = starts.wake
         return starts
 
-    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | None:
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
         """The answer in plain integers; Foul if it is none."""
+        if event == SETTLE:
+            if type(answer) is not int or abs(answer) > PAYMENT_LIMIT:
+                raise RuleViolation("protocol", index, refusal(answer, "payment in micro-dollars", TypeError()))
+            return answer
         if event != SLOT:
             return _copied(index, answer)
         try:

@@ -9,7 +9,8 @@ generators seeded anew, and no other open file. The watch is installed in the fo
 What forks share is the server's hash seed and memory layout. Runs that are compared with each other are therefore
 started from two servers, so that decisions in the order of a set still differ between them.
 
-Where there is no Linux, or a sandbox is asked for, each run has a fresh process.
+Forks that are to be confined (`ratiobench.online.referee.confinement`) come from servers of their own, which start with
+the variables of a sandbox and no others. Where there is no Linux, each run has a fresh process.
 """
 
 from __future__ import annotations
@@ -114,7 +115,9 @@ class ForkedProcess(ServedProcess):
 class _Server:
     """A fork server, seen from the process that started it."""
 
-    def __init__(self, path: Sequence[str], protocol: str, key: tuple[Any, ...]) -> None:
+    def __init__(
+        self, path: Sequence[str], protocol: str, key: tuple[Any, ...], environment: Mapping[str, str] | None
+    ) -> None:
         self.key = key
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -124,10 +127,11 @@ class _Server:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env=environment,
             )
 
-    def fork(self, path: Sequence[str], watched: Sequence[str]) -> ForkedProcess:
-        """Start a process.
+    def fork(self, path: Sequence[str], watched: Sequence[str], environment: Mapping[str, str] | None) -> ForkedProcess:
+        """Start a process; with an environment, one that waits to be confined.
 
         Raises
         ------
@@ -145,7 +149,8 @@ class _Server:
             ours.callback(status.close)
             folder = os.open(".", os.O_RDONLY)
             theirs.callback(os.close, folder)
-            message = pickle.dumps((list(path), dict(os.environ), list(watched)))
+            given = dict(os.environ) if environment is None else dict(environment)
+            message = pickle.dumps((list(path), given, list(watched), environment is not None))
             socket.send_fds(self._control, [message], [stdin, stdout, stderr, reporter.fileno(), folder])
             answer = self._control.recv(32)
             if not answer:
@@ -165,7 +170,13 @@ _servers: dict[int, _Server] = {}
 _owner = os.getpid()
 
 
-def start(path: Sequence[str], protocol: str, number: int, watched: Sequence[str] = ()) -> ForkedProcess | None:
+def start(
+    path: Sequence[str],
+    protocol: str,
+    number: int,
+    watched: Sequence[str] = (),
+    confined: Mapping[str, str] | None = None,
+) -> ForkedProcess | None:
     """Fork a process that answers by `ratiobench.online.referee.runner.serve`, below a keeper.
 
     Parameters
@@ -174,6 +185,7 @@ def start(path: Sequence[str], protocol: str, number: int, watched: Sequence[str
     protocol : the family's module that says what an answer is.
     number : of the run, among those that are compared with each other.
     watched : files that its watch looks for: the server finds out once under which names they are opened.
+    confined : the variables of a process that confines itself by what it then gets through its standard input.
 
     Returns
     -------
@@ -182,9 +194,10 @@ def start(path: Sequence[str], protocol: str, number: int, watched: Sequence[str
     global _owner
     if sys.platform != "linux" or not protocol.startswith(_OURS):
         return None
-    read_at_start = {name: text for name, text in os.environ.items() if name.startswith(_READ_AT_START)}
+    known = os.environ if confined is None else confined
+    read_at_start = {name: text for name, text in known.items() if name.startswith(_READ_AT_START)}
     key = (protocol, sys.executable, tuple(sorted(read_at_start.items())))
-    place = number % SERVERS
+    place = number % SERVERS + SERVERS * (confined is not None)
     with _lock:
         if _owner != os.getpid():  # a forked copy: the servers are the original's
             _servers.clear()
@@ -194,8 +207,8 @@ def start(path: Sequence[str], protocol: str, number: int, watched: Sequence[str
             if server is None or server.key != key:
                 if server is not None:
                     _servers.pop(place).close()
-                server = _servers[place] = _Server(path, protocol, key)
-            return server.fork(path, watched)
+                server = _servers[place] = _Server(path, protocol, key, confined)
+            return server.fork(path, watched, confined)
         except (OSError, ValueError):
             if place in _servers:
                 _servers.pop(place).close()
@@ -222,6 +235,7 @@ def serve_forks(parent: int, protocol: str) -> None:
     set_dumpable(False)  # what it forked may not look into it
     runner = importlib.import_module("ratiobench.online.referee.runner")
     watch = importlib.import_module("ratiobench.online.referee.watch")
+    confinement = importlib.import_module("ratiobench.online.referee.confinement")
     # All that a fresh process loads before its watch is installed.
     for module in (protocol, "ctypes", "secrets", "subprocess", "numpy.random.bit_generator"):
         importlib.import_module(module)
@@ -247,7 +261,7 @@ def serve_forks(parent: int, protocol: str) -> None:
             if not message:
                 return
             *ends, reporter, folder = descriptors
-            path, environment, watched = pickle.loads(message)
+            path, environment, watched, is_confined = pickle.loads(message)
             for file in watched:
                 watch.list_file_forms(file)
             me, pid = os.getpid(), os.fork()
@@ -255,6 +269,8 @@ def serve_forks(parent: int, protocol: str) -> None:
                 control.detach()
                 _become(path, environment, ends, folder)
                 run_keeper(me)
+                if is_confined:
+                    confinement.receive()
                 runner.serve(protocol)
                 return
             for each in (*ends, folder):

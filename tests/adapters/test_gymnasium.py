@@ -1,4 +1,4 @@
-"""The Gymnasium environments of `lora` and `tenants`: Gymnasium's checker, exact returns, masks, certified bounds."""
+"""The Gymnasium environments: Gymnasium's checker, exact returns, masks, certified bounds."""
 
 from __future__ import annotations
 
@@ -111,3 +111,39 @@ def test_the_environment_of_tenants() -> None:
         total, info = _play(environment, instance, lambda mask: int(draws.choice(np.flatnonzero(mask))))
         assert -total == info["cost"] >= info["opt_lower"]
         assert -_play(environment, instance, lambda mask: 0)[0] == values[instance]
+
+
+def test_the_environment_of_edgeflow() -> None:
+    """Gymnasium's checker; the return is the number of jobs met, recounted at the end, never above OPT."""
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make("ratiobench/Edgeflow-v0", count=6).unwrapped
+    check_env(environment, skip_render_check=True)
+    draws = np.random.default_rng(1)
+    met = []
+    for instance in range(6):
+        total, info = _play(environment, instance, lambda mask: int(draws.choice(np.flatnonzero(mask))))
+        assert total == info["met"] <= info["opt_upper"]
+        assert _play(environment, instance, lambda mask: 0)[0] == 0
+        total, info = _play(environment, instance, lambda mask: int(mask[1]))
+        met.append(total / info["opt_upper"])
+    assert sum(met) / len(met) > 0.6  # the fewest GPU-seconds for all that can be in time
+
+
+def test_jobs_of_edgeflow_use_edge_servers() -> None:
+    """A candidate on an edge server is used, and the return stays exact when its window closes."""
+    named = ROOT / "instances" / "edgeflow" / "named"
+    files = [named / f"{name}.json" for name in ("edge_closes", "edge_counts")]
+    environment = gymnasium.make("ratiobench/Edgeflow-v0", instances=files).unwrapped
+    for instance in range(2):
+        for action in (1, 2):
+            total, info = _play(environment, instance, lambda mask, action=action: action if mask[action] else 0)
+            assert total == info["met"] <= info["opt_upper"]
+
+
+def test_several_environments_of_edgeflow_step_at_once() -> None:
+    """Vectorised by Gymnasium."""
+    vector = gymnasium.make_vec("ratiobench/Edgeflow-v0", num_envs=2, vectorization_mode="sync", count=2)
+    seen, _ = vector.reset(seed=1)
+    assert seen.shape[0] == 2
+    assert vector.step(np.zeros(2, np.int64))[1].tolist() == [0, 0]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("toy")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of the toy suite with one more algorithm."""
-    return made("toy", tmp_path_factory.mktemp("answer"), "--algorithm", "above:mark=70")
+    return made("toy", tmp_path_factory.mktemp("answer"), "--add", "above:mark=70")
 
 
 def read(folder: Path) -> Results:

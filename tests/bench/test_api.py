@@ -69,7 +69,7 @@ def test_run_gives_the_tables_of_the_command(tmp_path: Path) -> None:
     again = ratiobench.results(tmp_path / "api")
     pd.testing.assert_frame_equal(found.rows, again.rows)
     pd.testing.assert_frame_equal(found.exact, again.exact)
-    assert main(["run", "toy", "--algorithm", "above:mark=70", "--out", str(tmp_path / "cli"), "--quiet"]) == 0
+    assert main(["run", "toy", "--add", "above:mark=70", "--out", str(tmp_path / "cli"), "--quiet"]) == 0
     assert (tmp_path / "cli" / "results.csv").read_text() == found.exact.to_csv(index=False, lineterminator="\n")
 
 
@@ -158,7 +158,10 @@ def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.M
     picture = stack_charts("x", [("h", draw_reached([GroupMean("", "a", Fraction(1, 3))], "g"))])
     monkeypatch.setitem(sys.modules, "cairosvg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name, told in (("share.pdf", "nothing is installed that makes PDF"), ("share.tiff", "not as '.tiff'")):
+    for name, told in (
+        ("share.pdf", r"nothing is installed that makes PDF.*\[figures\]"),
+        ("share.tiff", "not as '.tiff'"),
+    ):
         with pytest.raises(InputError, match=told):
             picture.save(tmp_path / name)
         assert not (tmp_path / name).exists()
@@ -205,14 +208,21 @@ def test_instances_runs_and_reports_show_themselves() -> None:
 
 
 def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
-    """As a backtest does; `add` runs others beside the suite's, as the command; --alone is the same as a command."""
+    """As a backtest does, and as the command `run --algorithm`; `add` and `--add` run others beside the suite's."""
     found = ratiobench.run("toy", ["above:mark=70", "one"], only="toy0", out=tmp_path / "api", workers=1)
     assert list(found.rows["algorithm"]) == ["above:mark=70", "one"]
-    assert "--algorithm above:mark=70 --algorithm one --alone" in found.about["command"]
-    command = ["run", "toy", "-a", "above:mark=70,one", "--alone", "--only", "toy0", "--quiet"]
+    assert "--algorithm above:mark=70 --algorithm one" in found.about["command"]
+    command = ["run", "toy", "-a", "above:mark=70,one", "--only", "toy0", "--quiet"]
     assert main([*command, "--out", str(tmp_path / "cli")]) == 0
     assert (tmp_path / "cli" / "results.csv").read_text() == found.exact.to_csv(index=False, lineterminator="\n")
-    assert main(["run", "toy", "--alone", "--out", str(tmp_path / "none")]) == 2
+    assert main(["run", "toy", "-a", "one", "--rows", "first", "--out", str(tmp_path / "none")]) == 2
+    assert (
+        main(["run", "toy", "--add", "one,above:mark=70", "--only", "toy0", "--quiet", "--out", str(tmp_path / "add")])
+        == 0
+    )
+    beside = ratiobench.results(tmp_path / "add")
+    assert list(beside.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
+    assert "--add one --add above:mark=70" in beside.about["command"]
     with pytest.raises(InputError, match=r"rows: .*`add`"):
         ratiobench.run("toy", "one", rows="first", out=tmp_path / "none")
     assert not (tmp_path / "none").exists()

@@ -36,7 +36,7 @@ WORDS = """
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of nine cases, with an algorithm of one's own."""
-    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "one:Mine")
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--add", "one:Mine")
 
 
 def test_any_two_algorithms_can_be_compared(folder: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_one_is_compared_with_the_best_other_one() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of nine cases, with an algorithm of one's own."""
-    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "one:Mine")
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--add", "one:Mine")
 
 
 @pytest.fixture

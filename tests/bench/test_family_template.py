@@ -1,4 +1,4 @@
-"""The family in five files of bench/family/README.md, written out word by word: commands, referee, checker."""
+"""The family in five files of bench/family/five_files.md, written out word by word: commands, referee, checker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.online.registry import _import_all
 
-README = Path(__file__).resolve().parents[2] / "bench" / "family" / "README.md"
+README = Path(__file__).resolve().parents[2] / "bench" / "family" / "five_files.md"
 POLICIES = """
 import random
 

@@ -58,7 +58,7 @@ GROUPS = ("5", "10", "20")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of three groups of three cases, with one algorithm that the suite does not name."""
-    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--algorithm", "above:mark=30")
+    return made("toy-plots", tmp_path_factory.mktemp("toy"), "--add", "above:mark=30")
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
     assert "<td>one</td>" in page
     assert f">{float(Fraction(row['percent'])):.2f}</td>" in page
     assert "Numbers are not drawn as in the paper." in page
-    assert "python -m ratiobench run toy-plots --algorithm above:mark=30" in page
+    assert "python -m ratiobench run toy-plots --add above:mark=30" in page
 
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -440,6 +440,29 @@ def scaled(mean: Mean, factor: int) -> Mean:
     """The mean with its interval, times the factor."""
     ends = {name: getattr(mean, name) for name in ("lower", "upper", "low", "high")}
     return replace(mean, **{name: None if end is None else end * factor for name, end in ends.items()})
+
+
+def test_only_a_sample_has_an_interval(found: Results) -> None:
+    """Recipes that differ in their seed alone are one; of others each case is a circle, and no share is above 1."""
+    sample = means_of(found, "reached")
+    assert all(not each.parts for each in sample.means)
+    intervals = [each.interval for each in sample.means if each.interval is not None]
+    assert intervals
+    assert all(high <= 1 for _, high in intervals)
+    days = [replace(case, recipe={**case.recipe, "day": place}) for place, case in enumerate(found.cases)]
+    fixed = means_of(replace(found, cases=days), "reached")
+    for one, other in zip(sample.means, fixed.means, strict=True):
+        assert (other.low, other.high) == (one.low, one.high)  # in the CSV file
+        assert other.interval is None
+        assert other.cases == 3
+        assert sum(other.parts, Fraction(0)) == 3 * Fraction(other.lower or 0)
+        assert list(other.parts) == sorted(other.parts)
+    svg = charts.draw_group(fixed, "5", charts.find_spans(fixed)["5"])
+    algorithms = sum(each.group == "5" for each in fixed.means)
+    assert svg.count('<circle class="hollow"') == 3 * algorithms
+    assert "span" not in svg
+    assert "95 %" not in svg
+    assert "cases from" in svg
 
 
 def test_groups_share_an_axis_unless_they_are_far_apart(found: Results) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,6 @@ from ratiobench.bench.options import (
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
-from tests.tools import options_table
 
 LORA = str(path("thm5_T5_3tasks"))
 FUNCTIONS = {
@@ -54,7 +54,6 @@ FUNCTIONS = {
 """Functions, and their commands; `results` and `instance` read what the others take."""
 EVERYWHERE = {"max_bytes": "how much of a file is read; a script holds its instances itself"}
 COMMAND_ONLY = {
-    "run": {"alone": "the function's `algorithms` are run alone, those of `add` beside the suite's"},
     "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
     "check": {"explain": "text for people"},
@@ -66,7 +65,6 @@ COMMAND_ONLY = {
 }
 """Options that the command line has alone, and why."""
 FUNCTION_ONLY = {
-    "run": {"add": "`--algorithms` without `--alone`"},
     "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
     "audit": {"prior": "the same"},
     "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
@@ -208,8 +206,15 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
                     assert getattr(parsed(name, place, *more, *words), each) == ("a", "b")
                 last = parsed(name, *more, flag, "a", "b", place)
                 assert getattr(last, each) == ("a", "b")
-    assert seen == {"algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
+    assert seen == {"add", "algorithms", "only", "rows", "tier", "over", "claim", "what_if"}
     assert parsed("standard", "list", "--tier", "a,b", "--tier", "c", "name").tier == ("a", "b", "c")
+
+
+def test_a_switch_without_a_default_can_be_set_either_way() -> None:
+    """Left alone it decides by what there is."""
+    for words in (["evaluate", "mine.py"], ["submit", "mine.py", "--out", "x"]):
+        found = [parsed(*words, *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
+        assert found == [None, True, False]
 
 
 def test_names_keep_their_commas() -> None:
@@ -221,11 +226,34 @@ def test_names_keep_their_commas() -> None:
 
 def test_the_command_of_a_run_makes_the_same_run() -> None:
     """What the provenance names is read back as the same options."""
-    words = ["run", "toy", "--only", "a*", "--tier", "12 jobs, 1", "--rows", "b", "-a", "c:k=1,j=2", "d", "--alone"]
+    words = [
+        "run",
+        "toy",
+        "--only",
+        "a*",
+        "--tier",
+        "12 jobs, 1",
+        "--rows",
+        "b",
+        "-a",
+        "c:k=1,j=2",
+        "d",
+        "--add",
+        "e:k=1",
+    ]
     words += ["--scale", "small", "--solve", "--no-audits", "--effort", "high", "--repeat", "3", "--limit", "2.5"]
     given = parsed(*words, "--isolate")
     assert parsed("run", "toy", *as_words(given)) == given
     assert as_words(RunOptions(out=Path("x"), workers=2, quiet=True)) == []
+
+
+def test_isolation_can_be_asked_for_or_declined() -> None:
+    """Of every command that runs users' algorithms; by default it is neither."""
+    for words in (["simulate", "x.json", "-a", "b"], ["limit", "two:theta=9"], ["run", "toy"], ["backtest", "days"],
+                  ["evaluate", "mine.py"]):  # fmt: skip
+        chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
+        assert chosen == [None, True, False]
+    assert as_words(parsed("run", "toy", "--no-isolate")) == ["--no-isolate"]
 
 
 def test_an_option_is_checked_whoever_sets_it() -> None:
@@ -237,7 +265,14 @@ def test_an_option_is_checked_whoever_sets_it() -> None:
     assert options_of(Options) == {}
 
 
-def test_the_table_of_options_in_the_readme_is_that_of_the_dataclasses() -> None:
-    """Word for word; `python -m tests.tools.options_table` writes it."""
-    text = options_table.README.read_text(encoding="utf-8")
-    assert options_table.between_marks(text) == options_table.table()
+def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is written when the documentation is built."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
+    page = "\n".join(importlib.import_module("generated_pages").describe_commands())
+    for each in COMMANDS.values():
+        for part in each.parts if isinstance(each, Group) else (each,):
+            name = f"{each.name} {part.name}" if isinstance(each, Group) else each.name
+            section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
+            for option_name, found in options_of(part.options).items():
+                shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
+                assert f"`{shown}" in section, (name, option_name)

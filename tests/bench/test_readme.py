@@ -1,7 +1,8 @@
-"""The READMEs say what is there: commands, examples, tables, links, and the test command that CI runs."""
+"""READMEs and documentation: commands, examples, tables and links exist; the test command is the one of CI."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.eapm.suites import READINGS as EAPM_READINGS
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.lora.experiments import COLUMNS, judge_outperformance
-from ratiobench.bench.lora.paper_suites import HINDSIGHT, RUNS
+from ratiobench.bench.lora.paper_suites import BASELINES, HINDSIGHT, RUNS
 from ratiobench.bench.lora.readings import READINGS
 from ratiobench.bench.report.kinds import KINDS
 from ratiobench.bench.report.rows.text import results_text
@@ -40,7 +41,16 @@ from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
-from tests.tools import forecast_ideas, learned_lies, readme_eapm, readme_learned, readme_tables, rigid_days
+from tests.tools import (
+    forecast_ideas,
+    learned_lies,
+    readme_eapm,
+    readme_edgeflow,
+    readme_learned,
+    readme_tables,
+    readme_tenants,
+    rigid_days,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
@@ -48,9 +58,23 @@ READMES = [
     "README.md",
     *sorted(str(path.relative_to(ROOT)) for floor in FLOORS for path in (ROOT / floor).rglob("README.md")),
 ]
-TEMPLATE = "bench/family/README.md"
+TEMPLATE = "bench/family/five_files.md"
 """The family in five files: tests/bench/test_family_template.py follows it word by word."""
-SUITES, EVALUATION, EAPM = "bench/README.md", "bench/lora/README.md", "bench/eapm/README.md"
+BUILT = ("_build", "generated")
+"""Folders of the documentation that are written when it is built."""
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "docs").rglob("*.md")
+    if path.relative_to(ROOT / "docs").parts[0] not in BUILT
+)
+TEXTS = [*READMES, *PAGES, TEMPLATE, "CONTRIBUTING.md", "SECURITY.md"]
+WORDS = 9_000
+"""Words of all READMEs together."""
+QUICK, PAPER, PYTHON = "docs/results/quick.md", "docs/results/paper.md", "docs/guide/python.md"
+LEADERBOARD, MECHANISMS = "docs/results/leaderboard.md", "docs/results/mechanisms.md"
+COMMANDS, ALGORITHMS, INSTANCES = "docs/guide/commands.md", "docs/guide/algorithms.md", "docs/guide/instances.md"
+OPTIMUM, READINGS_PAGE = "docs/guide/optimum.md", "docs/theory/readings.md"
+EAPM, EAPM_ALGORITHMS = "docs/results/eapm.md", "docs/reference/algorithms/eapm.md"
 
 
 def _text(file: str) -> str:
@@ -66,23 +90,28 @@ README = _text("README.md")
 
 
 def test_the_readme_is_short() -> None:
-    """A stranger reads it in one go; whatever is long stands in the rooms."""
+    """One that a stranger reads at once."""
     assert len(README.splitlines()) <= 120
 
 
+def test_all_readmes_together_are_short() -> None:
+    """Each names the content of its folder; explanations, figures and proofs are in the documentation."""
+    assert sum(len(_text(file).split()) for file in READMES) <= WORDS
+    assert all(len(_text(file).splitlines()) <= 50 for file in READMES[1:])
+
+
 def test_every_block_of_python_has_a_test() -> None:
-    """Those of the other files are run below, or by the test of the family in five files."""
-    run_below = {"README.md": 1, "online/README.md": 2, "online/eapm/README.md": 1, "instances/README.md": 1}
-    run_below[SUITES] = 2
-    run_below["online/edgeflow/README.md"] = 1  # in tests/online/edgeflow/test_contract.py
-    run_below["online/tenants/README.md"] = 1  # in tests/online/tenants/test_table.py
-    run_below["online/lora/README.md"] = 1  # in tests/online/lora/test_wishing.py
-    assert {file: len(_code(file)) for file in READMES if file != TEMPLATE and _code(file)} == run_below
+    """Those that are not run below are named with the test that runs them; notebooks run when pages are built."""
+    run_below = {"README.md": 1, ALGORITHMS: 2, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
+    run_below["docs/reference/algorithms/edgeflow.md"] = 1  # in tests/online/edgeflow/test_contract.py
+    run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
+    run_below["docs/reference/algorithms/lora.md"] = 1  # in tests/online/lora/test_wishing.py
+    assert {file: len(_code(file)) for file in TEXTS if file != TEMPLATE and _code(file)} == run_below
 
 
 def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
     """As they stand there, with the README's algorithm; Python runs them as a script without a main guard."""
-    code, _ = _code(SUITES)
+    code, _ = _code(PYTHON)
     (tmp_path / "mine.py").write_text(_code("README.md")[0])
     (tmp_path / "day.json").write_bytes(path("tiny_contention").read_bytes())
     code = code.replace("repeat=20", "repeat=2")
@@ -103,7 +132,7 @@ def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
 def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
     """The test of the README passes as it stands there; a bound that is too low fails, and names the instance."""
     (tmp_path / "mine.py").write_text(_code("README.md")[0])
-    _, code = _code(SUITES)
+    _, code = _code(PYTHON)
     code = code.replace("max_examples=20", "max_examples=20, derandomize=True, database=None")
     falls = code.replace('"greedy", "theorem_g"', '"greedy", 1').replace("    assert_valid(", "    # (")
     (tmp_path / "test_holds.py").write_text(code)
@@ -125,7 +154,7 @@ def _slugs(file: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("file", READMES)
+@pytest.mark.parametrize("file", TEXTS)
 def test_every_link_and_picture_exists(file: str) -> None:
     """Relative ones, with the heading that they name."""
     prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
@@ -134,6 +163,8 @@ def test_every_link_and_picture_exists(file: str) -> None:
         if "://" in link:
             continue
         name, _, anchor = link.partition("#")
+        if "generated/" in name:  # written when the documentation is built, whose builder follows the link
+            continue
         target = (ROOT / file).parent / name if name else ROOT / file
         assert target.resolve().is_relative_to(ROOT), link
         assert target.is_file(), link
@@ -145,14 +176,31 @@ def test_every_room_is_linked_from_the_readme() -> None:
     assert {f"({file})" for file in READMES[1:]} <= set(re.findall(r"\([\w/]+\.md\)", README))
 
 
-@pytest.mark.parametrize("file", [file for file in READMES if file != TEMPLATE])
+def test_every_marked_table_has_one_place_and_one_maker() -> None:
+    """A tool writes it and a test compares it; those of the second list have tests of their own."""
+    makers = (
+        forecast_ideas, learned_lies, readme_eapm, readme_edgeflow, readme_learned, readme_tables, readme_tenants,
+        rigid_days,
+    )  # fmt: skip
+    made = [place for maker in makers for place in maker.TABLES]
+    others = [
+        (QUICK, "table of the quick suite"),  # below
+        (READINGS_PAGE, "readings"),  # below
+        ("docs/reference/formulations.md", "formulations"),  # tests/formulations/lora/test_sizes.py
+        ("docs/sources.md", "sources"),  # tests/bench/test_explained.py
+    ]
+    marked = [(file, name) for file in TEXTS for name in re.findall(r"<!-- (.+): begin -->", _text(file))]
+    assert sorted(marked) == sorted([*made, *others])
+
+
+@pytest.mark.parametrize("file", [file for file in TEXTS if file != TEMPLATE])
 def test_every_path_that_is_named_exists(file: str) -> None:
-    """Paths from the root in code spans; a star stands for any text."""
+    """Paths from the root in code spans; a star, FAMILY and NAME stand for any text."""
     for named in re.findall(rf"`((?:{'|'.join(FLOORS)}|tests)/[\w./*-]+)`", _text(file)):
-        assert list(ROOT.glob(named)), named
+        assert list(ROOT.glob(re.sub("FAMILY|NAME", "*", named))), named
 
 
-@pytest.mark.parametrize("file", [file for file in READMES if file != TEMPLATE])
+@pytest.mark.parametrize("file", TEXTS)
 def test_every_command_line_can_be_parsed(file: str) -> None:
     """Indented ones: commands, options and suites exist, and so do sessions of nox."""
     sessions = re.findall(r"^@nox\.session\ndef (\w+)", _text("noxfile.py"), flags=re.MULTILINE)
@@ -171,6 +219,34 @@ def test_every_command_line_can_be_parsed(file: str) -> None:
             assert session in sessions, line
             names = [word for word in shlex.split(arguments.partition(" --")[0]) if session == "bench"]
             assert all(find_suite(name) for name in names), line
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_module_that_is_run_exists(file: str) -> None:
+    """Those of `python -m`."""
+    for module in re.findall(r"python -m ((?:tests\.tools|ratiobench)\.[\w.]*\w)", _text(file)):
+        assert importlib.util.find_spec(module), module
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_every_command_in_a_sentence_has_the_options_that_it_names(file: str) -> None:
+    """Code spans that begin with a command's name; an option may be shortened as on the command line."""
+    [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]
+    prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
+    for span in re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)):
+        words = span.replace("python -m ratiobench ", "").split()
+        if words and words[0] in parsers:
+            known = set(parsers[words[0]]._option_string_actions)
+            parts = [
+                action.choices for action in parsers[words[0]]._actions if words[0] == "standard" and action.choices
+            ]
+            known |= {
+                option for choices in parts for part in dict(choices).values() for option in part._option_string_actions
+            }
+            for word in words[1:]:
+                option = word.partition("=")[0].strip(",.;:)")
+                if re.fullmatch(r"--?[a-z][a-z-]*", option):
+                    assert any(each.startswith(option) for each in known), span
 
 
 def test_the_citation_says_what_the_project_says() -> None:
@@ -193,10 +269,10 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert tests in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("file", [SUITES])
+@pytest.mark.parametrize("file", [COMMANDS])
 def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each row of the table of commands is a command, with the options that it names, and no command is left out."""
-    section = _text(file).partition("## Commands\n")[2].partition("\n## ")[0]
+    section = _text(file)
     rows = re.findall(r"^\| `(\w[\w-]*)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
     [there] = [set(action.choices) for action in make_parser()._actions if isinstance(action.choices, dict)]
     assert {name for name, _, _ in rows} == there
@@ -211,7 +287,7 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("file", "place", "name"),
-    [("README.md", 0, "Earliest"), ("online/README.md", 0, "Earliest"), ("online/README.md", 1, "FirstFit")],
+    [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 1, "FirstFit")],
 )
 def test_the_algorithm_runs_as_it_stands(
     file: str,
@@ -239,8 +315,8 @@ def test_the_readmes_algorithm_has_ten_lines() -> None:
 def test_the_example_of_an_instance_is_written_and_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The lines of instances/README.md, and a run on what they write."""
-    [code] = _code("instances/README.md")
+    """The lines of the page on instances, and a run on what they write."""
+    [code] = _code(INSTANCES)
     monkeypatch.chdir(tmp_path)
     exec(code, {})
     assert main(["simulate", "day.json.gz", "--algorithm", "greedy", "--json"]) == 0
@@ -271,7 +347,7 @@ def test_the_table_of_quick_is_what_the_command_prints(tmp_path: Path) -> None:
     """Every case block of the table, but the whole day's, comes out of a run again, wall times apart; so do the means
     of the groups of which all cases are run again.
     """
-    [shown] = re.findall(r"```text\n(.*?)```", readme_tables.block(SUITES, "table of the quick suite"), flags=re.DOTALL)
+    [shown] = re.findall(r"```text\n(.*?)```", readme_tables.block(QUICK, "table of the quick suite"), flags=re.DOTALL)
     expected = _blocks(shown)
     family, suite = find_suite("quick")
     assert {case.name for case in suite.cases} >= set(expected) >= {"pai_40", "philly_60", "helios_100", "philly_7200"}
@@ -291,14 +367,14 @@ def test_the_table_of_quick_is_what_the_command_prints(tmp_path: Path) -> None:
 def test_the_readmes_excerpts_are_of_that_table() -> None:
     """One day as a table, line by line; what is shown for reading it, letter by letter."""
     assert readme_tables.block("README.md", "one day of quick") == readme_tables.one_day()
-    whole = readme_tables.block(SUITES, "table of the quick suite")
+    whole = readme_tables.block(QUICK, "table of the quick suite")
     [shown] = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
     assert shown in whole
 
 
 def test_the_readmes_crosscheck_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """All columns but the seconds; a solver's version is of the machine, so its name alone is compared."""
-    [shown] = re.findall(r"```text\n(Formulation .*?)```", _text("formulations/README.md"), flags=re.DOTALL)
+    [shown] = re.findall(r"```text\n(Formulation .*?)```", _text(OPTIMUM), flags=re.DOTALL)
     assert main(["crosscheck", str(path("thm5_T5_3tasks"))]) == 0
 
     def columns(text: str) -> list[list[str]]:
@@ -317,7 +393,7 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     """Figures 7, 8 and 12 line by line from bench/lora/results/paper.csv, which has them from all runs of the suite."""
     rows = readme_tables.figures()
     for name in ("paper welfare", "paper ratios", "paper printed"):
-        assert readme_tables.block(EVALUATION, name) == readme_tables.TABLES[EVALUATION, name](), name
+        assert readme_tables.block(PAPER, name) == readme_tables.TABLES[PAPER, name](), name
     suite = find_suite("paper")[1]
     about = json.loads(readme_tables.PAPER.with_name("paper_provenance.json").read_text(encoding="utf-8"))
     assert (about["suite"], about["cases"], about["effort"], about["scale"]) == ("paper", len(suite.cases), 1, "full")
@@ -329,36 +405,47 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
 def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     """Line by line from bench/lora/results/mechanisms.csv and the count of its verdicts, of all cases of the suite."""
     verdicts = readme_tables.figures(readme_tables.VERDICTS)
-    assert readme_tables.block(EVALUATION, "mechanisms") == readme_tables.TABLES[EVALUATION, "mechanisms"]()
+    assert readme_tables.block(MECHANISMS, "mechanisms") == readme_tables.TABLES[MECHANISMS, "mechanisms"]()
     suite = find_suite("mechanisms")[1]
     _are_of_whole_runs("mechanisms", 45)
-    assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
+    assert list(verdicts["algorithm"]) == [each for each in suite.cases[0].algorithms if each not in BASELINES]
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
 
 
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
-    left = set(find_suite(name)[1].cases[0].algorithms)
+    left = set(find_suite(name)[1].cases[0].algorithms) - set(BASELINES)
     for file in readme_tables.provenances_of(name):
         about = json.loads(file.read_text(encoding="utf-8"))
         assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
         assert about["only"] == about["algorithms"] == []
         assert about["provenance"]["code"]["changed since"] == "no"
-        assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+        assert about["provenance"]["code"]["commit"][:7] in _text(MECHANISMS if name == "mechanisms" else LEADERBOARD)
         found = {each for each in left if any(fnmatch(each, pattern) for pattern in about.get("rows", ["*"]))}
         assert {families()["lora"].algorithm_key(each) for each in found} <= set(about["versions"])
         left -= found
     assert not left
 
 
+def test_rows_that_no_committed_run_has_are_named() -> None:
+    """The baselines of the literature are in three suites, after their committed runs; the page says it."""
+    page = " ".join(_text("docs/theory/baselines.md").split())
+    for name in ("mechanisms", "leaderboard", "guards"):
+        assert all(set(BASELINES) <= set(case.algorithms) for case in find_suite(name)[1].cases)
+        committed = readme_tables.figures(readme_tables.PAPER.with_name(f"{name}.csv"))
+        assert not set(BASELINES) & set(committed["algorithm"])
+    assert "The committed results of `mechanisms`, `leaderboard` and `guards` do not have these rows yet" in page
+    assert all(f"`{name}`" in page for name in BASELINES)
+
+
 def test_the_leaderboard_is_that_of_the_committed_run() -> None:
     """Line by line; of all algorithms of the suite. Those that `paper` ran as well reach what they reached there."""
-    assert readme_tables.block(EVALUATION, "leaderboard") == readme_tables.TABLES[EVALUATION, "leaderboard"]()
+    assert readme_tables.block(LEADERBOARD, "leaderboard") == readme_tables.TABLES[LEADERBOARD, "leaderboard"]()
     rows = readme_tables.figures(readme_tables.LEADERBOARD)
     suite = find_suite("leaderboard")[1]
     _are_of_whole_runs("leaderboard", 30)
-    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms)
+    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms) - set(BASELINES)
     assert set(rows["cases"]) == {"30"} == {str(len(suite.cases))}
     paper = readme_tables.figures()
     found = 0
@@ -435,11 +522,11 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
         about = json.loads((readme_learned.RESULTS / f"{name}_provenance.json").read_text(encoding="utf-8"))
         assert (about["suite"], about["effort"], about["scale"]) == (name, 1, "full")
         assert about["algorithms"] == []
-        assert about["provenance"]["code"]["commit"][:7] in _text(EVALUATION)
+        assert about["provenance"]["code"]["commit"][:7] in _text(MECHANISMS)
         patterns = about["only"] or ["*"]
-        assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(EVALUATION)
+        assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(MECHANISMS)
         chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
-        ran = {(case.name, each) for case in chosen for each in case.algorithms}
+        ran = {(case.name, each) for case in chosen for each in case.algorithms if each not in BASELINES}
         assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
         assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
     for _, part in readme_learned.rows("guards").groupby("case"):
@@ -448,21 +535,20 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
         assert min(value for algorithm, value in earned.items() if "guard=" in algorithm) >= posted
 
 
-@pytest.mark.parametrize("file", [EVALUATION, "online/lora/README.md"])
-def test_how_the_paper_is_read_stands_beside_its_figures(file: str) -> None:
+def test_how_the_paper_is_read_is_a_page() -> None:
     """The sentences of the page, one by one; and what the intervals of the figures cannot say."""
-    shown = readme_tables.block(file, "readings").rstrip("\n")
+    shown = readme_tables.block(READINGS_PAGE, "readings").rstrip("\n")
     assert tuple(" ".join(each.split()) for each in shown.removeprefix("- ").split("\n- ")) == READINGS
     family = families()["lora"]
     assert tuple(family.readings()) == READINGS
-    assert RUNS in " ".join(_text(EVALUATION).split())
+    assert RUNS in " ".join(_text(PAPER).split())
 
 
 def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The snippet, on the committed means of the groups, which all have as many days: digit for digit."""
-    [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = ratiobench\.results.*\n(?:    .*\n)*)", _text(EVALUATION))
+    [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = ratiobench\.results.*\n(?:    .*\n)*)", _text(MECHANISMS))
     means = readme_tables.figures(readme_tables.MECHANISMS)
     assert set(means.loc[means["plot"] == "mechanisms_reached", "cases"]) == {"5"}
     plots = ["reached", "certificate", "revenue_share", "long_fairness"]
@@ -472,7 +558,7 @@ def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
     monkeypatch.setattr(ratiobench, "results", lambda folder: SimpleNamespace(exact=exact), raising=False)
     exec(textwrap.dedent(code), {})
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    shown = readme_tables.block(EVALUATION, "mechanisms")
+    shown = readme_tables.block(MECHANISMS, "mechanisms")
     for line in shown.splitlines()[2:]:
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert [row[1:] for row in printed if row and row[0] == name] == [cells[:3], cells[3:6]]
@@ -514,7 +600,7 @@ def test_the_default_reading_of_eapm_fits_the_papers_row_best() -> None:
 
 
 def _eapm_table() -> dict[str, list[str]]:
-    """The cells of Table 1 of EAPM in bench/eapm/README.md by algorithm."""
+    """The cells of Table 1 of EAPM on the page of results by algorithm."""
     lines = readme_tables.block(EAPM, "eapm table 1").splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {line[0]: line[1:] for line in cells}
@@ -533,8 +619,8 @@ def test_a_column_of_eapms_table_1_comes_out_again() -> None:
 
 
 def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module in online/eapm/README.md, in the folder where it is called."""
-    [code] = _code("online/eapm/README.md")
+    """The module on the page of algorithms, in the folder where it is called."""
+    [code] = _code(EAPM_ALGORITHMS)
     (tmp_path / "mine.py").write_text(code)
     monkeypatch.chdir(tmp_path)
     found = run_eapm(generate_eapm({"kind": "table1", "gamma": "1.5"}), "mine:Halves")
@@ -544,7 +630,7 @@ def test_the_example_of_eapm_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_what_is_said_of_the_tables_of_lora_is_in_them() -> None:
     """What a worst-case guarantee costs, load by load; where the best money scale in hindsight stays below EFT."""
-    text = " ".join(_text(EVALUATION).split())
+    text = " ".join(f"{_text(MECHANISMS)} {_text(PAPER)}".split())
     means = readme_tables.figures(readme_tables.MECHANISMS)
     means = means[means["plot"] == "mechanisms_reached"]
 

@@ -50,7 +50,7 @@ def noted(name: str, *notes: str, **more: Any) -> Remarks:
         ("eft", [EFT["profitable"]] * 3, "admit=profitable"),
         ("eft:admit=all", [EFT["all"]] * 3, ""),
         ("online:shares=excluded", [ONLINE] * 2, "makespan=true"),
-        ("mine:Class:odd=a (b)", [noted("mine:Class:odd=a (b)", "two (of them)", isolated=True)] * 2,
+        ("mine:Class:odd=a (b)", [noted("mine:Class:odd=a (b)", "two (of them)", isolated="isolated")] * 2,
          "two (of them) and isolated"),
         ("mine:Class", (noted("mine:Class", "open (never closed"), noted("mine:Class", "\x1b[2J")),
          r"open (never closed in 1 of 2 runs and \x1b[2J in 1 of 2 runs"),
@@ -93,9 +93,14 @@ def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remar
         ("online:shares=excluded", ONLINE),
         ("greedy", Remarks("greedy")),
         ("eris", noted("eris", "Eris-style")),
-        ("mine:Class:odd=a (b)", noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated=True)),
+        (
+            "mine:Class:odd=a (b)",
+            noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated="isolated"),
+        ),
         ("mine:Class", noted("mine:Class", "open (never closed")),
         ("mine:Class", noted("mine:Class", "a=b")),
+        ("mine:Class", noted("mine:Class", isolated="Landlock")),
+        ("mine:Class", noted("mine:Class", isolated="none")),
         ("x", noted("x", overcharged=Part(1, 2), findings=("late binding: 3 cells moved",), single_node=True)),
     ],
 )
@@ -114,12 +119,20 @@ def test_odd_labels_of_old_stores_stay_as_they_are(label: str) -> None:
 @pytest.mark.parametrize(
     "document",
     [{}, {"name": 1}, {"name": "x", "limit": [1]}, {"name": "x", "limit": [1, -2]}, {"name": "x", "notes": "a"},
-     {"name": "x", "isolated": 1}, {"name": "x", "gap_ppm": 1.5}, {"name": "x", "said": "a"}],
+     {"name": "x", "isolated": 1}, {"name": "x", "isolated": "well"}, {"name": "x", "gap_ppm": 1.5},
+     {"name": "x", "said": "a"}],
 )  # fmt: skip
 def test_remarks_that_no_run_stored_are_refused(document: dict[str, Any]) -> None:
     """Each field has its kind."""
     with pytest.raises(ValueError, match="no"):
         Remarks.from_document(document)
+
+
+def test_how_a_run_was_isolated_is_in_its_label() -> None:
+    """Rows that version 0.1 stored do not say by what."""
+    labels = [Remarks.from_document({"name": "x", "isolated": each}).label for each in (True, "bubblewrap", "Landlock")]
+    assert labels == ["x (isolated)", "x (isolated by bubblewrap)", "x (isolated by Landlock)"]
+    assert Remarks("x", isolated="none").label == "x (not isolated)"
 
 
 def test_many_different_things_are_a_number() -> None:

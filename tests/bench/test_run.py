@@ -233,7 +233,7 @@ def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
     """`--algorithm` adds a row per case and re-uses what was there."""
     assert run("toy", tmp_path) == 0
     before = pieces(tmp_path)
-    assert run("toy", tmp_path, "--algorithm", "above:mark=70") == 0
+    assert run("toy", tmp_path, "--add", "above:mark=70") == 0
     frame = pd.read_csv(tmp_path / "results.csv")
     assert (frame["algorithm"] == "above:mark=70").sum() == 5
     assert pieces(tmp_path) == before + 2 * 4
@@ -337,12 +337,12 @@ def test_some_cases_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--rows` runs the suite's algorithms that its patterns fit, beside those that are added; others stay stored."""
-    assert run("toy", tmp_path, "--rows", "fir*", "--algorithm", "above:mark=9") == 0
+    assert run("toy", tmp_path, "--rows", "fir*", "--add", "above:mark=9") == 0
     found = pd.read_csv(tmp_path / "results.csv")
     assert list(found["algorithm"].unique()) == ["first", "above:mark=9"]
     assert found["case"].nunique() == 5
     with Store.open(tmp_path / "results.sqlite") as store:
-        assert store.about()["command"] == "python -m ratiobench run toy --rows 'fir*' --algorithm above:mark=9"
+        assert store.about()["command"] == "python -m ratiobench run toy --rows 'fir*' --add above:mark=9"
         assert store.about()["rows"] == ["fir*"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Only the algorithms fir* of the suite." in page
@@ -361,12 +361,10 @@ def test_some_algorithms_of_a_suite(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_the_command_that_makes_the_table_stands_in_the_store(tmp_path: Path) -> None:
     """What is run and how hard, quoted for a shell; not where, nor by how many workers."""
-    assert (
-        run("toy", tmp_path, "--only", "toy[01]", "--algorithm", "above:mark=9", "--effort", "3", "--workers", "1") == 0
-    )
+    assert run("toy", tmp_path, "--only", "toy[01]", "--add", "above:mark=9", "--effort", "3", "--workers", "1") == 0
     with Store.open(tmp_path / "results.sqlite") as store:
         command = store.about()["command"]
-    assert command == "python -m ratiobench run toy --only 'toy[01]' --algorithm above:mark=9 --effort 3"
+    assert command == "python -m ratiobench run toy --only 'toy[01]' --add above:mark=9 --effort 3"
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import random
@@ -21,8 +22,10 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.standard import StandardSet, interval_of, read_set
 from ratiobench.bench.report.standard import table as tables
+from ratiobench.bench.report.standard.page import describe_set
 from ratiobench.bench.running import work
 from ratiobench.bench.running.standard import check_entry, make_entry
+from ratiobench.bench.storage.payload import read_exact
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError
@@ -308,10 +311,50 @@ def test_every_family_has_its_suite() -> None:
         assert all(case.algorithms for case in suite.cases)
 
 
-def test_the_readme_has_the_sets_table() -> None:
-    """Which `standard table --write` puts there."""
-    text = (ROOT / "bench" / "standard" / "README.md").read_text(encoding="utf-8")
-    assert tables.BEGIN + tables.markdown(R1, families()) + tables.END in text
+def test_the_page_of_the_set_has_every_instance_and_every_improvement() -> None:
+    """Closed as the manifest says; the last step of the history is the interval of the manifest."""
+    text = describe_set(R1, families())
+    history = R1.read_history()
+    assert list(dict.fromkeys(row["instance"] for row in history)) == [each.name for each in R1.entries]
+    for entry in R1.entries:
+        [line] = re.findall(rf"^\| `{re.escape(entry.name)}` \| {entry.tier} \|.*$", text, flags=re.MULTILINE)
+        assert entry.best is not None
+        lower, upper = interval_of(entry.best)
+        assert (" | closed | " in line) == (lower == upper)
+        steps = [row for row in history if row["instance"] == entry.name]
+        ends = [(read_exact(_end(row["lower"])), read_exact(_end(row["upper"]))) for row in steps]
+        assert ends[-1] == (lower, upper)
+        assert steps[-1]["command"] == entry.best.command
+        assert all(a[0] <= b[0] <= b[1] <= a[1] and a != b for a, b in itertools.pairwise(ends))
+        assert all(f"`{row['command']}`" in text for row in steps)
+
+
+def _end(text: str) -> int | str:
+    return text if "/" in text else int(text)
+
+
+def test_an_improvement_is_added_to_the_history(own: StandardSet, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command; a try that finds nothing better is not."""
+    [entry] = [each for each in own.entries if each.name == "tiny_vendors"]
+    assert main(["standard", "improve", entry.name, "--set", str(own.path)]) == 0
+    assert own.read_history() == []
+    document = json.loads(own.path.read_text())
+    [row] = [each for each in document["entries"] if each["name"] == entry.name]
+    del row["best"], row["first"]
+    own.path.write_text(json.dumps(document))
+    for _ in range(2):
+        assert main(["standard", "improve", entry.name, "--set", str(own.path)]) == 0
+    [step] = own.read_history()
+    assert (step["lower"], step["upper"]) == ("42", "42")
+    assert step["command"] == "standard improve tiny_vendors --effort 1"
+
+
+def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:
+    """Of a file that has them."""
+    (tmp_path / "a.md").write_text(f"before\n{tables.BEGIN}{tables.END}\nafter\n")
+    assert main(["standard", "table", "--write", str(tmp_path / "a.md")]) == 0
+    text = (tmp_path / "a.md").read_text()
+    assert text == f"before\n{tables.BEGIN}{tables.markdown(R1, families())}{tables.END}\nafter\n"
 
 
 def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:
@@ -325,7 +368,7 @@ def test_the_table_says_by_which_command_an_optimum_was_proved() -> None:
 
 def test_the_goals_in_the_readme_are_told_as_the_set_has_them() -> None:
     """Gaps by pattern from the manifest, rounded up to three digits; met or missed as the numbers say."""
-    text = (R1.path.parent / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "results" / "standard.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| `(\S+)`, (few|own) sizes \| (\S+)(?: %)? \| (.+?) % \| (\w+)(.*?) \|$", text, flags=re.MULTILINE
     )

@@ -129,8 +129,8 @@ def test_schema_and_reader_refuse_the_same(line: str) -> None:
 
 def test_the_readme_s_file_is_one() -> None:
     """Ten cases with a day before each, in two groups; in at most 25 lines."""
-    text = (FIG9.parents[2] / "instances" / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Instances of one's own, without code\n")[2].partition("\n## ")[0]
+    text = (FIG9.parents[2] / "docs" / "guide" / "instances.md").read_text(encoding="utf-8")
+    section = text.partition("## Recipes and files of suites\n")[2].partition("\n## ")[0]
     assert len(section.strip().splitlines()) <= 25
     table = section.partition("```toml\n")[2].partition("```")[0]
     found = suite(table)

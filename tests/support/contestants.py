@@ -15,6 +15,7 @@ import runpy
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -930,18 +931,34 @@ class LooksOutOfTheSandbox(Honest):
 
         super().start(public, constants)
         bench = importlib.util.find_spec("ratiobench.bench")  # an empty folder has no file
-        outside = bench is not None and bench.origin is not None, os.path.exists(self.file)
-        network = [name for _, name in socket.if_nameindex() if name != "lo"]
+        package = "" if bench is None else os.path.dirname(bench.origin or "")
+        outside = self.reads(os.listdir, package or "/nowhere"), self.reads(open, self.file)
+        try:
+            network = [name for _, name in socket.if_nameindex() if name != "lo"]
+        except PermissionError:  # not even a question about it
+            network = []
         try:
             with open(__file__, "a", encoding="utf-8"):
                 writes = True
         except OSError:
             writes = False
-        with open("/tmp/mine", "w", encoding="utf-8") as file:
+        with open(f"{tempfile.gettempdir()}/mine", "w", encoding="utf-8") as file:
             file.write("x")
-        crowd = sum(name.isdigit() for name in os.listdir("/proc")) > 6
+        try:
+            crowd = sum(name.isdigit() for name in os.listdir("/proc")) > 6
+        except PermissionError:
+            crowd = False
         secret = "CONTESTANT_FOLDER" in os.environ
         self.label = f"{outside} {network} {writes} {crowd} {secret}"
+
+    @staticmethod
+    def reads(how: Any, path: str) -> bool:
+        """Whether a file or folder can be read."""
+        try:
+            how(path)
+        except OSError:
+            return False
+        return True
 
 
 class Waits:

@@ -48,17 +48,21 @@ class Sleeps:
 """
 REMEMBERS = """
 import os
+import tempfile
 
 
 class Remembers:
     runs = 0
 
     def start(self, public, constants):
-        for name in ("/tmp/seen", "/dev/shm/seen"):
+        for name in (f"{tempfile.gettempdir()}/seen", "/dev/shm/seen"):
             if os.path.exists(name):
                 raise RuntimeError("a file of an earlier run is here")
-            with open(name, "w") as file:
-                file.write("x")
+            try:
+                with open(name, "w") as file:
+                    file.write("x")
+            except PermissionError:
+                pass
         if Remembers.runs or "seen" in os.environ:
             raise RuntimeError("the memory of an earlier run is here")
         Remembers.runs, os.environ["seen"] = 1, "x"
@@ -73,7 +77,10 @@ import time
 
 class Stays:
     def start(self, public, constants):
-        alone = [name for name in os.listdir("/proc") if name.isdigit()]
+        try:
+            alone = [name for name in os.listdir("/proc") if name.isdigit()]
+        except PermissionError:
+            alone = []
         if len(alone) > 4:
             raise RuntimeError(f"{len(alone)} processes")
         if os.fork() == 0:

@@ -1,4 +1,4 @@
-"""What better forecasts of the number of tasks would give `learned`: the table in online/lora/README.md.
+"""What better forecasts of the number of tasks would give `learned`: the table in docs/studies/forecasts.md.
 
 `python -m tests.tools.forecast_ideas` plays every idea on five days of each trace (load 1.6, tasks of their own seeds,
 the days before as history; a quarter of an hour of one core) and writes online/lora/forecasts.csv: the welfare of every
@@ -236,7 +236,7 @@ def table() -> str:
     return make_table(["idea", *dict.fromkeys(rows["trace"])], lines)
 
 
-TABLES = {("online/lora/README.md", "forecasts"): table}
+TABLES = {("docs/studies/forecasts.md", "forecasts"): table}
 """Where the table stands, and what makes it."""
 
 

@@ -1,4 +1,4 @@
-"""Who gains by which lie from `learned`: the table in online/lora/README.md.
+"""Who gains by which lie from `learned`: the table in docs/studies/misreports.md.
 
 `python -m tests.tools.learned_lies` plays a day of 550 tasks of each trace on four nodes again for every lie of every
 tenth task (load 1.6, the three days before as history; 10 minutes of one core) and writes online/lora/lies.csv. No lie
@@ -113,7 +113,7 @@ def table() -> str:
     return make_table(["`learned`", *LIES], lines)
 
 
-TABLES = {("online/lora/README.md", "lies"): table}
+TABLES = {("docs/studies/misreports.md", "lies"): table}
 """Where the table stands, and what makes it."""
 
 

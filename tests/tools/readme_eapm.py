@@ -1,6 +1,6 @@
-"""The tables of Table 1 of the second paper in bench/eapm/README.md and online/eapm/README.md, from committed figures.
+"""The tables on Table 1 of the second paper in docs/results/eapm.md, from committed figures.
 
-`python -m tests.tools.readme_eapm` writes them into both files; with a FOLDER behind it, it first takes what they need
+`python -m tests.tools.readme_eapm` writes them into the page; with a FOLDER behind it, it first takes what they need
 from the results of `run eapm-table1` in the folder and writes it to bench/eapm/results.
 """
 
@@ -137,9 +137,9 @@ def faults() -> str:
 
 
 TABLES = {
-    ("bench/eapm/README.md", "eapm table 1"): table1,
-    ("bench/eapm/README.md", "eapm readings"): readings,
-    ("online/eapm/README.md", "eapm faults"): faults,
+    ("docs/results/eapm.md", "eapm table 1"): table1,
+    ("docs/results/eapm.md", "eapm readings"): readings,
+    ("docs/results/eapm.md", "eapm faults"): faults,
 }
 """Where each table stands, and what makes it."""
 

@@ -1,4 +1,4 @@
-"""The tables and pictures of bench/edgeflow/README.md, from committed figures.
+"""The tables and pictures of docs/results/edgeflow.md, from committed figures.
 
 `python -m tests.tools.readme_edgeflow` writes the tables into the file. With FOLDERS behind it, it first takes what
 they need from the results of `run SUITE` in each folder and writes it to bench/edgeflow/results, with the verdicts and
@@ -42,8 +42,8 @@ from ratiobench.online.edgeflow.run import run
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "edgeflow" / "results"
-README = "bench/edgeflow/README.md"
-POLICIES = "online/edgeflow/README.md"
+README = "docs/results/edgeflow.md"
+POLICIES = "docs/studies/hold.md"
 KEPT = ("case", "group", "algorithm", "state", "opt_lower", "opt_upper", "welfare", "satisfied", "moves", "crossings")
 ROUNDED = ("stalled_s", "gpu_use", "well_used")
 CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")

@@ -1,4 +1,4 @@
-"""The tables of what is learned in bench/lora/README.md, from the committed rows of the suites `learning` and `guards`.
+"""The tables of the suites `learning` and `guards` in docs/results/mechanisms.md, from their committed rows.
 
 `python -m tests.tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of those
 of `learning` and `guards` that are there and writes them to bench/lora/results.
@@ -146,9 +146,9 @@ def draw_guards() -> str:
 
 
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
-    ("bench/lora/README.md", "learning"): learning,
-    ("bench/lora/README.md", "guards"): guards,
-    ("bench/lora/README.md", "guards by trace"): guards_by_trace,
+    ("docs/results/mechanisms.md", "learning"): learning,
+    ("docs/results/mechanisms.md", "guards"): guards,
+    ("docs/results/mechanisms.md", "guards by trace"): guards_by_trace,
 }
 """Where each table stands, and what makes it."""
 

@@ -1,8 +1,8 @@
-"""The tables of bench/lora/README.md (Figures 4 to 13, what the paper says of them, the mechanisms) and README's one.
+"""The tables of docs/results about family `lora` (paper, leaderboard, mechanisms), and that of README.md.
 
-`python -m tests.tools.readme_tables` writes them into both files. Those of `lora` are made from committed figures, the
-README's from the table of `quick` in bench/README.md. With a FOLDER behind it, it first takes what the tables need from
-the results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and writes it
+`python -m tests.tools.readme_tables` writes them. Those of `lora` are made from committed figures, the README's from
+the table in docs/results/quick.md. With a FOLDER behind it, it first takes the figures that the tables need from the
+results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and writes it
 to bench/lora/results. Where that run was one of some algorithms (`--rows`), its lines take the place of theirs, and its
 provenance stands beside the other.
 """
@@ -307,8 +307,8 @@ LEFT_OUT = ("pdftsp:units=canonical", "eft (admit=all)", "ntm (admit=all)", "gua
 
 
 def one_day() -> str:
-    """A case of the table of `quick` in bench/README.md, in Markdown, at most ten rows of it."""
-    lines = block("bench/README.md", "table of the quick suite").splitlines()
+    """A case of the table of `quick` in docs/results/quick.md, in Markdown, at most ten rows of it."""
+    lines = block("docs/results/quick.md", "table of the quick suite").splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"{DAY}: "))
     rows = []
     for line in lines[start + 3 : lines.index("", start)]:
@@ -319,17 +319,17 @@ def one_day() -> str:
 
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("README.md", "one day of quick"): one_day,
-    ("bench/lora/README.md", "paper welfare"): lambda: welfare(figures()),
-    ("bench/lora/README.md", "paper printed"): lambda: printed(figures(PRINTED)),
-    ("bench/lora/README.md", "paper ratios"): lambda: ratios(figures()),
-    ("bench/lora/README.md", "paper others"): lambda: others(figures()),
-    ("bench/lora/README.md", "paper times"): lambda: times(figures()),
-    ("bench/lora/README.md", "paper bids"): lambda: bids(figures(FIG10)),
-    ("bench/lora/README.md", "paper charges"): lambda: charges(figures(FIG11)),
-    ("bench/lora/README.md", "paper outperforms"): outperforms,
-    ("bench/lora/README.md", "paper sentences"): sentences,
-    ("bench/lora/README.md", "leaderboard"): lambda: leaderboard(figures(LEADERBOARD)),
-    ("bench/lora/README.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
+    ("docs/results/paper.md", "paper welfare"): lambda: welfare(figures()),
+    ("docs/results/paper.md", "paper printed"): lambda: printed(figures(PRINTED)),
+    ("docs/results/paper.md", "paper ratios"): lambda: ratios(figures()),
+    ("docs/results/paper.md", "paper others"): lambda: others(figures()),
+    ("docs/results/paper.md", "paper times"): lambda: times(figures()),
+    ("docs/results/paper.md", "paper bids"): lambda: bids(figures(FIG10)),
+    ("docs/results/paper.md", "paper charges"): lambda: charges(figures(FIG11)),
+    ("docs/results/paper.md", "paper outperforms"): outperforms,
+    ("docs/results/paper.md", "paper sentences"): sentences,
+    ("docs/results/leaderboard.md", "leaderboard"): lambda: leaderboard(figures(LEADERBOARD)),
+    ("docs/results/mechanisms.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
 }
 """Where each table stands, and what makes it."""
 

@@ -1,4 +1,4 @@
-"""The tables of bench/tenants/README.md, from committed figures.
+"""The tables of docs/results/tenants.md, from committed figures.
 
 `python -m tests.tools.readme_tenants` writes the tables into the file. With FOLDERS behind it, it first takes what they
 need from the results of `run SUITE` in each folder and writes it to bench/tenants/results, with the provenance.
@@ -27,7 +27,7 @@ from ratiobench.instances.tenants.generate import generate
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"
-README, FRONT = "bench/tenants/README.md", "tenants-front.svg"
+README, FRONT = "docs/results/tenants.md", "tenants-front.svg"
 MEANS = ("met", "lateness", "flow", "money")
 CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
 Row = Mapping[Any, Any]

@@ -4,7 +4,7 @@
 
 makes each day (all without names) from the traces in DATA/traces, runs everything and writes OUT/rigid_days.csv. With
 ``--keep`` behind it the figures of these days go to bench/lora/results/rigid_days.csv, and the table to
-bench/lora/README.md. OPT that OUT has already is not computed again. OUT/NAME has the log, the cluster and the
+docs/results/clusters.md. OPT that OUT has already is not computed again. OUT/NAME has the log, the cluster and the
 instances, so that every figure can be made by the commands that `commands` lists.
 """
 
@@ -242,8 +242,8 @@ def policy_table() -> str:
 
 
 TABLES = {
-    ("bench/lora/README.md", "rigid days"): opt_table,
-    ("bench/lora/README.md", "rigid policies"): policy_table,
+    ("docs/results/clusters.md", "rigid days"): opt_table,
+    ("docs/results/clusters.md", "rigid policies"): policy_table,
 }
 
 

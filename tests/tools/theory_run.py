@@ -42,7 +42,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.laboratory import PAPER, guarantees, truthfulness
-from tests.tools import theory_guard, theory_laws, theory_limits
+from tests.tools import theory_guard, theory_laws, theory_limits, theory_lookahead
 
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
 PROVED = tuple(claim for claim in PAPER if claim.standing is ProofStatus.PROVED)
@@ -62,6 +62,7 @@ INVARIANTS = (
     "theorem_g",
     *theory_guard.INVARIANTS,
     *theory_laws.INVARIANTS,
+    *theory_lookahead.INVARIANTS,
     *TRUTHFUL,
     "two_optima_agree",
     "two_runs_agree",
@@ -121,6 +122,7 @@ def judged(j: int, sketch: TinyInstance) -> Iterator[Check]:
     yield _without_room_test(given, reference)
     yield from theory_guard.judged_guards(j, sketch, given, reference)
     yield from theory_laws.judged_laws(j, sketch, given, reference)
+    yield from theory_lookahead.judged_law(j)
 
 
 def _public(name: str, result: OnlineRun) -> str:

@@ -51,7 +51,7 @@ def main() -> None:
             sys.exit(f"the code that runs is the checkout's: {where}")
         shipped = "from ratiobench.instances.lora.named import path; print(path('tiny_contention').read_text())"
         (folder / "day.json").write_text(run(folder, "-c", shipped), encoding="utf-8")
-        notebook = python_blocks(ROOT / "bench" / "README.md")[0].replace("repeat=20", "repeat=2")
+        notebook = python_blocks(ROOT / "docs" / "guide" / "python.md")[0].replace("repeat=20", "repeat=2")
         (folder / "cell.py").write_text(f"{notebook}\nprint(found.frame().to_csv())\n", encoding="utf-8")
         for text, what in (
             (run(folder, "cell.py"), "own:Shy"),

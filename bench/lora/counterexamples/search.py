@@ -9,13 +9,15 @@ nodes, then smallest numbers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.checks import Check, Verdict
+from ratiobench.bench.lora.counterexamples.exhaustive import BOUNDS, search_all
 from ratiobench.bench.lora.counterexamples.moves import (
     Bounds,
     RandomNumbers,
@@ -272,11 +274,38 @@ def search_counterexample(
     ------
     InputError : for a claim that is no target, and a state that does not fit.
     """
+    if settings.exact:
+        return _search_exactly(find_target(claim), settings, tell)
     search = LocalSearch(find_target(claim), settings)
     if state is not None:
         search.load(state, source)
     fresh, seconds = search.drive(keep, tell)
     return _result(search, seconds, fresh)
+
+
+def _search_exactly(target: Target, settings: SearchSettings, tell: Callable[[str], None]) -> SearchResult:
+    """The instance with the largest score of all in a space, under the referee and with the audit's verdict."""
+    began = time.monotonic()
+    found = search_all(target, settings, tell, BOUNDS.get(target.name))
+    seconds, measured = time.monotonic() - began, found.measured
+    result = SearchResult(
+        target.name, target.statement, target.algorithm, False, measured, measured, seconds, notes=found.notes()
+    )
+    if found.best is None or found.measure is None:
+        return result
+    left, right, score = found.measure
+    origin = {
+        "about": f"The largest score of all instances of a bounded size for {target.name}: {target.statement}",
+        "left": str(left),
+        "right": str(right),
+    }
+    witness = instance(found.best, f"{target.name}_exact", origin)
+    check = confirm(target, witness)
+    if check is not None and (check.status is Verdict.VIOLATED) != found.measure.violated:
+        raise AssertionError(f"the search finds {found.measure} and the audit {check}: one of the two is wrong")
+    return replace(
+        result, violated=found.measure.violated, left=left, right=right, score=score, instance=witness, check=check
+    )
 
 
 def _result(search: LocalSearch, seconds: float, fresh: int) -> SearchResult:

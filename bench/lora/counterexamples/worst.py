@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
+from ratiobench.bench.lora.counterexamples.exhaustive import search_all
 from ratiobench.bench.lora.counterexamples.search import LocalSearch
 from ratiobench.bench.lora.counterexamples.targets import ClaimInapplicable, Measure, Target, Trial, measure_tiny
 from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance
@@ -119,6 +120,8 @@ def search_worst_case(
             pace=4,
         )
         search = LocalSearch(target, settings)
+        if settings.exact:
+            return _search_exactly(target, search, ratio)
         if state is not None:
             search.load(state, source)
         fresh, seconds = search.drive(keep, lambda line: None)
@@ -149,6 +152,24 @@ def search_worst_case(
         return _told(target, search, sketch, score, notes, fresh, seconds)
 
 
+def _search_exactly(target: Target, search: LocalSearch, ratio: _Ratio) -> SearchResult:
+    """The instance with the largest ratio of all in a space; runs that break a rule are named, not counted."""
+    began = time.monotonic()
+    found = search_all(target, search.settings, lambda line: None, enough=UNBOUNDED)
+    seconds = time.monotonic() - began
+    search.tries, notes = found.measured, found.notes()
+    if ratio.invalid:
+        notes.append(f"On {ratio.invalid:,} instances it broke a rule; they were not counted. The first: {ratio.broke}")
+    if found.best is None or found.measure is None:
+        if ratio.broke:
+            raise InputError("algorithm", target.algorithm, f"breaks a rule on every instance: {ratio.broke}")
+        return SearchResult(
+            target.name, target.statement, target.algorithm, False, found.measured, found.measured, seconds,
+            notes=notes, against=search.settings.against,
+        )  # fmt: skip
+    return _told(target, search, found.best, found.measure.score, notes, found.measured, seconds)
+
+
 def _told(
     target: Target,
     search: LocalSearch,
@@ -161,13 +182,15 @@ def _told(
     """The instance, the algorithm run on it once more by the whole referee, in a fresh process where it has one."""
     opt, against = Fraction(Trial(sketch).optimum), search.settings.against
     seed = search.settings.seed
-    origin = {
+    origin: dict[str, Any] = {
         "about": f"Found by a local search for a large {target.statement}.",
         "opt": str(opt),
         "seed": seed,
         "tries": search.tries,
     }
-    found = instance(sketch, f"worst_seed{seed}", origin)
+    if search.settings.exact:
+        origin = {"about": f"The largest {target.statement} of all instances of a bounded size.", "opt": str(opt)}
+    found = instance(sketch, "worst_exact" if search.settings.exact else f"worst_seed{seed}", origin)
     played = run(found, target.algorithm)
     if not played.valid:
         notes = [*notes, f"Under the whole referee its run on this instance is INVALID: {played.violations[0]}"]

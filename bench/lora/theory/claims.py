@@ -1,7 +1,7 @@
 """Every claim in one table: what it says, who says it, what is known of it, whom it is about, and its check.
 
 To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. All else follows:
-what audits check and in which order, what `search` looks for, what pages and READMEs say. The order is the paper's:
+what audits check and in which order, what `search` looks for, what pages say. The order is the paper's:
 what a proof settles, lemmas and theorems as printed, each followed by the form that can be proved, what the paper
 leaves open about capacity and money; then guarantees of other mechanisms, and what is asked of any payment. Units are
 those of the run.
@@ -30,7 +30,7 @@ from ratiobench.online.outcome import OnlineRun
 AUDITS = "9"
 """Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but
 for what is said of algorithms alone that had no runs before."""
-OURS = "this project, online/lora/README.md"
+OURS = "this project, docs/theory"
 AS_TAKEN_OR_LEFT = (
     "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"
 )

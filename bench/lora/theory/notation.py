@@ -1,4 +1,4 @@
-"""The signs of the statements; online/lora/README.md has them with the proofs. A claim's own stand in its entry."""
+"""The signs of the statements; docs/theory/paper.md has them with the proofs. A claim's own stand in its entry."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.report.answer.headline import Sentence, make_headline
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
+from ratiobench.bench.report.shared.citation import cite
 from ratiobench.bench.report.shared.text import align_columns, check_title
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import make_printable
@@ -44,7 +45,12 @@ def answer_text(
     table = [] if headline.standings is None else align_columns(headline.standings.texts(), width=WIDTH).splitlines()
     lines = [*_wrapped(headline.answers), *table, *_wrapped(headline.troubles)]
     files = [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
-    return "\n".join([*lines[:MOST], *_claim_lines(settled), *files])
+    return "\n".join([*lines[:MOST], *_claim_lines(settled), *citation_lines(found), *files])
+
+
+def citation_lines(found: Results) -> list[str]:
+    """How the run is cited, for a terminal."""
+    return textwrap.wrap(f"Cite:  {cite(found).line}", WIDTH, subsequent_indent="       ")
 
 
 def _wrapped(sentences: Sequence[Sentence]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ratiobench.bench.report.compare.algorithms import (
+    Comparison,
     compare_runs,
     describe_pair,
     draw_profile,
@@ -14,6 +15,13 @@ from ratiobench.bench.report.compare.algorithms import (
     list_parts,
     list_profiles,
     take_profiles,
+)
+from ratiobench.bench.report.compare.significance import (
+    CHOSEN,
+    PAIRED,
+    draw_critical_difference,
+    list_pairs,
+    take_significance,
 )
 from ratiobench.bench.report.compare.wins import count_wins
 from ratiobench.bench.report.shared.cells import Table, count_cell, make_cell
@@ -32,6 +40,7 @@ class ComparisonSection:
     data : what a script needs to compare any two.
     table : the profiles.
     wins : how often one's own algorithm beats each other one; None where none ran.
+    significance : which algorithms differ, by tests over the cases; None where only one runs on most cases.
     """
 
     a: str
@@ -42,6 +51,35 @@ class ComparisonSection:
     data: Mapping[str, Any]
     table: Table
     wins: Table | None
+    significance: SignificanceSection | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignificanceSection:
+    """What the page shows of the tests.
+
+    Parameters
+    ----------
+    conclusion : what they say, and what the cases and pairing mean.
+    diagram : the critical-difference diagram; empty with too few cases.
+    table : all pairs; None with too few cases.
+    """
+
+    conclusion: Sequence[str]
+    diagram: str
+    table: Table | None
+
+
+def draw_comparison(found: Results) -> dict[str, str]:
+    """The performance profile and the critical-difference diagram by the names of their files; those that there are."""
+    comparison = compare_runs(found)
+    if comparison is None:
+        return {}
+    drawn = {"profile": draw_profile(take_profiles(comparison))}
+    tests = take_significance(comparison)
+    return (
+        drawn if tests is None or tests.overall is None else drawn | {"significance": draw_critical_difference(tests)}
+    )
 
 
 def compare_algorithms(found: Results) -> ComparisonSection | None:
@@ -60,7 +98,23 @@ def compare_algorithms(found: Results) -> ComparisonSection | None:
         list_parts(comparison),
         list_profiles(profiles, comparison.names),
         _list_wins(found),
+        _test(comparison),
     )
+
+
+def _test(comparison: Comparison) -> SignificanceSection | None:
+    tests = take_significance(comparison)
+    if tests is None:
+        return None
+    sentences = [*tests.conclusion(), PAIRED, CHOSEN]
+    if tests.skipped:
+        sentences.append(f"{tests.skipped} cases are not among the N, since a run is missing or none is valid.")
+    if tests.left_out:
+        names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
+        sentences.append(f"Not compared, since they were to run on fewer cases: {names}.")
+    if tests.overall is None:
+        return SignificanceSection(sentences, "", None)
+    return SignificanceSection(sentences, draw_critical_difference(tests), list_pairs(tests))
 
 
 def _list_wins(found: Results) -> Table | None:

@@ -50,7 +50,7 @@ class Leaderboard(SuiteFigure):
         """Figures rounded down, what is known of each algorithm, then the groups."""
         groups = list(dict.fromkeys(group for row in self.rows for group in row.groups))
         about = list(dict.fromkeys(name for row in self.rows for name in row.proof_status))
-        head = ["algorithm", f"mean {self.sense.reached}", "95 % interval", *about, "constants", "decisions/s"]
+        head = ["algorithm", f"mean {self.sense.reached}", "cases from, to", *about, "constants", "decisions/s"]
         body = [_cells(row, about, groups) for row in self.rows]
         return [Table("Leaderboard", [*head, *groups], body, css="text")]
 
@@ -61,7 +61,8 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> LeaderboardRow:
         group: [v[0] for v in (values.value(r, "reached") for r in rows if r.group == group) if v is not None]
         for group in values.plot.groups
     }
-    whole = intervals.mean([each for part in parts.values() for each in part])
+    every = [each for part in parts.values() for each in part]
+    whole = intervals.mean(every)
     timed = [row for row in rows if row.state == "ok" and (row.case, algorithm) in values.deciding]
     seconds = sum(values.deciding[row.case, algorithm] for row in timed)
     decided = sum(int(values.tasks.get(row.case) or 0) for row in timed)
@@ -81,17 +82,18 @@ def _line(values: CaseValues, algorithm: str, family: Family) -> LeaderboardRow:
         remarks=remarks_of_runs(algorithm, runs),
         label=label_of_runs(algorithm, runs),
         is_oracle=any(Source.ORACLE in each for each in ran),
+        least=min(every, default=None),
+        most=max(every, default=None),
     )
 
 
 def _cells(row: LeaderboardRow, about: Sequence[str], groups: Sequence[str]) -> list[Cell]:
-    pace, interval = row.decisions_per_second, "-"
-    if row.low is not None and row.high is not None:
-        interval = f"{row.low:.3f} to {row.high:.3f}"
+    pace = row.decisions_per_second
+    cases = "-" if row.least is None or row.most is None else f"{float(row.least):.3f} to {float(row.most):.3f}"
     return [
         make_cell(row.label),
         exact_cell(row.mean_reached),
-        make_cell(interval),
+        make_cell(cases),
         *(make_cell(row.proof_status.get(name)) for name in about),
         make_cell(row.constants),
         make_cell("-" if pace is None else f"{pace:,.0f}", sort=pace, numeric=True),

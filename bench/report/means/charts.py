@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ratiobench.bench.draw.marks import format_between, sort_rows
+from ratiobench.bench.draw.marks import format_between, format_exactly, sort_rows
+from ratiobench.bench.draw.plots import DOTS, pick_quantiles
 from ratiobench.bench.draw.scales import Axis, format_compactly
 from ratiobench.bench.draw.svg import ALONE, LINE, SERIES, Frame, Panel, draw_sign, style_series
 from ratiobench.bench.family.sense import Sense
@@ -57,8 +58,8 @@ def _span(plot: Plot, means: Sequence[Mean]) -> Span:
         return Span(0.0, 1.0)
     quantity = find_quantity(plot.kind)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    tops = [each.high for each in means if each.high is not None]
-    bottoms = [each.low for each in means if each.low is not None]
+    spans = [each.interval or (float(each.parts[0]), float(each.parts[-1])) for each in means if _is_spread(each)]
+    tops, bottoms = [top for _, top in spans], [bottom for bottom, _ in spans]
     if quantity.timed or (plot.kind == "ratio" and high > 20) or (not quantity.linear and high > WIDE * low > 0):
         start = min([low, *(max(bottom, low / 3) for bottom in bottoms)])
         return Span(max(start, 1e-9) / 1.3, max([high, *(min(top, 3 * high) for top in tops)]) * 1.3, True)
@@ -68,6 +69,11 @@ def _span(plot: Plot, means: Sequence[Mean]) -> Span:
     if plot.kind == "ratio":
         return Span(min(0.97, bottom - 0.02 * margin), max(1.05, top + 0.04 * (top - 1)))
     return Span(min(0.0, bottom * 1.05), max(1.02, top) if plot.kind == "reached" else (top * 1.05 or 1.0))
+
+
+def _is_spread(mean: Mean) -> bool:
+    """Whether something is drawn around the mean: an interval, or the cases."""
+    return mean.interval is not None or bool(mean.parts)
 
 
 def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mean]:
@@ -83,7 +89,7 @@ def sort_group(drawn: MeanRows, group: str, sense: Sense) -> list[Mean]:
 
 
 def draw_group(drawn: MeanRows, group: str, shown: Span, sense: Sense = Sense.MOST) -> str:
-    """All algorithms of one group: a bar (or dot) for the mean, a line for its 95 % interval.
+    """All algorithms of one group: a bar (or dot) for the mean, a line for its 95 % interval or a circle per case.
 
     The number stands at the right. An arrow at the right edge: some cases are unbounded and in no mean.
     """
@@ -128,6 +134,8 @@ def _describe(mean: Mean) -> str:
     if mean.interval is not None:
         low, high = mean.interval
         parts.append(f"{mean.spread} {low:.6g} to {high:.6g}")
+    elif mean.parts:
+        parts.append(f"cases from {format_exactly(mean.parts[0])} to {format_exactly(mean.parts[-1])}")
     if mean.unbounded:
         parts.append(f"{mean.unbounded} unbounded")
     return ", ".join(parts)
@@ -149,6 +157,8 @@ def _draw_mean(panel: Panel, kind: str, place: int, mean: Mean, y: float) -> Non
         panel.bar(place, low, css=part)
     if mean.interval is not None:
         panel.span(place, *mean.interval, part)
+    for each in pick_quantiles(mean.parts, DOTS):
+        panel.dot(f"hollow{part}", panel.x.clip(float(each)), y, 2)
     ends = panel.x.clip(low), panel.x.clip(high)
     if ends[0] != ends[1]:
         panel.line(f"thick{part}", (ends[0], y), (ends[1], y))
@@ -215,6 +225,8 @@ def _draw_line(
         with frame.mark(f"{mean.group}, {name}: {_describe(mean)}", algorithm):
             if mean.interval is not None:
                 frame.line(f"span {colour}", *((x, frame.y.clip(end)) for end in mean.interval))
+            for each in pick_quantiles(mean.parts, DOTS):
+                frame.dot(f"hollow {colour}", x, frame.y.clip(float(each)), 1.6)
             low, high = (frame.y.clip(end) for end in mean.ends or ())
             if low != high:
                 frame.line(f"thick {colour}", (x, low), (x, high))

@@ -1,15 +1,19 @@
 """The rows of figures of means: over the cases of a group, with their 95 % intervals, and what papers print for them.
 
-Cases of a group are repetitions (other seeds or days). A mean is exact. Its interval is Student's t (`intervals.mean`);
-where every case is an interval itself (OPT, the ratio), the mean of the lower ends less its t-interval and the mean of
-the upper ends plus its t-interval.
+A mean is exact. Where the cases of a group are a sample, draws of one law with different seeds, its interval is that
+of Student's t (`intervals.mean`). Fixed cases, such as days of a trace, have no interval: each of them is shown. In
+CSV files `low` and `high` are those of Student's t, as if the cases were a sample. Where every case is an interval
+itself (OPT, the ratio), the interval begins at that of the mean of the lower ends and ends at that of the mean of the
+upper ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
@@ -21,6 +25,7 @@ from ratiobench.bench.results.ratios import Kind, is_better
 from ratiobench.bench.results.read import DECIDING, Results, is_known, online_seconds
 from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row
+from ratiobench.bench.storage.store import StoredCase
 
 _ENDLESS = (Kind.UNBOUNDED, Kind.OPEN)
 
@@ -107,6 +112,7 @@ class MeanRows:
                 upper=scaled(each.upper),
                 low=rounded(each.low),
                 high=rounded(each.high),
+                parts=tuple(self.scale * part for part in each.parts),
             )
             for each in self.means
         ]
@@ -148,6 +154,7 @@ class CaseValues:
         present = dict.fromkeys(str(row.algorithm) for row in self.rows)
         wanted = [*plot.algorithms, *found.about.get("algorithms", ())] if plot.algorithms else list(present)
         self.algorithms = [name for name in dict.fromkeys(wanted) if name in present]
+        self.samples = _find_samples(found.cases)
         self.tasks = {case.name: case.describe.get("tasks") for case in found.cases}
         self.seconds = online_seconds(found)
         self.deciding = online_seconds(found, DECIDING)
@@ -210,7 +217,7 @@ def _means(values: CaseValues) -> Iterator[Mean]:
             figures = [pair for _, pair in valued if pair is not None]
             behind = [row for row, pair in valued if pair is not None] + unbounded
             yield replace(
-                _mean(plot, group, algorithm, figures),
+                _mean(plot, group, algorithm, figures, values.samples),
                 unbounded=len(unbounded),
                 left_out=len(rows) - len(unbounded) - len(figures),
                 is_oracle=any(row.is_oracle for row in rows),
@@ -224,16 +231,34 @@ def _optimum(values: CaseValues, group: str) -> Iterator[Mean]:
     cases = {row.case: row for row in values.rows if row.group == group}
     figures = [(Fraction(row.opt_lower), Fraction(row.opt_upper)) for row in cases.values() if is_known(row.opt_lower)]
     if cases:
-        yield replace(_mean(values.plot, group, OPT_LABEL, figures), left_out=len(cases) - len(figures))
+        yield replace(_mean(values.plot, group, OPT_LABEL, figures, values.samples), left_out=len(cases) - len(figures))
 
 
-def _mean(plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]]) -> Mean:
+def _find_samples(cases: Sequence[StoredCase]) -> set[str]:
+    """The groups whose cases are a sample: recipes of one law that differ in their seed, and name, only."""
+    laws: dict[str, list[str]] = {}
+    for case in cases:
+        parts = [_without_seed(each) for each in (case.recipe, case.prior_recipe, case.history_recipe)]
+        laws.setdefault(case.group, []).append(json.dumps(parts, sort_keys=True, default=str))
+    return {group for group, found in laws.items() if len(set(found)) == 1}
+
+
+def _without_seed(recipe: Any) -> Any:
+    if isinstance(recipe, Mapping):
+        return {key: _without_seed(value) for key, value in recipe.items() if key not in ("seed", "name")}
+    return recipe
+
+
+def _mean(
+    plot: Plot, group: str, algorithm: str, figures: Sequence[tuple[Fraction, Fraction]], samples: Collection[str]
+) -> Mean:
     lower, upper = (intervals.mean([pair[end] for pair in figures]) for end in (0, 1))
     low: Fraction | float | None = lower.mean
     high: Fraction | float | None = upper.mean
     if find_quantity(plot.kind).timed:  # measured by a clock: digits beyond a float's say nothing
         low, high = (None if each is None else float(each) for each in (low, high))
-    return Mean(plot.name, plot.kind, group, algorithm, lower.cases, low, high, lower.low, upper.high)
+    parts = () if group in samples or len(figures) < 2 else tuple(sorted(pair[0] for pair in figures))
+    return Mean(plot.name, plot.kind, group, algorithm, lower.cases, low, high, lower.low, upper.high, parts=parts)
 
 
 def _printed(values: CaseValues) -> Iterator[GainBesidePaper]:

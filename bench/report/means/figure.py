@@ -24,9 +24,9 @@ from ratiobench.bench.results.remarks import remarks_below
 from ratiobench.instances.io.errors import make_printable
 
 METHOD = (
-    "Mean over the cases of each group, which are repetitions, the best on top; the line is the 95 % interval of the "
-    "mean by Student's t. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. "
-    "Figures are in the table."
+    "Mean over the cases of each group, the best on top. Where the cases are draws of one law with different seeds, "
+    "the line is the 95 % interval of the mean by Student's t; fixed cases, such as days of a trace, are a circle "
+    "each. Where OPT is an interval, so is the mean (a bar), and its line covers both ends. Figures are in the table."
 )
 _COMPARED = (
     "What the paper prints beside what was found: 100 (mean / mean - 1) over the same cases, its interval by Fieller's "
@@ -161,8 +161,7 @@ def _table_of_means(means: Sequence[Mean]) -> Table:
             count_cell(each.cases),
             mean_cell(each.lower),
             mean_cell(each.upper, up=True),
-            mean_cell(each.low),
-            mean_cell(each.high),
+            *map(mean_cell, each.interval or (None, None)),
             count_cell(each.unbounded),
             count_cell(each.left_out),
         ]

@@ -21,6 +21,7 @@ from ratiobench.bench.report.means.reached import draw_reached, find_spreads
 from ratiobench.bench.report.rows.charts import draw_ratios, draw_values
 from ratiobench.bench.report.rows.page import list_checks, list_rows, make_solvers_table
 from ratiobench.bench.report.shared.cells import Table, make_download
+from ratiobench.bench.report.shared.citation import cite
 from ratiobench.bench.report.shared.glossary import make_glossary
 from ratiobench.bench.report.shared.render import load_scripts, render
 from ratiobench.bench.report.shared.suite_figure import Chart, SuiteFigure
@@ -76,6 +77,7 @@ def render_page(
         rows=list_rows(found, family, every),
         provenance={name: about.get("provenance", {}).get(name, {}) for name in ("code", "packages", "machine")},
         command=str(about.get("command") or f"python -m ratiobench run {shlex.quote(str(about.get('suite', '')))}"),
+        citation=cite(found),
         cases=_list_cases(found, family),
         script=load_scripts(),
     )

@@ -10,6 +10,7 @@ from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import SWEEP
+from ratiobench.bench.report.compare.significance import find_significance, significance_text
 from ratiobench.bench.report.compare.wins import count_wins
 from ratiobench.bench.report.rows.crosscheck import answer_lines
 from ratiobench.bench.report.shared.text import (
@@ -99,6 +100,9 @@ def results_text(found: Results, family: Family) -> str:
         parts.append(
             align_columns([{name: str(value) for name, value in each.row().items()} for each in wins], indent="  ")
         )
+    tests = find_significance(found) if len(found.cases) > 1 else None
+    if tests is not None:
+        parts.append(significance_text(tests))
     parts += _reasons(found.records, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)

@@ -1,4 +1,4 @@
-"""The table of a standard set, and its README."""
+"""The table of a standard set, in columns and as Markdown."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def markdown(chosen: StandardSet, families: Mapping[str, Family]) -> str:
     return "".join(parts)
 
 
-def write_readme(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
-    """Put the table between its marks in a README.
+def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
+    """Put the table between its marks in a file.
 
     Raises
     ------

@@ -140,7 +140,7 @@ def bound_of(row: Row, check: str) -> Fraction | None:
 def _spread(mean: Mean, bound: SweepBound) -> Mean:
     """The mean with the least and the largest ratio of a run in place of its interval."""
     low, high = (None if end is None else float(end) for end in (bound.least_lower, bound.worst_upper))
-    return replace(mean, low=low, high=high, spread="least to largest of a run")
+    return replace(mean, low=low, high=high, spread="least to largest of a run", parts=())
 
 
 def _bound(rows: Sequence[Row], check: str) -> SweepBound:

@@ -20,7 +20,7 @@ reading is meant:
   L_j + x_ij ETC_ij of all machines. (A share that is kept below 0 makes its machine finish earlier.)
 
 The default, `shares=clipped,makespan=true`, is the reading that fits the paper's row of Online best: of all six it has
-the least largest relative deviation over the columns of Table 1 (README.md here has the figures). It is a fit on
+the least largest relative deviation over the columns of Table 1 (docs/results/eapm.md has the figures). It is a fit on
 matrices that are calibrated, not the paper's, so it does not prove which reading the authors ran.
 
 How often the equations go wrong is counted under every reading, along its own decisions: `systems`, those of them with

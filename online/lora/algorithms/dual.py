@@ -14,7 +14,7 @@ solved. No payments.
 
 Without earlier days prices begin at 0; `dual-posted` then takes the cheapest run, as `greedy` does, and `dual-queue`
 learns from the tasks that wait. No guarantee. `scale` and the constants of the prices were chosen on five days: Philly
-2017-10-05 and 10-17, Helios 2020-05-03 and 05-10, ITP cluster 8, day 20. Those of bench/lora/README.md are others.
+2017-10-05 and 10-17, Helios 2020-05-03 and 05-10, ITP cluster 8, day 20. Those of docs/results/clusters.md are others.
 """
 
 from __future__ import annotations

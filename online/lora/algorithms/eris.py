@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from ratiobench.online.spec import state_always
 
 _DIGITS = 40
 _BITS = 20
+_KEPT = 1 << 16
+"""Prices that are kept: many cells have the same load, and a cell's price is needed again when it is charged."""
 
 Amounts = NDArray[Any]
 """Prices: int64 in units of 2^-20 micro-dollars, or float64."""
@@ -64,6 +67,8 @@ class Eris:
         self._integral = public.slots * heaviest * math.ceil(high) << _BITS < 2**56
         self.arithmetic = "integer" if self._integral else "float"
         self._memory_total = public.memory_mb + public.base_memory_mb
+        self._decimal = lru_cache(_KEPT)(self._compute_decimal)
+        self._exact = lru_cache(_KEPT)(self._compute_exact)
         shape = (public.nodes, public.slots)
         self._load = np.zeros(shape, np.int64)
         self._weight = np.zeros(shape, np.int64)
@@ -76,12 +81,12 @@ class Eris:
         value = self._decimal(load, capacity)
         return int((value * (1 << _BITS)).to_integral_value()) if self._integral else float(value)
 
-    def _decimal(self, load: int, capacity: int) -> Decimal:
+    def _compute_decimal(self, load: int, capacity: int) -> Decimal:
         with localcontext() as context:
             context.prec = _DIGITS
             return self._low * (self._growth * load / capacity).exp()
 
-    def _exact(self, load: int, capacity: int) -> Fraction:
+    def _compute_exact(self, load: int, capacity: int) -> Fraction:
         """k(y) for the comparison with the bid: L itself at load 0, where ties are possible, else 40 digits."""
         return self._exact_low if load == 0 else Fraction(self._decimal(load, capacity))
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import Bounds, RandomNumbers, draw_start, raise_bids
 from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
@@ -35,6 +34,7 @@ from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
 from tests.tools.survey import shipped_cases, survey
 
+ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
 FALSE = {claim.name for claim in PAPER if claim.standing is ProofStatus.FALSE}
 Named = list[tuple[str, Case]]
@@ -308,8 +308,8 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
 
 def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     """Every claim stands there; witnesses and sides are those that the checks give."""
-    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
-    claims = text.partition("\n## ")[0]
+    text = (ROOT / "docs" / "theory" / "paper.md").read_text(encoding="utf-8")
+    claims = text.partition("## Verdicts")[2].partition("\n## ")[0]
     rows = [line for line in claims.splitlines() if line.startswith("|")][2:]
     assert all(f"`{claim.name}`" in "".join(rows) for claim in PAPER)
     witnesses, proved = {}, {}
@@ -396,7 +396,7 @@ def test_theorem_2s_subproblem_contains_the_min_knapsack(items: list[tuple[int, 
 
 
 def test_two_tasks_never_violate_theorem_5() -> None:
-    """As online/lora/README.md proves: OPT/ALG <= 1 + A (rho - 1) < bound. The witness of three is the smallest."""
+    """As docs/theory/paper.md proves: OPT/ALG <= 1 + A (rho - 1) < bound. The witness of three is the smallest."""
     applied = 0
     for j in range(150):
         sketch = draw_start(RandomNumbers("two tasks", j), Bounds(2, 4, 2, 60, 0, vendors=True))
@@ -413,7 +413,7 @@ def test_two_tasks_never_violate_theorem_5() -> None:
             assert check.status is Verdict.HOLDS
     assert applied > 150
     about = json.loads(path("thm5_T5_3tasks").read_text(encoding="utf-8"))["origin"]["about"]
-    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "theory" / "paper.md").read_text(encoding="utf-8")
     assert "three tasks, the fewest possible" in about
     assert "the three tasks of `thm5_T5_3tasks` are the fewest possible" in " ".join(text.split())
 

@@ -174,7 +174,7 @@ def test_overbidding_gains_as_often_as_the_readme_says() -> None:
         gains[study.algorithm] = sum(curve.best()[1] > curve.utility(value) for value, curve in curves)
     exact, printed, critical = gains.values()
     assert critical == 0
-    text = " ".join((ROOT / "bench" / "lora" / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs" / "results" / "paper.md").read_text(encoding="utf-8").split())
     assert f"is so for {printed} of the {instance.tasks} tasks, with the exact search for {exact}, and" in text
     assert ["search=printed" in name for name in gains] == [False, True, False]
     assert "payment=critical" in list(gains)[2]

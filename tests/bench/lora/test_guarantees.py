@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ratiobench.online.lora
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.theory.guarantees import find_full_cells
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -369,13 +368,13 @@ def test_a_margin_makes_up_for_constants_that_are_too_small(name: str, claim: st
 
 def test_the_table_of_the_mechanisms_lists_each_with_its_theorem() -> None:
     """A row for every mechanism, with the theorem that its docstring states and the guarantee of its summary."""
-    text = (Path(ratiobench.online.lora.__file__).parent / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Mechanisms whose guarantees are true")[2].partition("\n## ")[0]
-    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
+    text = (Path(__file__).parents[3] / "docs" / "theory" / "mechanisms.md").read_text(encoding="utf-8")
+    table = text.partition("## Setting")[0]
+    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
     listed = {row[0].strip("`"): row[1] for row in rows[2:]}
     assert set(listed) == {*MECHANISMS, "greedy", "guarded"}
     for name, theorem in listed.items():
         module = importlib.import_module(f"ratiobench.online.lora.algorithms.{name.replace('-', '_')}")
         assert f"Claim (Theorem {theorem})" in (module.__doc__ or "")
         assert f"(Theorem {theorem})" in entries()[name].summary
-        assert f"**Theorem {theorem}**" in section
+        assert f"\n## Theorem {theorem} (" in text

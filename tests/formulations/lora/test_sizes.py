@@ -1,4 +1,4 @@
-"""The table in formulations/README.md: names, solvers and formulas of sizes against models that are built."""
+"""The table of the page on formulations: names, solvers and formulas of sizes against models that are built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 
-from ratiobench import formulations
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.formulations import worker
 from ratiobench.formulations.linear import LinearModel
@@ -23,7 +22,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance
 
-README = (Path(formulations.__file__).parent / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[3] / "docs" / "reference" / "formulations.md").read_text(encoding="utf-8")
 
 
 class Line(NamedTuple):

@@ -15,7 +15,7 @@ from tests.online.edgeflow.test_table import make, own
 from tests.support.edgeflow_contestants import Honest, Random
 
 HERE = "tests.support.edgeflow_contestants"
-README = Path(__file__).resolve().parents[3] / "online" / "edgeflow" / "README.md"
+README = Path(__file__).resolve().parents[3] / "docs" / "reference" / "algorithms" / "edgeflow.md"
 
 
 @pytest.fixture

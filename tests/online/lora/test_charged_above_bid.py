@@ -24,7 +24,7 @@ def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixtur
     said = json.loads(capsys.readouterr().out)
     assert (said["valid"], said["label"], said["counts"]) == (True, f"{name} ({SAID})", {"charged_above_bid": 2})
     out = tmp_path / "out"
-    options = ["--only", "thm5_T5_3tasks", "--algorithm", name, "--out", str(out), "--quiet"]
+    options = ["--only", "thm5_T5_3tasks", "--add", name, "--out", str(out), "--quiet"]
     assert main(["run", "quick", *options]) == 0
     assert SAID in capsys.readouterr().out
     assert SAID in (out / "report.html").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.format import FORMAT_2
 from ratiobench.instances.lora.solution import parse_solution, solution_document
-from ratiobench.online.lora.protocol import WAIT, Ended, Public, Running, Task, View
+from ratiobench.online.lora.protocol import WAIT, Ended, Public, Running, Settlement, Task, View
 from ratiobench.online.lora.run import ENVIRONMENT, LoraEnvironment, run
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
@@ -246,3 +246,86 @@ def test_plain_instances_ask_nothing_more() -> None:
     says = Now({})
     assert run_built(ENVIRONMENT, instance, says, "now", "1", (), "").welfare == 20
     assert [(view.waiting, view.ended) for view in says.views] == [((), ()), ((), (Ended(0, 2, "done"),))]
+
+
+class Charges:
+    """Admits each task at once on the first free node at 10 micro-dollars a cell, and settles by the cells used."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self._answer = answer
+        self.settled: list[tuple[int, tuple[tuple[int, int], ...], int, tuple[int, ...]]] = []
+
+    def start(self, public: Public, constants: object) -> None:
+        """Nothing to do."""
+
+    def decide(self, task: Task, view: View) -> Decision | None:
+        """The earliest run on one node."""
+        for first in range(view.slot, task.deadline - task.work + 2):
+            for node in range(len(view.compute)):
+                if (view.compute[node, first - 1 : first - 1 + task.work] > 0).all():
+                    return rigid(range(first, first + task.work), node)._replace(payment=10 * task.work)
+        return None
+
+    def at_settle(self, settlement: Settlement, view: View) -> Any:
+        """What was used, by the same price; or the answer that it was made with."""
+        done = tuple(each.task for each in view.ended)
+        self.settled.append((settlement.task.index, settlement.used, view.slot, done))
+        assert settlement.booked.payment == 10 * settlement.task.work
+        return 10 * len(settlement.used) if self._answer is None else self._answer
+
+
+def test_a_run_that_ends_early_is_settled_in_the_slot_after_it() -> None:
+    """One that ends as planned and one that is ended at its limit are not asked about; the last one is."""
+    instance = cluster(
+        {"work": 2, "limit": 5, "bid": 100}, {"work": 3, "limit": 3, "bid": 100}, {"arrival": 2, "work": 2, "bid": 100},
+        {"arrival": 4, "work": 3, "limit": 2, "bid": 100}, {"arrival": 5, "work": 1, "limit": 3, "bid": 100},
+        nodes=(3,),
+    )  # fmt: skip
+    charges = Charges()
+    result = play(instance, charges)
+    assert result.valid, result.violations
+    assert charges.settled == [(0, ((0, 1), (0, 2)), 3, (0,)), (4, ((1, 5),), 6, (3, 4))]
+    assert [each and each.payment for each in result.decisions] == [20, 30, 20, 20, 10]
+    assert [each and each.void for each in result.decisions] == [False, False, False, True, False]
+
+
+def test_without_an_answer_the_payment_is_for_what_was_booked() -> None:
+    """By an algorithm that has no method for it, too."""
+    instance = cluster({"work": 1, "limit": 4, "bid": 100})
+
+    class Keeps(Charges):
+        def at_settle(self, settlement: Settlement, view: View) -> None:
+            """The payment stays."""
+
+    class HasNone:
+        start, decide = Charges.start, Charges.decide
+
+    for algorithm in (Keeps(), HasNone()):
+        result = play(instance, algorithm)
+        assert result.valid
+        assert result.decisions[0] is not None
+        assert (result.decisions[0].payment, result.decisions[0].cells) == (40, ((0, 1),))
+
+
+@pytest.mark.parametrize("answer", ["10", 1.5, True, 2**70, Decision(None, ((0, 1),), 10)])
+def test_a_settlement_is_a_payment(answer: Any) -> None:
+    result = play(cluster({"work": 1, "limit": 4, "bid": 100}), Charges(answer))
+    assert result.violations[0].rule == "protocol"
+    assert "payment in micro-dollars" in result.violations[0].detail
+
+
+def test_a_settlement_in_a_process_of_its_own() -> None:
+    """As an algorithm by its import path."""
+    instance = cluster({"work": 2, "limit": 5, "bid": 100}, {"work": 1, "limit": 3, "bid": 100})
+    result = run(instance, f"{__name__}:Charges")
+    assert result.valid, result.violations
+    assert [each and each.payment for each in result.decisions] == [20, 10]
+
+
+def test_a_payment_is_no_answer_to_an_arrival() -> None:
+    class Pays(Charges):
+        def decide(self, task: Task, view: View) -> Any:
+            """A number."""
+            return 10
+
+    assert play(cluster({}), Pays()).violations[0].rule == "protocol"

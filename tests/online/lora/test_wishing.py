@@ -80,7 +80,7 @@ def test_what_cannot_be_asked_is_one_error(inner: str, word: str) -> None:
 
 
 def test_the_class_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = Path("online/lora/README.md").read_text(encoding="utf-8")
+    text = Path("docs/reference/algorithms/lora.md").read_text(encoding="utf-8")
     (tmp_path / "scarce.py").write_text(text.split("```python\n")[1].split("```")[0])
     monkeypatch.syspath_prepend(tmp_path)
     assert run(TODAY, "guarded:inner=scarce:Scarce").valid

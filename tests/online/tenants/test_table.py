@@ -25,7 +25,7 @@ from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
 
 OWN = "tests.support.tenants_contestants"
-README = Path(__file__).parents[3] / "online" / "tenants" / "README.md"
+README = Path(__file__).parents[3] / "docs" / "reference" / "algorithms" / "tenants.md"
 
 
 def instance_of(jobs: Sequence[tuple[int, list[int]]], counts: tuple[int, ...] = (1, 1)) -> Instance:

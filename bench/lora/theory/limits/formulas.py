@@ -305,9 +305,14 @@ def factor_units(units: int, theta: float) -> float:
     return _least(holds, 1.0, theta + 2)
 
 
-def factor_reserve(loss: float, share: float) -> float:
-    """Theorem A+: max(1, B) with (1 + B eps)^(-(1 - eps)/eps) = zeta, the share of all capacity that may be lost."""
-    growth = expm1(share / (1 - share) * math.log(1 / loss)) / share
+def factor_reserve(loss: float, share: float, flat: float = 0.0) -> float:
+    """Theorem A+: max(1, B) with (1 + B eps)^(-(1 - eps)(1 - x)/eps) = zeta, the share of capacity that may be lost.
+
+    Parameters
+    ----------
+    loss, share : zeta and eps. flat : x, the part of the load on which the price of `advice` does not rise.
+    """
+    growth = expm1(share / ((1 - share) * (1 - flat)) * math.log(1 / loss)) / share
     return max(1.0, growth)
 
 

@@ -161,6 +161,35 @@ def _of_static(given: Parameters) -> LimitRow:
     )  # fmt: skip
 
 
+FLAT, PARTS = 0.5, 2
+"""Default options: the part of the load that `advice` sells at the advised price; nodes over b's nodes in `combine`."""
+
+
+def _of_advice(given: Parameters) -> LimitRow:
+    factor = formulas.factor_reserve(LOSS, float(given.share), FLAT)
+    return LimitRow(
+        "advice", f"B, half of the load at the advised price, any advice, {LOST} (Lemma P)", _up(factor),
+        "ln(V/A) (L); with a share of the day that advice gets: N7", formulas.round_down(math.log(1 / LOSS)),
+        "1/(1 - flat): what the advised price may sell without a rise",
+    )  # fmt: skip
+
+
+def _of_mirror(given: Parameters) -> LimitRow:
+    return LimitRow(
+        "mirror", "none", None, DETERMINISTIC, formulas.round_down(least_of_deterministic(given)),
+        "its regret of sqrt(n) is for resources that all tasks share",
+    )  # fmt: skip
+
+
+def _of_combine(given: Parameters) -> LimitRow:
+    factor = PARTS * formulas.factor_reserve(LOSS, float(given.share))
+    return LimitRow(
+        "combine", f"2 B, mode=split, b=reserve on half of the nodes, {LOST} (Lemma P); coin: both factors over their "
+        "probabilities", _up(factor), "ln(V/A) (L); N7", formulas.round_down(math.log(1 / LOSS)),
+        "nodes over those of the part with the guarantee",
+    )  # fmt: skip
+
+
 _ROWS: Mapping[str, _Row] = {
     "posted": _of_posted,
     "reserve": _of_loss("reserve", f"B, {LOST} (Theorem A+)", formulas.factor_reserve, lambda spread: LOSS),
@@ -174,6 +203,9 @@ _ROWS: Mapping[str, _Row] = {
         "zcl", "B, with an additive loss of 1/(e U) of all capacity (Lemma P)", formulas.factor_reserve,
         lambda spread: 1 / (math.e * spread),
     ),
+    "advice": _of_advice,
+    "combine": _of_combine,
+    "mirror": _of_mirror,
     "guarded": _of_guard("guarded", ""),
     "learned": _of_guard("learned", " with guard=BETA; without it none"),
     "pdftsp": _of_pdftsp,

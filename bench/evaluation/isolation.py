@@ -1,0 +1,46 @@
+"""The sandbox of a policy that is run on many instances, one after another."""
+
+from __future__ import annotations
+
+import contextlib
+
+from ratiobench.bench.family.contract import Family
+from ratiobench.instances.io.errors import InputError
+from ratiobench.online.policy_file import PolicyFile
+from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
+from ratiobench.online.run_context import Isolate
+
+
+def isolate_runs(
+    stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, keep: bool = False
+) -> str:
+    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file.
+
+    Parameters
+    ----------
+    stack : closes them.
+    isolate, keep : as of `sandbox.choose` and `sessions.session`.
+
+    Returns
+    -------
+    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
+
+    Raises
+    ------
+    InputError : isolation is required and cannot be had.
+    """
+    method = sandbox.choose(isolate)
+    if method != BUBBLEWRAP or policy is None:
+        return method
+    assert family.environment is not None
+    try:
+        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=keep))
+        opened.prepare(family.environment.registry.protocol)
+    except InputError:
+        if sandbox.has_landlock() and isolate != BUBBLEWRAP:
+            return LANDLOCK
+        if isolate:
+            raise
+        return NO_ISOLATION
+    return method

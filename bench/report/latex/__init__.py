@@ -1,0 +1,1 @@
+"""The results of a run for a paper written in LaTeX."""

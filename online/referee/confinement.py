@@ -1,0 +1,137 @@
+"""What a process gives up before it runs a user's algorithm: limits of resources, and, outside bubblewrap, the rest.
+
+The process is a child of a keeper (`ratiobench.formulations.processes.run_keeper`), with one thread. The keeper is
+outside, so that the algorithm cannot stop it from ending whatever was started. The referee sends the `Confinement`
+through the standard input, before the first message.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+from ratiobench.online.referee import landlock, system_calls
+
+PROCESSES = 64
+"""Of a user's algorithm, its own included; more is a violation."""
+_THREADS = 256
+"""Threads beside four per core, over all processes; the kernel counts them where it knows whose they are."""
+_OPEN_FILES = 1024
+FILE_BYTES = 2**28
+"""Of each file that is written."""
+_ADDRESSES = 2**36
+"""Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for."""
+_LENGTH = struct.Struct("=I")
+_CAPABILITIES = struct.Struct("=Ii")
+_CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """How a process is confined by Landlock and a filter of system calls.
+
+    Parameters
+    ----------
+    rules : of `ratiobench.online.referee.landlock.restrict`.
+    folder : the only one that can be written; it becomes the current one.
+    environment : the variables inside.
+    cpu_seconds : of each process.
+    """
+
+    rules: Sequence[tuple[str, str]]
+    folder: str
+    environment: Mapping[str, str]
+    cpu_seconds: int
+
+
+def send(confinement: Confinement, pipe: IO[bytes]) -> None:
+    """Send it to the process at the other end of the pipe."""
+    data = pickle.dumps(confinement)
+    pipe.write(_LENGTH.pack(len(data)) + data)
+    pipe.flush()
+
+
+def receive() -> None:
+    """Read a `Confinement` from the standard input, and confine this process.
+
+    Raises
+    ------
+    OSError : the kernel refuses a part of it; the process must not go on.
+    """
+    (length,) = _LENGTH.unpack(_read(_LENGTH.size))
+    confine(pickle.loads(_read(length)))
+
+
+def _read(size: int) -> bytes:
+    """So many bytes of the standard input, and not one more: the rest is the runner's."""
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        if not part:
+            os._exit(1)
+        data += part
+    return data
+
+
+def confine(confinement: Confinement) -> None:
+    """Confine this process by Landlock, a filter of system calls and limits, and drop all capabilities.
+
+    Raises
+    ------
+    OSError : the kernel refuses a part of it, or there is more than one thread.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise OSError("a process with several threads cannot be confined")
+    os.environ.clear()
+    os.environ.update(confinement.environment)
+    os.chdir(confinement.folder)
+    limit_resources(confinement.cpu_seconds)
+    own = [(os.path.realpath("/proc/self"), landlock.READ), (confinement.folder, landlock.WRITE)]
+    landlock.restrict([*confinement.rules, *own])
+    drop_capabilities()
+    signals_to = None if landlock.version() >= landlock.SIGNALS_VERSION else os.getpid()
+    system_calls.install(system_calls.build_filter(keep_attributes=True, signals_to=signals_to))
+
+
+def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
+    """Limit this process and what it starts: CPU time, open files, size of files, addresses, no core files.
+
+    Parameters
+    ----------
+    cpu_seconds : of each process; then the kernel ends it.
+    count_threads : limit the number of threads, too: in a namespace of users of its own, where no others count.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    threads = _THREADS + 4 * (os.cpu_count() or 1)
+    limits = {
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+        resource.RLIMIT_FSIZE: FILE_BYTES,
+        resource.RLIMIT_AS: _ADDRESSES,
+        resource.RLIMIT_CORE: 0,
+    } | ({resource.RLIMIT_NPROC: threads} if count_threads else {})
+    with suppress(ValueError, OSError):  # at the first one there is a signal that says what was exceeded
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    for name, limit in limits.items():
+        _, most = resource.getrlimit(name)
+        value = limit if most == resource.RLIM_INFINITY else min(limit, most)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(name, (value, value))
+
+
+def drop_capabilities() -> None:
+    """Give up what root may do more than others (Linux)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for number in range(64):
+        libc.prctl(_DROP_BOUND, number, 0, 0, 0)
+    header = ctypes.create_string_buffer(_CAPABILITIES.pack(_CAPABILITIES_VERSION, 0))
+    libc.capset(header, ctypes.create_string_buffer(bytes(24)))

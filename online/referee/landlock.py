@@ -1,0 +1,98 @@
+"""Landlock: the files that this process and all that it starts may still use, where the kernel has it (Linux 5.13).
+
+It needs no privilege and no namespace, so it works in most containers. What it does not look at is the existence of
+files, their size and times, and changes of their mode, owner and times; the filter of system calls
+(`ratiobench.online.referee.system_calls`) refuses those changes.
+
+Source: Linux, `Documentation/userspace-api/landlock.rst`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+"""System calls, with the same numbers on all machines."""
+_ASK_VERSION, _BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_RIGHTS_OF_VERSION = (0, 13, 14, 15, 15, 16)
+"""How many rights on files each version knows; later ones know as many as the last here."""
+_TRUNCATE = 1 << 14
+_MAKE_DEVICES = 1 << 6 | 1 << 11
+_MAKE_SOCKET = 1 << 9
+_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
+_TCP, _SCOPES = 3, 3
+"""Bind and connect by TCP; named sockets without a file, and signals."""
+TCP_VERSION, SIGNALS_VERSION = 4, 6
+LIST, READ, USE, WRITE = "list", "read", "use", "write"
+"""List a folder; read what is beneath; read and write existing files; do all beneath but make devices and sockets."""
+_NO_NEW_PRIVILEGES = 38
+
+
+@cache
+def version() -> int:
+    """The version of Landlock (its ABI) that the running kernel has; 0 for none."""
+    if sys.platform != "linux":
+        return 0
+    with suppress(OSError, AttributeError):
+        return max(0, int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))))
+    return 0
+
+
+def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None:
+    """Restrict this thread, and all threads and processes that it starts, to the files of the rules; for ever.
+
+    No TCP, no signal to a process outside, and no socket of another process, as far as the kernel's version goes.
+
+    Parameters
+    ----------
+    rules : paths, each with LIST, READ, USE or WRITE. Paths that do not exist are left out.
+    known : a version of Landlock that is assumed; by default the kernel's own.
+
+    Raises
+    ------
+    OSError : the kernel refuses it.
+    """
+    known = version() if known is None else known
+    libc = ctypes.CDLL(None, use_errno=True)
+    everything = (1 << _RIGHTS_OF_VERSION[min(known, len(_RIGHTS_OF_VERSION) - 1)]) - 1
+    attributes = struct.pack("=Q", everything)
+    if known >= TCP_VERSION:
+        attributes += struct.pack("=Q", _TCP)
+    if known >= SIGNALS_VERSION:
+        attributes += struct.pack("=Q", _SCOPES)
+    made = libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    if made < 0:
+        raise OSError(ctypes.get_errno(), "the kernel refuses Landlock")
+    rights = {
+        LIST: _READ_DIR,
+        READ: _READ_DIR | _READ_FILE | _EXECUTE,
+        USE: _READ_FILE | _WRITE_FILE,
+        WRITE: everything & ~(_MAKE_DEVICES | _MAKE_SOCKET),
+    }
+    try:
+        for path, right in rules:
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+                try:
+                    _allow(libc, made, opened, rights[right] & everything)
+                finally:
+                    os.close(opened)
+        if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.syscall(_RESTRICT, made, ctypes.c_uint32(0)):
+            raise OSError(ctypes.get_errno(), "the kernel refuses Landlock")
+    finally:
+        os.close(made)
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, opened: int, rights: int) -> None:
+    if not os.path.isdir(f"/proc/self/fd/{opened}"):
+        rights &= _OF_A_FILE
+    rule = struct.pack("=Qi", rights, opened)
+    if rights and libc.syscall(_ADD, ruleset, _BENEATH, rule, ctypes.c_uint32(0)):
+        raise OSError(ctypes.get_errno(), "the kernel refuses a rule of Landlock")

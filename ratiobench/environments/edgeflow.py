@@ -1,0 +1,237 @@
+"""The family `edgeflow` as a Gymnasium environment: one step per job, reward in jobs that meet their deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from ratiobench.bench.evaluation.cases import TINY
+from ratiobench.environments.episodes import find_episodes
+from ratiobench.formulations.edgeflow.check import check
+from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job
+from ratiobench.online.edgeflow.protocol import CHANGE, Event, View
+from ratiobench.online.edgeflow.replay import replay
+from ratiobench.online.edgeflow.simulator import Simulator
+from ratiobench.online.referee.simulator import LogEntry, Question
+
+__all__ = ["EdgeflowEnvironment"]
+
+JOB_FEATURES = 3
+CANDIDATE_FEATURES = 4
+CLUSTER_FEATURES = 3
+TIMES = 16
+"""Times at which the observation has the load that is due."""
+
+
+class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
+    """Admit each new job on a share of the cluster, or give it up.
+
+    An episode is one instance. Action 0 gives the job up; action j admits it with candidate j: an edge server, or a
+    number of GPUs, on which it would meet its deadline if it ran from now on; the one with the fewest GPU-seconds
+    first. `info["action_mask"]` and `action_masks()` say which exist; an action that does not exist gives the job up.
+    At every event admitted jobs run by earliest deadline, each on its share, and what does not fit waits; a job of an
+    edge server that finds none free runs on the fewest GPUs that are in time. The reward is the number of jobs that
+    were completed since the step before, so the return is the number of jobs that meet their deadline.
+
+    Parameters
+    ----------
+    instances : `tiny` (drawn by `seed`), `parts` (of the standard set), or instances or their files.
+    k : candidates of a job.
+    seed, count : of the tiny instances.
+
+    Attributes
+    ----------
+    metadata : of Gymnasium; there are no render modes.
+
+    Raises
+    ------
+    InputError : an instance of another family.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+
+    def __init__(self, instances: str | Iterable[Any] = TINY, k: int = 8, *, seed: int = 1, count: int = 10) -> None:
+        self._episodes = find_episodes("edgeflow", instances, seed, count)
+        self._k = k
+        size = JOB_FEATURES + CANDIDATE_FEATURES * k + CLUSTER_FEATURES + TIMES
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
+        self.action_space = gymnasium.spaces.Discrete(k + 1)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : of the drawn instance; None to go on with the present random stream.
+        options : `instance` is the number of the instance; without it an instance is drawn.
+
+        Returns
+        -------
+        The first observation, and a mapping with `instance` (name) and `action_mask`.
+        """
+        super().reset(seed=seed)
+        number = (options or {}).get("instance")
+        chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
+        self._instance, self._ends = self._episodes[chosen]
+        self._simulator = _Simulator(self._instance)
+        self._questions: Iterator[Question] = self._simulator.questions(False)
+        self._log: list[LogEntry] = []
+        self._jobs: dict[int, Job] = {}
+        self._shares: dict[int, tuple[int, int]] = {}
+        self._met = 0
+        self._ask()
+        return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Decide about the present job.
+
+        Parameters
+        ----------
+        action : a number in 0..k.
+
+        Returns
+        -------
+        Observation, reward, whether the episode ended, False (episodes are not cut off), and a mapping with
+        `action_mask`; at the end also the figures of the episode.
+        """
+        assert self._question is not None
+        job = self._question.arrivals[0]
+        self._jobs[job.index] = job
+        if 0 < int(action) <= len(self._candidates):
+            self._shares[job.index] = self._candidates[int(action) - 1][1:3]
+        self._answer(self._question)
+        self._ask()
+        reward = self._simulator.completed - self._met
+        self._met += reward
+        info: dict[str, Any] = {"action_mask": self.action_masks()}
+        ended = self._question is None
+        if ended:
+            info |= self._end()
+        return self._see(), float(reward), ended, False, info
+
+    def action_masks(self) -> Any:
+        """Return which actions exist.
+
+        Returns
+        -------
+        (k + 1,) booleans; for MaskablePPO of sb3-contrib.
+        """
+        mask = np.zeros(self._k + 1, np.bool_)
+        mask[: len(self._candidates) + 1] = True
+        return mask
+
+    def _ask(self) -> None:
+        """Answer events up to the next job, and find its candidates."""
+        self._candidates: list[tuple[int, int, int, int]] = []
+        for question in self._questions:
+            if question.event != CHANGE:
+                self._question: Question | None = question
+                self._candidates = self._find_candidates(question.arrivals[0], question.view)
+                return
+            self._answer(question)
+        self._question = None
+
+    def _answer(self, question: Question) -> None:
+        """Who runs from now on."""
+        index = question.indices[0]
+        shares = self._plan(question.view)
+        self._log.append(LogEntry(question.event, index, self._simulator.take(question.event, index, shares)))
+
+    def _plan(self, view: View) -> dict[int, tuple[int, int]]:
+        """Admitted jobs by earliest deadline, as long as their shares are free."""
+        free, servers, named = view.gpus, view.servers, {}
+        left = dict(zip(view.index.tolist(), view.left.tolist(), strict=True))
+        for i in sorted((i for i in left if i in self._shares), key=lambda i: (self._jobs[i].deadline, i)):
+            place, gpus = self._shares[i]
+            if place == EDGE and servers:
+                servers -= 1
+                named[i] = (EDGE, 1)
+                continue
+            if place == EDGE:
+                gpus = self._fewest(i, left[i], view)
+            if 0 < gpus <= free:
+                free -= gpus
+                named[i] = (CLOUD, gpus)
+        return named
+
+    def _fewest(self, i: int, left: int, view: View) -> int:
+        """The fewest GPUs on which a job is in time from now on; 0 for none."""
+        job, model = self._jobs[i], self._instance.models[self._jobs[i].model]
+        time = job.deadline - view.second - model.overhead_s - model.edge_overhead_s
+        return next((gpus for gpus, speed in model.useful(view.gpus) if left <= time * speed), 0)
+
+    def _find_candidates(self, job: Job, view: View) -> list[tuple[int, int, int, int]]:
+        """(GPU-seconds, place, GPUs, seconds) on which the job alone would be in time, the fewest GPU-seconds first."""
+        model, found = self._instance.models[job.model], []
+        if view.servers and model.edge_speed:
+            seconds = model.overhead_s - -job.work // model.edge_speed
+            found.append((0, EDGE, 1, seconds))
+        for gpus, speed in model.useful(view.gpus):
+            seconds = model.overhead_s - -job.work // speed
+            found.append((gpus * seconds, CLOUD, gpus, seconds))
+        return sorted(each for each in found if view.second + each[3] <= job.deadline)[: self._k]
+
+    def _see(self) -> Any:
+        """Window and work of the job; candidates; what is busy; the load that is due at `TIMES` times."""
+        seen = np.zeros(self.observation_space.shape or (), np.float32)
+        if self._question is None:
+            return seen
+        view, job = self._question.view, self._question.arrivals[0]
+        window = max(1, job.deadline - view.second)
+        here = [(i, left) for i, left in zip(view.index.tolist(), view.left.tolist(), strict=True) if i in self._shares]
+        horizon = max([window, *(self._jobs[i].deadline - view.second for i, _ in here)])
+        seen[:JOB_FEATURES] = (
+            window / horizon,
+            min((each[3] for each in self._candidates), default=window) / window,
+            len(here) / (1 + len(here)),
+        )
+        at = JOB_FEATURES
+        for cost, place, _, seconds in self._candidates:
+            need = cost / (window * view.gpus)
+            seen[at : at + CANDIDATE_FEATURES] = 1.0, float(place == EDGE), seconds / window, need
+            at += CANDIDATE_FEATURES
+        at = JOB_FEATURES + CANDIDATE_FEATURES * self._k
+        running = view.place == CLOUD
+        busy = int((view.place == EDGE).sum())
+        seen[at : at + CLUSTER_FEATURES] = (
+            int(view.share[running].sum()) / view.gpus,
+            busy / max(1, view.servers),
+            view.servers / (1 + view.servers),
+        )
+        at += CLUSTER_FEATURES
+        ends, loads = [], []
+        for i, left in here:
+            model, (place, gpus) = self._instance.models[self._jobs[i].model], self._shares[i]
+            if place == CLOUD:
+                ends.append(self._jobs[i].deadline - view.second)
+                loads.append(gpus * left / dict(model.useful(view.gpus))[gpus])
+        due, load = np.array(ends, dtype=float), np.array(loads, dtype=float)
+        for b in range(TIMES):
+            time = horizon * (b + 1) / TIMES
+            seen[at + b] = load[due <= time].sum() / (view.gpus * time)
+        return np.clip(seen, 0.0, 1.0, out=seen)
+
+    def _end(self) -> dict[str, Any]:
+        """The jobs met, recounted by the independent checker, and the interval on OPT where one is known."""
+        report = check(self._instance, replay(self._instance, self._log))
+        assert not report.violations, report.violations[0]
+        assert report.value == self._met
+        found: dict[str, Any] = {"met": self._met}
+        if self._ends is not None:
+            lower, upper = self._ends
+            found |= {"opt_lower": lower, "opt_upper": upper, "share": self._met / upper if upper else 1.0}
+        return found
+
+
+class _Simulator(Simulator):
+    """The referee of the family, which counts the jobs that are completed."""
+
+    completed = 0
+
+    def _complete(self) -> list[Event]:
+        found = super()._complete()
+        self.completed += len(found)
+        return found

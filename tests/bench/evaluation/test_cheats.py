@@ -1,0 +1,145 @@
+"""Cheats against `evaluate`: isolated none gains anything; what each gains without isolation stands in SECURITY.md."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ratiobench as rb
+from ratiobench.bench.evaluation.result import Evaluation
+from ratiobench.instances.io.errors import InputError
+from ratiobench.online.referee import fork_server, isolation, sandbox
+from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
+from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, policy_text
+
+SECURITY = Path(__file__).parents[3] / "SECURITY.md"
+WAYS = (NO_ISOLATION, LANDLOCK, BUBBLEWRAP)
+INSTANCES = 2
+MEMORY = ctypes.create_string_buffer(b"secret")
+"""A part of the referee's memory."""
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A way of isolation, the only one that can be had; skips where it cannot."""
+    wanted: str = request.param
+    try:
+        sandbox.choose(wanted)
+    except InputError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: wanted)
+    return wanted
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of the user, in it a secret and a victim; the memory of a policy is bounded."""
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "victim").write_text("whole")
+    monkeypatch.setenv("RATIOBENCH_SECRET", "secret")
+    fork_server.close_all()  # those that begin now have it, too
+    monkeypatch.setattr(isolation, "MEMORY_MB", 600)
+    monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
+    yield tmp_path
+    for left in (*Path(tempfile.gettempdir()).glob(f"cheat-{os.getpid()}*"), Path(f"/dev/shm/cheat-{os.getpid()}")):
+        left.unlink(missing_ok=True)
+
+
+def evaluated(text: str, target: Path, port: int = 0, **options: Any) -> Evaluation:
+    """The evaluation of a policy, with what a cheat may know of this process."""
+    (target / "policy.py").write_text(text)
+    given = f"target={target},referee={os.getpid()},address={ctypes.addressof(MEMORY)},port={port}"
+    return rb.evaluate(f"{target / 'policy.py'}:Policy:{given}", stage="tiny", tiny=INSTANCES, **options)
+
+
+_honest: dict[str, float] = {}
+
+
+def honest_score(target: Path, way: str) -> float:
+    """The honest policy's score."""
+    if way not in _honest:
+        found = evaluated(HONEST, target)
+        assert found.valid, found.reason
+        assert found.isolation == way
+        _honest[way] = found.combined_score
+    return _honest[way]
+
+
+def outcome(name: str, way: str, target: Path) -> tuple[str, str]:
+    """What comes of a cheat, and why it was stopped."""
+    honest = honest_score(target, way)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        budget = 3 if name == "endless decision" else 60
+        found = evaluated(policy_text(CHEATS[name]), target, server.getsockname()[1], budget=budget)
+    assert found.isolation == way
+    if not found.valid or found.time_limited:
+        assert found.combined_score <= honest
+        return STOPPED, found.reason or found.stopped
+    return (WORKS if found.combined_score > honest else NOTHING), ""
+
+
+def expected(name: str, way: str) -> tuple[str, ...]:
+    """What may come of a cheat."""
+    cheat = CHEATS[name]
+    if way != NO_ISOLATION:
+        return (cheat.result,) if cheat.result else (NOTHING, STOPPED)
+    return (NOTHING,) if cheat.root and os.geteuid() != 0 else (cheat.open_result,)
+
+
+def test_the_honest_policy_has_something_to_gain(target: Path, way: str) -> None:
+    """What a cheat that works would show."""
+    always = HONEST.replace("return False", "return True")
+    assert evaluated(always, target).combined_score > honest_score(target, way)
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_cheat_gains_nothing_in_a_sandbox(name: str, way: str, target: Path) -> None:
+    """Its score is at most that of the honest policy; without a sandbox it gains what SECURITY.md says."""
+    found, why = outcome(name, way, target)
+    assert found in expected(name, way), why
+    if way != NO_ISOLATION:
+        assert found != WORKS
+        assert (target / "victim").read_text() == "whole"
+
+
+def test_cheats_leave_nothing_for_the_next_policy(target: Path, way: str) -> None:
+    """The same sandboxes give the honest policy the same score after all of them."""
+    before = honest_score(target, way)
+    assert evaluated(HONEST, target).combined_score == before
+
+
+def test_security_lists_every_cheat_with_what_it_gains() -> None:
+    """`SECURITY.md` has a row for each, with the results that the tests above hold it to."""
+    assert len(CHEATS) >= 40
+    text = SECURITY.read_text(encoding="utf-8")
+    found = re.search(r"<!-- cheats: begin -->\n(.*)<!-- cheats: end -->", text, re.DOTALL)
+    assert found is not None
+    assert found[1] == table()
+
+
+def table() -> str:
+    """The table in SECURITY.md."""
+    lines = ["| the policy | without isolation | isolated |", "|---|---|---|"]
+    for cheat in CHEATS.values():
+        alone = cheat.open_result + " (as root)" * cheat.root
+        lines.append(f"| {cheat.what} | {alone} | {cheat.result or f'{NOTHING} or {STOPPED}'} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_no_temporary_folder_is_left(target: Path) -> None:
+    """A run under Landlock removes its own."""
+    if not sandbox.has_landlock():
+        pytest.skip("the system has no Landlock")
+    before = set(Path(tempfile.gettempdir()).glob("ratiobench-run-*"))
+    evaluated(HONEST, target)
+    assert set(Path(tempfile.gettempdir()).glob("ratiobench-run-*")) <= before
+    shutil.rmtree(target, ignore_errors=True)
