@@ -42,6 +42,10 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
     k : candidates of a job.
     seed, count : of the tiny instances.
 
+    Attributes
+    ----------
+    metadata : of Gymnasium; there are no render modes.
+
     Raises
     ------
     InputError : an instance of another family.
@@ -57,7 +61,17 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         self.action_space = gymnasium.spaces.Discrete(k + 1)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode: on the instance `options["instance"]` (its number), or on one that is drawn."""
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : of the drawn instance; None to go on with the present random stream.
+        options : `instance` is the number of the instance; without it an instance is drawn.
+
+        Returns
+        -------
+        The first observation, and a mapping with `instance` (name) and `action_mask`.
+        """
         super().reset(seed=seed)
         number = (options or {}).get("instance")
         chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
@@ -72,7 +86,17 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Decide about the present job."""
+        """Decide about the present job.
+
+        Parameters
+        ----------
+        action : a number in 0..k.
+
+        Returns
+        -------
+        Observation, reward, whether the episode ended, False (episodes are not cut off), and a mapping with
+        `action_mask`; at the end also the figures of the episode.
+        """
         assert self._question is not None
         job = self._question.arrivals[0]
         self._jobs[job.index] = job
@@ -89,7 +113,12 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         return self._see(), float(reward), ended, False, info
 
     def action_masks(self) -> Any:
-        """(k + 1,) which actions exist; for MaskablePPO of sb3-contrib."""
+        """Return which actions exist.
+
+        Returns
+        -------
+        (k + 1,) booleans; for MaskablePPO of sb3-contrib.
+        """
         mask = np.zeros(self._k + 1, np.bool_)
         mask[: len(self._candidates) + 1] = True
         return mask
