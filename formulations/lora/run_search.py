@@ -49,7 +49,7 @@ PACKINGS = (2, 3, 4, 6)
 REPACKINGS, RAISED = 100, 4
 """Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class."""
 LONGEST_REST = 7
-"""Most passes in which the search leaves out a method that gained nothing."""
+"""Most turns in which the search leaves out the pool of the best schedule, where that gained nothing."""
 LEVELS = 8
 """Nodes are counted by how many such parts of their compute are free."""
 MOST = 400
@@ -743,30 +743,12 @@ def pack(r: Runs, o: Order, kept: Kept) -> Kept:
     return _better(best, _list(r, o, restore(r, o, most, False), by_rank, 1.0))
 
 
-class _Method:
-    """Annealing over pools or over nodes that begins at a heat.
-
-    Parameters
-    ----------
-    rest : passes in which it is left out yet.
-    failures : how long it rested the last time; 0 after a success.
-    """
-
-    def __init__(self, pooled: bool, heat: float) -> None:
-        self.pooled, self.heat, self.rest, self.failures = pooled, heat, 0, 0
-
-    def note(self, success: bool) -> None:
-        """It rests for 1, 3, 7 passes after failures in a row."""
-        self.failures = 0 if success else min(LONGEST_REST, 2 * self.failures + 1)
-        self.rest = self.failures
-
-
 class Search:
-    """Annealings over nodes from the best schedule, and over pools and then nodes, in passes.
+    """Annealings over nodes from the best schedule, and over pools and then nodes, in turns.
 
-    `best` is the best schedule on nodes so far. A pass has each method once. One that gained nothing is left out for 1,
-    3, 7 passes, so the blocks go to what succeeds on the instance. Each pass is half as long again as the one before;
-    the first one is so short that several fit into what there is.
+    `best` is the best schedule on nodes so far. A turn goes on over nodes, over the best of the pools that began hot,
+    and over the pool of the best schedule, cold; that is left out for 1, 3, 7 turns where it gained nothing. Each turn
+    is half as long again as the one before; the first one is so short that several fit into what there is.
     """
 
     def __init__(self, r: Runs, o: Order, best: Kept, over: Callable[[], bool], enough: int, blocks: int) -> None:
@@ -778,33 +760,31 @@ class Search:
         """Until the blocks are done, the time is over or the welfare is enough."""
         r, o = self._r, self._o
         by_rank = np.argsort(-o.rank[0], kind="stable")
-        self._pool = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
-        methods = [_Method(False, heat) for heat in NODE_HEATS] + [_Method(True, heat) for heat in HEATS]
-        blocks = min(FIRST_BLOCKS, max(1, self._most // PARTS))
+        start = pool = keep(_list(r, o, empty_schedule(r, o, True), by_rank, 1.0))
+        blocks, heat, rest, rested = min(FIRST_BLOCKS, max(1, self._most // PARTS)), 0, 0, 0
         while not self._ended():
-            for method in methods:
-                if method.rest:
-                    method.rest -= 1
-                elif not self._ended():
-                    method.note(self._try(method, blocks))
+            for each in NODE_HEATS:
+                self._offer(self._anneal(self.best, blocks, each, False))
+            found = self._anneal(pool, blocks, HEATS[heat], True)
+            if pool is start or found.welfare[0] > pool.welfare[0]:
+                pool = found
+            else:
+                heat = (heat + 1) % len(HEATS)
+            self._go_to_nodes(found, blocks)
+            if rest:
+                rest -= 1
+            elif not self._ended():
+                before = int(self.best.welfare[0])
+                self._go_to_nodes(self._anneal(keep(restore(r, o, self.best, True)), blocks, HEATS[-1], True), blocks)
+                rested = 0 if self.best.welfare[0] > before else min(LONGEST_REST, 2 * rested + 1)
+                rest = rested
             blocks = min(blocks + blocks // 2 + 1, MOST_BLOCKS)
 
-    def _try(self, method: _Method, blocks: int) -> bool:
-        """Go on by a method; has it found a better schedule?"""
-        before, r, o = int(self.best.welfare[0]), self._r, self._o
-        if not method.pooled:
-            self._offer(self._anneal(self.best, blocks, method.heat, False))
-            return int(self.best.welfare[0]) > before
-        if self.best.welfare[0] > self._pool.welfare[0]:
-            self._pool = keep(restore(r, o, self.best, True))
-        found = self._anneal(self._pool, blocks, method.heat, True)
-        better = found.welfare[0] > self._pool.welfare[0]
-        if better:
-            self._pool = found
-        packed = pack(r, o, found)
+    def _go_to_nodes(self, pool: Kept, blocks: int) -> None:
+        """Pack a pool, and go on over nodes."""
+        packed = pack(self._r, self._o, pool)
         self._offer(packed)
-        self._offer(self._anneal(packed, blocks, NODE_HEATS[-1], False))
-        return bool(better) or int(self.best.welfare[0]) > before
+        self._offer(self._anneal(packed, blocks, NODE_HEATS[0], False))
 
     def _ended(self) -> bool:
         return self.done >= self._most or int(self.best.welfare[0]) >= self._enough or self._over()
