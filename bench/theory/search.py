@@ -61,8 +61,9 @@ class Search(ABC, Generic[Mark]):
         """A line about the progress; `rate` is in tries a second."""
 
     def settings_document(self) -> Document:
-        """The settings that must not change when a search is taken up."""
-        return {key: value for key, value in asdict(self.settings).items() if key not in ("tries", "seconds")}
+        """The settings that must not change when a search is taken up; `bounded` where it is set, as states of old."""
+        left_out = ("tries", "seconds") if self.settings.bounded else ("tries", "seconds", "bounded")
+        return {key: value for key, value in asdict(self.settings).items() if key not in left_out}
 
     def require_own(self, data: Any, source: str, counts: Sequence[str]) -> None:
         """Refuse what is no state of this search.
