@@ -60,6 +60,8 @@ READMES = [
     *sorted(str(path.relative_to(ROOT)) for floor in FLOORS for path in (ROOT / floor).rglob("README.md")),
 ]
 TEMPLATE = "bench/family/five_files.md"
+HISTORY = "docs/development/history.md"
+"""It has the names of their time."""
 """The family in five files: tests/bench/test_family_template.py follows it word by word."""
 BUILT = ("_build", "generated")
 """Folders of the documentation that are written when it is built."""
@@ -189,12 +191,13 @@ def test_every_marked_table_has_one_place_and_one_maker() -> None:
         (READINGS_PAGE, "readings"),  # below
         ("docs/reference/formulations.md", "formulations"),  # tests/formulations/lora/test_sizes.py
         ("docs/sources.md", "sources"),  # tests/bench/test_explained.py
+        ("SECURITY.md", "cheats"),  # tests/bench/evaluation/test_cheats.py
     ]
     marked = [(file, name) for file in TEXTS for name in re.findall(r"<!-- (.+): begin -->", _text(file))]
     assert sorted(marked) == sorted([*made, *others])
 
 
-@pytest.mark.parametrize("file", [file for file in TEXTS if file != TEMPLATE])
+@pytest.mark.parametrize("file", [file for file in TEXTS if file not in (TEMPLATE, HISTORY)])
 def test_every_path_that_is_named_exists(file: str) -> None:
     """Paths from the root in code spans; a star, FAMILY and NAME stand for any text."""
     for named in re.findall(rf"`((?:{'|'.join(FLOORS)}|tests)/[\w./*-]+)`", _text(file)):
@@ -229,7 +232,7 @@ def test_every_module_that_is_run_exists(file: str) -> None:
         assert importlib.util.find_spec(module), module
 
 
-@pytest.mark.parametrize("file", TEXTS)
+@pytest.mark.parametrize("file", [file for file in TEXTS if file != HISTORY])
 def test_every_command_in_a_sentence_has_the_options_that_it_names(file: str) -> None:
     """Code spans that begin with a command's name; an option may be shortened as on the command line."""
     [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import ratiobench as rb
+from ratiobench.bench.evaluation import evaluate as evaluation
 from ratiobench.bench.evaluation.result import Evaluation
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import fork_server, isolation, sandbox
@@ -102,8 +103,10 @@ def test_the_honest_policy_has_something_to_gain(target: Path, way: str) -> None
 
 
 @pytest.mark.parametrize("name", CHEATS)
-def test_a_cheat_gains_nothing_in_a_sandbox(name: str, way: str, target: Path) -> None:
+def test_a_cheat_gains_nothing_in_a_sandbox(name: str, way: str, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its score is at most that of the honest policy; without a sandbox it gains what SECURITY.md says."""
+    # One run after another: of runs that go on at once, some cheats would be stopped by chance.
+    monkeypatch.setattr(evaluation, "MOST_WORKERS", 1)
     found, why = outcome(name, way, target)
     assert found in expected(name, way), why
     if way != NO_ISOLATION:

@@ -231,21 +231,17 @@ def test_another_policy_or_certificate_is_refused(revealed: Path) -> None:
 
 def test_a_policy_without_a_sandbox_has_to_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one it could read the seed, so that it is an error by default, before anything runs."""
-    from ratiobench.bench.evaluation import evaluate
     from ratiobench.online.referee import sandbox
 
-    def refuse() -> None:
-        raise InputError("isolate", "", "no sandbox here")
-
-    monkeypatch.setattr(sandbox, "require", refuse)
-    assert evaluate.sandbox is sandbox
+    monkeypatch.setattr(sandbox, "probe", lambda: ((), "no sandbox here"))
+    monkeypatch.setattr(sandbox, "has_landlock", lambda: False)
     (tmp_path / "law.json").write_text(json.dumps(_small_law().document()))
     with pytest.raises(InputError, match="no sandbox here"):
         rb.evaluate(write(tmp_path, REJECTS), set="hidden", commit=tmp_path / "days.json", law=tmp_path / "law.json")
 
 
 def test_a_policy_in_a_sandbox_sees_nothing_of_the_seed(made: Path, tmp_path: Path) -> None:
-    """No file of the secret folder, and no word of it in the environment or the arguments."""
+    """Nothing in the secret folder can be read, and no word of it is in the environment or the arguments."""
     folder = made / "days.secret"
     path = write(tmp_path, READS.format(folder=str(folder)))
     try:
@@ -264,7 +260,13 @@ class Reads:
     def start(self, public, constants):
         folder = {folder!r}
         words = [*os.environ.values(), *sys.argv, str(public)]
-        if os.path.exists(folder) or any("secret" in word or folder in word for word in words):
+        if any("secret" in word or folder in word for word in words):
+            raise RuntimeError("the folder's name is told")
+        for read in (os.listdir, lambda each: open(os.path.join(each, "seed.json")).read()):
+            try:
+                read(folder)
+            except OSError:
+                continue
             raise RuntimeError("the seed can be read")
 
     def decide(self, task, view):
