@@ -105,7 +105,7 @@ def _restored(family: Family, found: Mapping[str, Any]) -> EvaluationCase:
 
 
 def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
-    """The set's entries of a stage: those whose size lies in the family's range for it, the first few."""
+    """The set's smallest entries of a stage in the family's range of sizes; those of its tier of this name first."""
     support = require_support(family)
     limits = support.limits[stage]
     figure = family.size[0]
@@ -118,7 +118,7 @@ def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
         for each in chosen.entries
         if each.family == family.name and each.best and limits.low <= size(each) <= limits.high and each.tier != TINY
     ]
-    return sorted(found, key=size)[: limits.most]
+    return sorted(found, key=lambda each: (each.tier != stage, size(each)))[: limits.most]
 
 
 @lru_cache(maxsize=64)
