@@ -144,7 +144,8 @@ class _Relaxation:
             for menu in menus
             for start, value in zip(menu.starts.tolist(), menu.values.tolist(), strict=True)
         ]
-        self.program = RowMaster(np.array([column.value for column in self.columns], dtype=np.float64))
+        values = np.array([column.value for column in self.columns], dtype=np.float64)
+        self.program = RowMaster(values / max(1.0, float(np.abs(values).max(initial=0.0))))
         self.covering: dict[tuple[int, int], list[int]] = {}
         of_task: dict[int, list[int]] = {}
         for c, (menu, start, _) in enumerate(self.columns):
@@ -156,8 +157,11 @@ class _Relaxation:
         for (g, _), chosen in self.covering.items():
             count, compute, memory = self.types[g]
             here = [self.columns[c].menu for c in chosen]
-            self.program.add(chosen, [float(m.parts * m.rate) for m in here], float(count * compute))
-            self.program.add(chosen, [float(m.parts * m.memory) for m in here], float(count * memory))
+            # In nodes: numbers far apart take the simplex method minutes in place of seconds.
+            self.program.add(chosen, [m.parts * m.rate / compute for m in here], float(count))
+            self.program.add(
+                chosen, [m.parts * m.memory / max(1, memory) for m in here], count * memory / max(1, memory)
+            )
         self.fixed_rows = len(of_task) + 2 * len(self.covering)
         self.cuts: list[SlotCut] = []
         self.known: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]] | None] = {}
