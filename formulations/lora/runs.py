@@ -33,6 +33,8 @@ NEWEST, LEAST_NEWEST, CHECKED = 0.02, 0.001, 300
 """Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it."""
 FIRST_STEP, LEAST_STEP, PATIENCE = 0.5, 1e-5, 10
 """Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less."""
+SUBGRADIENT_ROUNDS = 400
+"""Rounds of the subgradient method per unit of effort, up to four units."""
 REACH = 0.02
 """Steps are those to a dual value lower by this share of the best one, if no solution is worth more."""
 
@@ -196,6 +198,52 @@ def no_prices(r: Runs) -> RunPrices:
     return RunPrices(nothing, nothing, float(bid.sum()), bid)
 
 
+class _Dual:
+    """The dual value of prices of whole nodes and slots, by compute and by memory, and the least that was seen.
+
+    Parameters
+    ----------
+    r : the runs.
+
+    Attributes
+    ----------
+    start : (2, G, T) prices to begin with: half the median of what tasks bid for a node and slot.
+    least, price, gain : the least dual value, its prices and reduced profits.
+    """
+
+    def __init__(self, r: Runs) -> None:
+        self._runs = r
+        self._nodes = np.diff(r.first_node).astype(np.float64)[:, None]
+        kinds, self._slots = len(self._nodes), r.sums.shape[1] - 1
+        self._unit = np.stack([r.compute, r.capacity_mb]).astype(np.float64)[:, :, None]
+        if r.held.size:  # nodes that are left, by compute and by memory
+            self._nodes = self._nodes - sum_by_type(r, r.held) / np.maximum(1.0, self._unit)
+        self.start = np.zeros((2, kinds, self._slots))
+        density = [
+            r.bid[i] / (r.parts[i] * r.length[e] * max(r.rate[e] / r.compute[g], r.memory[i] / r.capacity_mb[g]))
+            for i in range(len(r.task))
+            for e, g in [(int(r.entry_start[i]), int(r.kind[r.entry_start[i]]))]
+        ]
+        self.start[0] = 0.5 * float(np.median(density)) if density else 0.0
+        self._gain, self._used = np.empty(len(r.task)), np.empty((2, kinds, self._slots + 1))
+        self.least, self.price, self.gain = np.inf, self.start, self._gain.copy()
+
+    def value(self, price: Prices) -> tuple[float, Prices]:
+        """The dual value at these prices, and the nodes that the tasks' best runs leave (a subgradient)."""
+        lam, phi = price / self._unit
+        _answers(self._runs, prefix(lam), prefix(phi), self._gain, self._used[0], self._used[1])
+        value = float((self._nodes * price).sum()) + float(np.maximum(self._gain, 0).sum())
+        if value < self.least:
+            self.least, self.price, self.gain = value, price.copy(), self._gain.copy()
+        return value, self._nodes - self._used[:, :, : self._slots] / self._unit
+
+    def prices(self) -> RunPrices:
+        """The best prices; never worse than prices of 0, at which each task is worth what it is alone."""
+        self.value(np.zeros_like(self.start))
+        lam, phi = self.price / self._unit
+        return RunPrices(lam, phi, self.least, self.gain)
+
+
 def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) -> RunPrices:
     """Search for prices by the volume algorithm: steps from the best prices along an average of the subgradients.
 
@@ -207,52 +255,60 @@ def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) ->
 
     Source: Barahona and Anbil, The volume algorithm, Mathematical Programming 87 (2000).
     """
-    nodes = np.diff(r.first_node).astype(np.float64)[:, None]
-    kinds, slots = len(nodes), r.sums.shape[1] - 1
-    unit = np.stack([r.compute, r.capacity_mb]).astype(np.float64)[:, :, None]
-    if r.held.size:  # nodes that are left, by compute and by memory
-        nodes = nodes - sum_by_type(r, r.held) / np.maximum(1.0, unit)
-    price = np.zeros((2, kinds, slots))  # of a whole node and slot, by compute and by memory
-    density = [
-        r.bid[i] / (r.parts[i] * r.length[e] * max(r.rate[e] / r.compute[g], r.memory[i] / r.capacity_mb[g]))
-        for i in range(len(r.task))
-        for e, g in [(int(r.entry_start[i]), int(r.kind[r.entry_start[i]]))]
-    ]
-    price[0] = 0.5 * float(np.median(density)) if density else 0.0
-    gain, used = np.empty(len(r.task)), np.empty((2, kinds, slots + 1))
-    best, best_price, best_gain = np.inf, price, gain.copy()
+    dual = _Dual(r)
+    price = dual.start
     direction, alpha, theta, waited, before = np.zeros_like(price), NEWEST, FIRST_STEP, 0, np.inf
-    center = price
     for number in range(rounds):
-        lam, phi = price / unit
-        _answers(r, prefix(lam), prefix(phi), gain, used[0], used[1])
-        value = float((nodes * price).sum()) + float(np.maximum(gain, 0).sum())
-        slack = nodes - used[:, :, :slots] / unit
+        best = dual.least
+        value, slack = dual.value(price)
         direction = slack if number == 0 else (1 - alpha) * direction + alpha * slack
         if value < best:
             if float((slack * direction).sum()) > 0:
                 theta = min(2.0, 1.1 * theta)
-            best, best_price, best_gain, center = value, price, gain.copy(), price
         else:
             waited += 1
             if waited == PATIENCE:
                 theta, waited = 0.9 * theta, 0
+        best = dual.least
         if number % CHECKED == CHECKED - 1:
             alpha = max(LEAST_NEWEST, 0.5 * alpha) if before - best < 5e-4 * best else alpha
             before = best
-        step = np.where((center <= 0) & (direction > 0), 0.0, direction)
+        step = np.where((dual.price <= 0) & (direction > 0), 0.0, direction)
         norm = float((step**2).sum())
         if norm < 1e-9 or theta < LEAST_STEP or over():
             break
         goal = max(known, (1 - REACH) * best)
-        price = np.maximum(0.0, center - theta * max(best - goal, 1e-4 * best) / norm * step)
-    # A lone price of 0 everywhere is what each task is worth alone: a bound that is never missed.
-    nothing = np.zeros((kinds, slots + 1))
-    _answers(r, nothing, nothing, gain, used[0], used[1])
-    if float(np.maximum(gain, 0).sum()) <= best:
-        best, best_price, best_gain = float(np.maximum(gain, 0).sum()), np.zeros_like(price), gain.copy()
-    lam, phi = best_price / unit
-    return RunPrices(lam, phi, best, best_gain)
+        price = np.maximum(0.0, dual.price - theta * max(best - goal, 1e-4 * best) / norm * step)
+    return dual.prices()
+
+
+def find_prices_by_subgradients(r: Runs, known: float, rounds: int, over: Callable[[], bool]) -> RunPrices:
+    """Search for prices by a deflected subgradient method with Polyak's steps.
+
+    Its bound is less tight than that of `find_prices`. On some days list schedules along its prices are better.
+    Parameters as of `find_prices`.
+    """
+    dual = _Dual(r)
+    price = dual.start
+    direction, theta, waited = np.zeros_like(price), 1.0, 0
+    for _ in range(rounds):
+        best = dual.least
+        value, slack = dual.value(price)
+        waited = 0 if value < best - 1e-6 * abs(best) else waited + 1
+        if waited > 25:
+            theta, waited, price = 0.6 * theta, 0, dual.price.copy()
+            direction[:] = 0.0
+            if theta < 1e-4:
+                break
+            continue
+        slack[(price <= 0) & (slack > 0)] = 0.0
+        direction = 0.5 * direction + 0.5 * slack
+        norm = float((direction**2).sum())
+        if norm < 1e-9 or over():
+            break
+        step = theta * max(value - 0.5 * (known + dual.least), 1e-4 * value) / norm
+        price = np.maximum(0.0, price - step * direction)
+    return dual.prices()
 
 
 def value_per_slot(r: Runs) -> Prices:

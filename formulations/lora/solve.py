@@ -368,15 +368,23 @@ def _price_and_search_runs(
     tasks = run_search.order_tasks(found, runs.no_prices(found))
     orders = [np.argsort(-each, kind="stable") for each in (tasks.rank[0], found.bid.astype(np.float64))]
     best = run_search.list_schedule(found, tasks, orders[:1], (0.0,))
-    rounds = runs.ROUNDS * min(effort, 4)
-    prices = runs.find_prices(found, float(best.welfare[0]), rounds, clock(0.4))
-    lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
-    _prove_runs(instance, lam, phi, RUN_UNIT, interval)
-    interval.work["passes"] = rounds
-    tasks = run_search.order_tasks(found, prices)
-    orders.append(np.argsort(-prices.gain / np.maximum(found.bid, 1), kind="stable"))
-    better = run_search.list_schedule(found, tasks, orders, (0.0, 0.5, 1.0))
-    best = max(best, better, key=lambda each: int(each.welfare[0]))
+    known, alone = float(best.welfare[0]), best
+    interval.work["passes"] = 0
+    # Which prices make the better lists differs from day to day; the search goes on from the better ones.
+    for search, rounds in (
+        (runs.find_prices, runs.ROUNDS),
+        (runs.find_prices_by_subgradients, runs.SUBGRADIENT_ROUNDS),
+    ):
+        rounds *= min(effort, 4)
+        prices = search(found, known, rounds, clock(0.3 if search is runs.find_prices else 0.4))
+        lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
+        _prove_runs(instance, lam, phi, RUN_UNIT, interval)
+        interval.count("passes", rounds)
+        order = run_search.order_tasks(found, prices)
+        by_profit = np.argsort(-prices.gain / np.maximum(found.bid, 1), kind="stable")
+        lists = run_search.list_schedule(found, order, [*orders, by_profit], (0.0, 0.5, 1.0))
+        if best is alone or lists.welfare[0] > best.welfare[0]:
+            tasks, best = order, max(alone, lists, key=lambda each: int(each.welfare[0]))
     interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
     enough = math.ceil(interval.upper * (1 - Fraction(gap)))
     if best.welfare[0] < enough:
