@@ -127,11 +127,11 @@ def solve(
     with clock.stopped():
         if bounded or certified:
             warm_search(schedules)
-        if small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS):
+        branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS)
+        if branches:
             warm_cells()
-            clock.start_solvers(("highs",))
-        if instance.tasks:
-            clock.start_solvers((plan.backend,))
+    if instance.tasks:
+        clock.start_solvers((plan.backend, *(("highs",) if branches else ())))
     began = clock.began
     assert schedules is not None
     interval = _Interval(instance, began, seconds, certified)

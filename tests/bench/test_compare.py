@@ -103,7 +103,7 @@ def test_rows_of_one_folder_and_what_the_runs_had_different_are_named(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another algorithm, fewer cases, another effort, a new version, another machine."""
-    other = made(tmp_path / "other", only=("toy[01]",), algorithms=("above:mark=70",), effort=2)
+    other = made(tmp_path / "other", only=("toy[01]",), add=("above:mark=70",), effort=2)
     with Store.open(other / "results.sqlite") as store:
         about = store.about()
         about["provenance"]["machine"]["processor"] = "abacus"

@@ -200,8 +200,8 @@ def test_a_module_that_the_workers_lack_is_named(
     """Anyone's algorithm by import path: the row says where the module is missing, the others are there."""
     (tmp_path / "homemade.py").write_text("class Nobody:\n    def decide(self, task, view):\n        return None\n")
     monkeypatch.chdir(tmp_path)
-    only, algorithms = ("thm5_T5*",), ("homemade:Nobody",)
-    text = run("tiny", tmp_path / "out", dask=cluster.address, only=only, algorithms=algorithms)
+    only, added = ("thm5_T5*",), ("homemade:Nobody",)
+    text = run("tiny", tmp_path / "out", dask=cluster.address, only=only, add=added)
     [line] = [line for line in text.splitlines() if ",failed," in line]
     assert "there is no module 'homemade' on the import path of a dask worker; every worker needs the module" in line
     assert text.count(",ok,") == 11

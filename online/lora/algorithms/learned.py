@@ -63,7 +63,7 @@ GUARD = {
     "past": Option(
         "kept",
         ("kept", "settled"),
-        "of the guard, room=weight: settled: credits of slots that have passed are taken back, and pay for raises",
+        "of the guard; settled: credits of slots that have passed are taken back and pay for raises, with room=weight",
     ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
@@ -78,22 +78,28 @@ def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSett
         raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
     if not beta:
         return None
-    weight, settles = options["room"] == "weight", options["past"] == "settled"
-    if settles and not weight:
-        raise InputError("algorithm", f"{name}:past", "settled needs room=weight")
-    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight, settles)
+    weight = _by_weight(options)
+    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight, _settles(options))
+
+
+def _settles(options: Mapping[str, str]) -> bool:
+    return options["past"] == "settled"
+
+
+def _by_weight(options: Mapping[str, str]) -> bool:
+    return options["room"] == "weight" or _settles(options)
 
 
 def _rho(options: Mapping[str, str]) -> str:
     if options["rho"] != "auto":
         return options["rho"]
-    return "1" if options["room"] == "weight" else "10"
+    return "1" if _by_weight(options) else "10"
 
 
 def guarantee(options: Mapping[str, str], key: str) -> str:
     """What is proved of a guarded run."""
     rho, beta = _rho(options), options[key]
-    if options["room"] == "weight":
+    if _by_weight(options):
         return f"OPT <= ({rho} + max(1, {beta})) ALG + A0, where caps bound the day's (Theorem H)"
     return f"OPT <= ({rho} + max(1, {beta} Omega)) ALG + A0, Omega <= 2, where caps bound the day's (Theorem H)"
 

@@ -221,9 +221,9 @@ def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
 
 def test_by_weight_the_factor_is_one_more_than_beta() -> None:
     """`rho=auto` is 1 there, and 10 by count."""
-    options = {"guard": "59", "rho": "auto", "margin": "3/2", "room": "weight"}
-    assert guard_settings("learned", options, "guard") == (59, 1, Fraction(3, 2), 128, True)
+    options = {"guard": "59", "rho": "auto", "margin": "3/2", "room": "weight", "past": "kept"}
+    assert guard_settings("learned", options, "guard") == (59, 1, Fraction(3, 2), 128, True, False)
     assert guarantee(options, "guard").startswith("OPT <= (1 + max(1, 59)) ALG + A0, ")
     by_count = guard_settings("learned", options | {"room": "count"}, "guard")
-    assert by_count == (59, 10, Fraction(3, 2), 24, False)
+    assert by_count == (59, 10, Fraction(3, 2), 24, False, False)
     assert guard_settings("learned", options | {"guard": "0"}, "guard") is None

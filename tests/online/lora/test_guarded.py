@@ -16,6 +16,7 @@ from ratiobench.bench.lora.theory.guarded import find_least_factor
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
+from ratiobench.online.lora.algorithms.learned import guard_settings
 from ratiobench.online.lora.guard import Guard, announce
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, ProposedPrices
 from ratiobench.online.lora.protocol import View
@@ -190,8 +191,11 @@ def test_a_slot_that_has_passed_is_settled_where_that_sets_credits_free() -> Non
 
 
 def test_slots_are_settled_by_weight_alone() -> None:
-    with pytest.raises(InputError, match="settled needs room=weight"):
-        run(_two_slots(30), "guarded:beta=9,past=settled")
+    """To settle implies that room is measured by weight."""
+    alone, both = (run(_two_slots(30), f"guarded:beta=9,{more}past=settled") for more in ("", "room=weight,"))
+    assert alone.decisions == both.decisions
+    assert guard_settings("guarded", {"beta": "9", "rho": "auto", "margin": "3/2", "room": "count", "past": "settled"},
+                          "beta") == (9, 1, Fraction(3, 2), 128, True, True)  # fmt: skip
 
 
 def test_a_settlement_that_costs_more_than_it_frees_is_left() -> None:
