@@ -71,7 +71,7 @@ def test_a_row_of_several_runs_is_their_mean(tmp_path: Path, capsys: pytest.Capt
     assert text.count("draws (mean of 5 runs)") == 3
     assert "95 % interval" in text
     assert "about " in text
-    assert "which nothing certifies" in text
+    assert "which is not certified" in text
     assert "draws (mean of 5 runs)" in page
     assert "E[ALG], 95 % interval" in page
     written = pd.read_csv(tmp_path / "results.csv")

@@ -7,13 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import highspy
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
+from ratiobench.formulations import backends
+from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
 from ratiobench.formulations.lora.certificate import document as certificate_document
 from ratiobench.formulations.lora.check import check
@@ -255,28 +256,33 @@ def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
 
 def pooled_relaxation(r: runs.Runs) -> float:
     """The optimum of the linear programme of starts over pooled types, by HiGHS, micro-dollars."""
-    slots, kinds = r.sums.shape[1] - 1, len(r.compute)
-    highs = highspy.Highs()
-    highs.silent()
-    nodes = np.diff(r.first_node)
-    for _ in range(len(r.task)):
-        highs.addRow(-np.inf, 1.0, 0, [], [])
-    for amounts in (r.compute, r.capacity_mb):
-        for g in range(kinds):
-            for _ in range(slots):
-                highs.addRow(-np.inf, float(nodes[g] * amounts[g]), 0, [], [])
+    slots, kinds, nodes = r.sums.shape[1] - 1, len(r.compute), np.diff(r.first_node)
+    limits = [float(nodes[g] * amounts[g]) for amounts in (r.compute, r.capacity_mb) for g in range(kinds)]
+    high = np.concatenate([np.ones(len(r.task)), np.repeat(limits, slots)])
+    rows: list[list[tuple[int, float]]] = [[] for _ in high]
+    nets: list[float] = []
     for i in range(len(r.task)):
         for e in range(int(r.entry_start[i]), int(r.entry_start[i + 1])):
             for start in range(int(r.low[e]), int(r.high[e]) + 1):
                 at = len(r.task) + int(r.kind[e]) * slots + np.arange(start, start + int(r.length[e]))
-                rows = np.concatenate([[i], at, at + kinds * slots])
-                use = [float(r.parts[i] * each) for each in (r.rate[e], r.memory[i])]
-                values = np.concatenate([[1.0], np.repeat(use, len(at))])
+                rows[i].append((len(nets), 1.0))
+                for row in at.tolist():
+                    rows[row].append((len(nets), float(r.parts[i] * r.rate[e])))
+                    rows[row + kinds * slots].append((len(nets), float(r.parts[i] * r.memory[i])))
                 cost = r.factor[e] * (r.sums[r.row[e], start + r.length[e]] - r.sums[r.row[e], start])
-                net = float(r.bid[i] - r.price[e] - r.parts[i] * cost)
-                highs.addCol(-net, 0.0, 1.0, len(rows), rows.astype(np.int32), values)
-    highs.run()
-    return -float(highs.getInfo().objective_function_value)
+                nets.append(float(r.bid[i] - r.price[e] - r.parts[i] * cost))
+    size = len(nets)
+    entries = [entry for row in rows for entry in row]
+    model = LinearModel(
+        name="pooled", objective=np.array(nets), lower=np.zeros(size), upper=np.ones(size),
+        integer=np.zeros(size, dtype=bool), row_start=np.cumsum([0, *map(len, rows)]),
+        index=np.array([column for column, _ in entries]), value=np.array([value for _, value in entries]),
+        row_lower=np.full(len(rows), -np.inf), row_upper=high, columns=[f"x{c}" for c in range(size)],
+        rows=[f"r{c}" for c in range(len(rows))],
+    )  # fmt: skip
+    result = backends.solve("highs", model)
+    assert result.bound is not None
+    return float(result.bound)
 
 
 def test_prices_are_close_to_those_of_the_linear_programme() -> None:
