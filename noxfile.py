@@ -90,7 +90,7 @@ def wheel(session: nox.Session) -> None:
         session.run("python", "-m", "pip", "uninstall", "-q", "-y", "ratiobench", silent=True)
         session.install("-q", "-c", "constraints.txt", *map(str, Path(folder).glob("ratiobench-*.whl")))
     shutil.rmtree("build", ignore_errors=True)
-    # In the system's temporary folder: nox's is below the environment, whose files are nobody's own.
+    # In the system's temporary folder: nox's is inside the environment, whose files do not count as a user's own.
     session.run("python", "tests/tools/wheel_check.py", env={"TMPDIR": None})
 
 

@@ -254,9 +254,9 @@ def _unpack(archive: bytes, source: str) -> dict[str, bytes]:
                 if mine[0].file_size > most:
                     raise InputError(source, name, f"has {mine[0].file_size} bytes unpacked; at most {most}")
             return {name: _read_member(file, name, most, source) for name, most in MEMBERS.items()}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
         raise InputError(source, "", f"is no sound ZIP archive: {make_printable(str(error), 200)}") from None
 
 

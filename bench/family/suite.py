@@ -8,7 +8,21 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
-__all__ = ["Axis", "Case", "NamedSummary", "Plot", "PrintedGain", "PrintedMean", "SolveSettings", "Study", "Suite"]
+__all__ = [
+    "COUNTEREXAMPLES",
+    "Axis",
+    "Case",
+    "NamedSummary",
+    "Plot",
+    "PrintedGain",
+    "PrintedMean",
+    "SolveSettings",
+    "Study",
+    "Suite",
+]
+
+COUNTEREXAMPLES = "counterexamples"
+"""Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Revealed:
     Parameters
     ----------
     commitment : the hash.
-    folder : of what is published.
+    folder : of the published files.
     published : whether this call wrote the folder.
     instances, proved : how many, and of how many OPT is proved; all have a valid certificate.
     evaluations, runs : how many; all runs were replayed, with the same results.
@@ -76,12 +76,12 @@ class Revealed:
 def reveal(
     path: Path, folder: Path | None, *, isolate: bool | None, workers: int | None, tell: Callable[[str], None]
 ) -> Revealed:
-    """Publish the hidden set of a commitment, where its secret folder is here, and verify what is published.
+    """Publish the hidden set of a commitment, where its secret folder is here, and verify the published files.
 
     Parameters
     ----------
     path : the public file with the commitment.
-    folder : what is published; None: `NAME.revealed` beside the file. It is made where it is not there.
+    folder : of the published files; None: `NAME.revealed` beside the file. It is made where it does not exist.
     isolate : replay policies in a sandbox; None: where there can be one.
 
     Raises

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Study, Suite
+from ratiobench.bench.family.suite import COUNTEREXAMPLES, Case, Plot, SolveSettings, Study, Suite
 from ratiobench.bench.lora.paper_suites import (
     AS_PRINTED,
     BASELINES,
@@ -96,7 +96,7 @@ _FALSE = ("a tenth of the load", "ten times the load", "another trace's history"
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
 _LOADS = (("0.8", 6850, 100), ("1.6", 6850, 50), ("2.5", 10700, 50))
-_GROUPS = {"tiny": "tiny instances", "counterexamples": "counterexamples to claims"}
+_GROUPS = {"tiny": "tiny instances", COUNTEREXAMPLES: "counterexamples to claims"}
 _TINY = ("tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_negative_tariff")
 _VIOLATED = ("thm5_T5_3tasks", "thm5_T4_4tasks_strict")
 
@@ -127,7 +127,7 @@ def suites() -> tuple[Suite, ...]:
                 ),
                 Case("pai_12", _PAI_12, ALGORITHMS, SolveSettings(), "tiny"),
                 *(_shipped(name, "tiny") for name in _TINY),
-                *(_shipped(name, "counterexamples") for name in _VIOLATED),
+                *(_shipped(name, COUNTEREXAMPLES) for name in _VIOLATED),
                 *axes[0].small,
             ),
             (axes[0].plot(axes[0].small),),
@@ -174,7 +174,7 @@ def suites() -> tuple[Suite, ...]:
             "What the paper claims and what holds: every claim on all shipped instances and a part of a day, with "
             "utility curves (Figures 10 and 11 of the paper)",
             (
-                *(_theory(name, "tiny" if name.startswith("tiny_") else "counterexamples") for name in names()),
+                *(_theory(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
                 Case(
                     "pai_40",
                     _PAI_40,
@@ -205,7 +205,7 @@ def suites() -> tuple[Suite, ...]:
         Suite(
             "tiny",
             "All shipped tiny instances and counterexamples",
-            tuple(_shipped(name, "tiny" if name.startswith("tiny_") else "counterexamples") for name in names()),
+            tuple(_shipped(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
             groups=_GROUPS,
             verdicts_first=True,
         ),
@@ -346,7 +346,7 @@ _THEORY_PLOTS = (
         "overbid",
         "Profitable misreports of the bid on the smallest counterexamples",
         "curve",
-        ("counterexamples",),
+        (COUNTEREXAMPLES,),
         "bid",
         note="truth_overbid_e: (14) with a cost of operation. truth_alpha_underbid and truth_nonmonotone: alpha and "
         "beta taken from the bids, so that a bid moves the prices that it meets.",
@@ -398,7 +398,7 @@ def member(text: str) -> Suite | None:
     return Suite(
         text,
         families()[name].summary,
-        (Case(instance.name, recipe, _THEORY, SolveSettings(), "counterexamples"),),
+        (Case(instance.name, recipe, _THEORY, SolveSettings(), COUNTEREXAMPLES),),
         verdicts_first=True,
     )
 

@@ -193,13 +193,13 @@ class Public:
 
 @lru_cache(maxsize=16)
 def _types_of_nodes(counts: tuple[int, ...]) -> IntArray:
-    """(K,) the type of each node, for K nodes of these numbers by type, kept; who asks for it gets a copy."""
+    """(K,) the type of each node, for K nodes of these numbers by type; kept, and returned as a copy."""
     return freeze(np.repeat(np.arange(len(counts)), counts))
 
 
 @lru_cache(maxsize=16)
 def _first_nodes(counts: tuple[int, ...]) -> IntArray:
-    """(G+1,) number of the first node of each type, kept; who asks for it gets a copy."""
+    """(G+1,) number of the first node of each type; kept, and returned as a copy."""
     return freeze(np.concatenate([[0], np.cumsum(counts)]))
 
 

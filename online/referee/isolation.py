@@ -237,7 +237,7 @@ class Runner:
     drew : something was drawn in its process from a source that nobody seeded.
     started : the programs that it has started, by their names; our solvers are not among them.
     compiling : seconds that numba took in its process since the algorithm was built.
-    isolation : how the process is isolated (`ratiobench.online.remarks`); empty where that is nobody's concern.
+    isolation : how the process is isolated (`ratiobench.online.remarks`); empty where isolation does not apply.
 
     Raises
     ------

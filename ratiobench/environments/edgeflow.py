@@ -175,7 +175,7 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         return sorted(each for each in found if view.second + each[3] <= job.deadline)[: self._k]
 
     def _see(self) -> Any:
-        """Window and work of the job; candidates; what is busy; the load that is due at `TIMES` times."""
+        """Window and work of the job; candidates; busy GPUs and servers; the load that is due at `TIMES` times."""
         seen = np.zeros(self.observation_space.shape or (), np.float32)
         if self._question is None:
             return seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from xml.etree import ElementTree
@@ -224,6 +225,19 @@ def test_cases_that_not_all_have_are_left_out() -> None:
     found = take_significance(Comparison(given.cases, given.algorithms, outcomes, given.sense))
     assert found is not None
     assert (list(found.algorithms), list(found.left_out), found.cases, found.skipped) == (["a", "b"], ["c"], 13, 1)
+
+
+def test_counterexamples_against_one_algorithm_do_not_count() -> None:
+    """What was searched for to make an algorithm look bad is no sample; the text says how many cases that are."""
+    given = comparison(14, {"a": lambda k: shares(k, 9), "b": lambda k: shares(k, 5 if k < 12 else 50)})
+    every = take_significance(given)
+    found = take_significance(replace(given, counterexamples={"case 12", "case 13"}))
+    assert every is not None
+    assert found is not None
+    assert (every.cases, every.pairs[0].b_better) == (14, 2)
+    assert (found.cases, found.counterexamples, found.pairs[0].b_better) == (12, 2, 0)
+    assert "2 cases that were searched for against one algorithm are left out" in found.conclusion()[0]
+    assert take_significance(replace(given, counterexamples=set(given.cases))) is None
 
 
 def test_bars_join_the_largest_groups() -> None:

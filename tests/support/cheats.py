@@ -567,7 +567,7 @@ def decide(self, task, view):
         STOPPED, STOPPED,
     ),
     "chance": Cheat(
-        "decides by numbers that nobody seeded",
+        "decides by unseeded random numbers",
         """
 def decide(self, task, view):
     return self.plan(task, view) if os.urandom(1)[0] % 2 else None

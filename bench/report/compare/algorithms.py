@@ -7,7 +7,7 @@ how many times a run is behind the best run of its case, never below 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Any
 from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, LINE, WIDTH, Frame, style_series
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import COUNTEREXAMPLES
 from ratiobench.bench.report.shared.cells import Table, count_cell, make_cell
 from ratiobench.bench.results.ratios import Kind, format_decimal, is_better
 from ratiobench.bench.results.read import Results, is_known
@@ -61,6 +62,7 @@ class Comparison:
     outcomes : by case and algorithm, of those that were to run.
     sense : whether the most or the least is best.
     names : what tables call the algorithms.
+    counterexamples : cases that were searched for to violate a claim about one algorithm.
     """
 
     cases: Sequence[str]
@@ -68,6 +70,7 @@ class Comparison:
     outcomes: Mapping[tuple[str, str], Outcome]
     sense: Sense
     names: Mapping[str, str] = field(default_factory=dict)
+    counterexamples: Collection[str] = ()
 
     @cached_property
     def best(self) -> Mapping[str, Fraction]:
@@ -122,7 +125,8 @@ def compare_runs(found: Results) -> Comparison | None:
     for row in rows:
         remarks.setdefault(str(row.algorithm), []).append(row.remarks)
     names = {name: name_of_runs(name, mine) for name, mine in remarks.items()}
-    return Comparison(cases, algorithms, outcomes, found.sense, names)
+    counterexamples = {str(row.case) for row in rows if row.group == COUNTEREXAMPLES}
+    return Comparison(cases, algorithms, outcomes, found.sense, names, counterexamples)
 
 
 def _outcome(row: Row) -> Outcome:

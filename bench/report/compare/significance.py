@@ -46,7 +46,7 @@ PAIRED = (
 )
 CHOSEN = (
     "The cases are chosen, not drawn at random. A p-value says how often differences as regular as these would arise "
-    "if on each case chance alone decided who is ahead; it says nothing of cases unlike these. Cases from one "
+    "if on each case chance alone decided which is ahead; it says nothing of cases unlike these. Cases from one "
     "generator or trace resemble each other, and count as if they did not."
 )
 
@@ -81,6 +81,7 @@ class Significance:
     algorithms : those that are compared, in the order of the suite.
     left_out : algorithms that were not to run on all of these cases.
     skipped : cases that are not compared, since a run is missing, or no algorithm has a valid run.
+    counterexamples : cases that are not compared, since they were searched for against one algorithm.
     needed : the least number of cases from which on two of so many algorithms can differ significantly.
     overall : Friedman's test; None with too few cases.
     distance : Nemenyi's critical difference.
@@ -91,6 +92,7 @@ class Significance:
     left_out: Sequence[str]
     cases: int
     skipped: int
+    counterexamples: int
     needed: int
     overall: Friedman | None
     distance: float
@@ -111,6 +113,8 @@ class Significance:
         """What the tests say, in sentences."""
         count = len(self.algorithms)
         size = f"N = {self.cases} case{'s' * (self.cases != 1)}, {count} algorithms"
+        if self.counterexamples:
+            size += f" ({self.counterexamples} cases that were searched for against one algorithm are left out)"
         if self.overall is None:
             return [
                 f"{size}: too few cases, nothing can be concluded. Of {count} algorithms Wilcoxon's test tells no two "
@@ -152,17 +156,17 @@ def take_significance(comparison: Comparison) -> Significance | None:
     Ranks are by exact values, those of invalid and failed runs below all others. Wilcoxon's test takes the shares of
     OPT that are certainly reached, which have the same bound within a case; such a run has a share of 0.
     """
-    planned = {
-        name: sum((case, name) in comparison.outcomes for case in comparison.cases) for name in comparison.algorithms
-    }
+    cases = [case for case in comparison.cases if case not in comparison.counterexamples]
+    against = len(comparison.cases) - len(cases)
+    planned = {name: sum((case, name) in comparison.outcomes for case in cases) for name in comparison.algorithms}
     most = max(planned.values())
     names = [name for name in comparison.algorithms if planned[name] == most]
-    if len(names) < 2:
+    if len(names) < 2 or not cases:
         return None
     keys: list[list[int]] = []
     shares: list[list[Fraction | None]] = []
     skipped = 0
-    for case in comparison.cases:
+    for case in cases:
         outcomes = [comparison.outcomes.get((case, name)) for name in names]
         known = [each for each in outcomes if each is not None and each.state != "missing"]
         if len(known) < len(names) or all(each.value is None for each in known):
@@ -173,11 +177,11 @@ def take_significance(comparison: Comparison) -> Significance | None:
         shares.append([each.part if each.value is not None else Fraction(0) for each in known])
     needed, left_out = least_cases(len(names)), [name for name in comparison.algorithms if name not in names]
     if len(keys) < needed:
-        return Significance(names, left_out, len(keys), skipped, needed, None, 0.0, ())
+        return Significance(names, left_out, len(keys), skipped, against, needed, None, 0.0, ())
     overall = friedman(keys)
     distance = critical_difference(len(names), len(keys))
     pairs = _test_pairs(names, keys, shares, overall, distance)
-    return Significance(names, left_out, len(keys), skipped, needed, overall, distance, pairs)
+    return Significance(names, left_out, len(keys), skipped, against, needed, overall, distance, pairs)
 
 
 def _test_pairs(

@@ -1,4 +1,4 @@
-"""The page of a standard set in the documentation: every instance with its interval, and who improved it by what."""
+"""The page of a standard set in the documentation: instances, intervals, and the history of their improvements."""
 
 from __future__ import annotations
 

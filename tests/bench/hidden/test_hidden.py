@@ -247,6 +247,8 @@ def test_a_policy_in_a_sandbox_sees_nothing_of_the_seed(made: Path, tmp_path: Pa
     try:
         found = rb.evaluate(path, set="hidden", commit=made / "days.json", isolate=True)
     except InputError as error:
+        if not str(error).startswith("--isolate"):
+            raise
         pytest.skip(str(error))
     assert found.valid, found.reason
 
