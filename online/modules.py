@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from ratiobench.instances.io.errors import InputError, suggest_name
 OWN = "own"
 """In the place of a module: the class or object was handed over by whoever runs it
 (`ratiobench.online.user_algorithm`)."""
+
+_parsing = threading.Lock()
 
 
 def import_path() -> list[str]:
@@ -30,6 +33,19 @@ def module_name(text: str) -> str:
     if file.is_absolute() and file.is_relative_to(Path.cwd()):
         file = file.relative_to(Path.cwd())
     return ".".join(file.with_suffix("").parts)
+
+
+def parse_source(source: str | bytes) -> ast.Module:
+    """The syntax tree of Python source, by one thread at a time.
+
+    Python 3.11 before 3.11.8 raises SystemError where two threads make syntax trees at once (CPython issue 106905).
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError : as `ast.parse` does.
+    """
+    with _parsing:
+        return ast.parse(source)
 
 
 def files_beside(file: Path) -> list[Path]:
@@ -55,7 +71,7 @@ def files_beside(file: Path) -> list[Path]:
 def _imported_tops(file: Path) -> set[str]:
     """The first parts of the names of modules that a file imports by statements."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = parse_source(file.read_bytes())
     except (SyntaxError, ValueError, OSError, RecursionError):
         return set()
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
@@ -66,7 +82,7 @@ def _imported_tops(file: Path) -> set[str]:
 def class_names(path: str) -> list[str]:
     """The classes that the file of an import path's module defines, read without running a line of it."""
     try:
-        body = ast.parse(module_file(path).read_bytes()).body
+        body = parse_source(module_file(path).read_bytes()).body
     except (SyntaxError, ValueError, OSError, InputError):
         return []
     return [each.name for each in body if isinstance(each, ast.ClassDef)]

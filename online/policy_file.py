@@ -19,7 +19,7 @@ from typing import Any
 
 from ratiobench.instances.io.errors import InputError, list_names, make_printable, suggest_name
 from ratiobench.online.answers import POLICY
-from ratiobench.online.modules import OWN
+from ratiobench.online.modules import OWN, parse_source
 from ratiobench.online.run_context import UserAlgorithm
 
 MOST_BYTES = 2**20
@@ -96,7 +96,7 @@ def read_policy_file(text: str) -> PolicyFile:
         raise InputError(file, "", f"{len(data)} bytes; a policy has at most {MOST_BYTES}")
     try:
         source = data.decode()
-        tree = ast.parse(source)
+        tree = parse_source(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         what = error.msg if isinstance(error, SyntaxError) else str(error)

@@ -16,6 +16,7 @@ from ratiobench import instances
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
+from ratiobench.online.modules import parse_source
 from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
@@ -65,7 +66,7 @@ def _find_barred() -> dict[str, str]:
 
 def _imported(file: Path) -> Iterator[str]:
     """The modules that a file imports, and the names that it takes from them: they may be modules too."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in ast.walk(parse_source(file.read_bytes())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
