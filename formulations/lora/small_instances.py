@@ -39,8 +39,8 @@ class Primal:
 
     Parameters
     ----------
-    work : units of HiGHS's work of a program.
     until : moment of `time.perf_counter` after which no program is begun; None for none.
+    part : of the seconds left that a program may take.
     facets : rows that tighten the programs.
     proved : by HiGHS's report no better solution uses the cells that are open.
     stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
@@ -49,15 +49,15 @@ class Primal:
     instance: Instance
     solution: Solution
     lower: int
-    work: int
     until: float | None
+    part: float
     facets: list[CellRow] = field(default_factory=list)
     proved: bool = False
     stated: int | None = None
     turn: int = 0
 
     def _seconds(self) -> float | None:
-        return None if self.until is None else max(0.1, (self.until - time.perf_counter()) / 3)
+        return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * self.part)
 
     def complete(self, schedules: list[Column]) -> None:
         """One program of the other tasks beside these schedules, as far as they fit."""
@@ -66,14 +66,15 @@ class Primal:
         if welfare > self.lower:
             self.solution, self.lower = solution, welfare
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int) -> None:
         """One program of all tasks in these cells.
 
         Parameters
         ----------
         whole : no better solution uses other cells, so that what the program proves is an upper end of OPT.
+        units : of work, `WORK` units of HiGHS's each.
         """
-        limits = Limits(work=self.work, seconds=self._seconds())
+        limits = Limits(work=WORK * units, seconds=self._seconds())
         before = self.lower
         found = improve_within(self.instance, self.solution, before, cells, self.facets, limits)
         self.solution, self.lower = found.solution, found.welfare
@@ -118,6 +119,9 @@ def grow(
         return seconds is not None and time.perf_counter() - began > part * seconds
 
     search = Search(Decomposition(p, lambda: passed(1.0)), lower)
-    primal = Primal(instance, solution, lower, WORK * effort, None if seconds is None else began + seconds)
+    # Where no tree follows the last program may take all the time.
+    primal = Primal(
+        instance, solution, lower, None if seconds is None else began + seconds, 1 / 3 if nodes > 1 else 1.0
+    )
     search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

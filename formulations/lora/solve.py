@@ -53,7 +53,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "14"
+VERSION = "15"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -67,6 +67,8 @@ SEARCH_CELLS = 20_000_000
 """Up to this many (node, slot) pairs, solutions are searched for."""
 BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
+SEARCH_ONCE = 60
+"""Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
 BRANCH_TASKS, BRANCH_NODES = 300, 2_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 RUN_TASKS = 100
@@ -146,7 +148,8 @@ def solve(
     priced = None
     if bounded:
         share = 1.0 if plan.backend == NO_BACKEND and not small else BEFORE_SOLVER
-        priced = _prices_and_search(instance, 1 if beside else effort, gap, interval, _clock(began, seconds, share))
+        once = beside or (small and instance.tasks <= SEARCH_ONCE)
+        priced = _prices_and_search(instance, 1 if once else effort, gap, interval, _clock(began, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)

@@ -13,9 +13,9 @@ process of HiGHS; what it finds is proved afterwards in integers (`verify`).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import highspy
 import numpy as np
@@ -58,6 +58,9 @@ tasks."""
 TURNS, BRANCHINGS = 4, 8
 """Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
 one, twice as many after each that finds nothing."""
+SMALL_PROGRAM, SMALL_UNITS = 800, 4
+"""A program of all tasks in the cells that the prices leave open comes first where it has at most so many columns of
+cells; units of its work. It is solved in seconds there, where programs of some tasks in turns take longer."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
@@ -81,6 +84,8 @@ IDLE = 3
 """Rounds without a price after which a facet is dropped."""
 BROKEN = 1e-4
 """A facet is added where it is broken by more than this part of its right-hand side."""
+INSIDE = 20
+"""Last points of a pair that broke no facet which are kept, so that none is looked for where a point lies below one."""
 LEVELS = 2_000
 """Coefficients of a facet are whole numbers up to this one."""
 
@@ -105,6 +110,7 @@ class Separator:
     def __init__(self, p: Pool, s: Slots, over: Callable[[], bool]) -> None:
         self.pool, self.slots, self.over = p, s, over
         self._solvers: dict[int, highspy.Highs] = {}
+        self._inside: dict[int, list[Floats]] = {}
         self._weighing = np.full(len(s.kind), -1)
         owners = s.owner[s.entry]
         self.rate, self.memory = p.rate[s.entry], p.memory[owners]
@@ -150,9 +156,13 @@ class Separator:
         return found
 
     def _separate(self, j: int, here: IntArray, point: Floats, nodes: int) -> Facet | None:
-        if self.best(j, np.ones(len(here)))[0] >= len(here) - 0.5:
-            return None  # all of them fit
         n = len(here)
+        if j not in self._inside:
+            all_fit = self.best(j, np.ones(n))[0] >= n - 0.5
+            self._inside[j] = [np.ones(n)] if all_fit else []
+        inside = self._inside[j]
+        if any((point <= each + 1e-9).all() for each in inside):
+            return None  # what lies below a mixture of sets is one
         solver = self._solvers.get(j)
         if solver is None:
             solver = self._solvers[j] = new_solver(Limits())
@@ -165,6 +175,8 @@ class Separator:
             solver.run()
             q = np.maximum(0.0, np.array(solver.getSolution().col_value))
             if solver.getInfo().objective_function_value <= 1 + BROKEN:
+                inside.append(point)
+                del inside[:-INSIDE]
                 return None
             worth, members = self.best(j, q)
             if worth <= 1 + 1e-7:
@@ -220,6 +232,65 @@ class Column:
     counts: tuple[int, ...] = field(default=())
 
 
+class _Columns:
+    """The columns as arrays that grow: their tasks, begins, numbers of cells, and places one column after the other."""
+
+    def __init__(self, types: int) -> None:
+        self.count = self._cells = 0
+        self._task, self._begin = np.zeros(64, np.int64), np.zeros(64, np.int64)
+        self._counts = np.zeros((64, types), np.int64)
+        self._start, self._place = np.zeros(65, np.int64), np.zeros(512, np.int64)
+
+    def add(self, task: int, begin: int, counts: Sequence[int], place: IntArray) -> None:
+        """Another column."""
+        if self.count == len(self._task):
+            self._task, self._begin = (np.concatenate([each, each]) for each in (self._task, self._begin))
+            self._counts = np.concatenate([self._counts, self._counts])
+            self._start = np.concatenate([self._start, self._start])
+        end = self._cells + len(place)
+        while end > len(self._place):
+            self._place = np.concatenate([self._place, self._place])
+        n = self.count
+        self._task[n], self._begin[n] = task, begin
+        self._counts[n] = 0
+        self._counts[n, : len(counts)] = counts
+        self._place[self._cells : end] = place
+        self.count, self._cells = n + 1, end
+        self._start[n + 1] = end
+
+    @property
+    def task(self) -> IntArray:
+        """(columns,)."""
+        return self._task[: self.count]
+
+    @property
+    def begin(self) -> IntArray:
+        """(columns,) first slot of the option's window."""
+        return self._begin[: self.count]
+
+    @property
+    def counts(self) -> IntArray:
+        """(columns, types) cells of each local type."""
+        return self._counts[: self.count]
+
+    def sums(self, weight: NDArray[Any]) -> NDArray[Any]:
+        """(columns,) sum of the weights of each column's cells; every column has some.
+
+        Parameters
+        ----------
+        weight : (cells,) of each place.
+        """
+        if not self.count:
+            return np.zeros(0, weight.dtype)
+        return np.add.reduceat(weight[self._place[: self._cells]], self._start[: self.count])
+
+    def spread(self, value: Floats, cells: int) -> Floats:
+        """(cells,) sum of the values of the columns that have a cell."""
+        length = np.diff(self._start[: len(value) + 1])
+        here = self._place[: int(self._start[len(value)])]
+        return np.bincount(here, np.repeat(value, length), cells).astype(np.float64)
+
+
 class Decomposition:
     """The linear programme of a pool, column by column and row by row; `bound` solves it under decisions.
 
@@ -232,9 +303,11 @@ class Decomposition:
         self.rows: list[Facet] = []
         self._at: list[list[tuple[int, int]]] = [[] for _ in self.slots.entry]  # rows and coefficients of a cell
         self.columns: list[Column] = []
+        self._arrays = _Columns(int(np.diff(p.type_start).max(initial=1)))
         self._idle: list[int] = []
         self._known: set[tuple[int, int, bytes]] = set()
         self._places = places(p)
+        self._slot = np.repeat(self.slots.slot, np.diff(self.slots.start))
         self._sets = find_sets(p, self.slots)
         self._scratch = new_scratch(p, self.slots)
         self._option, self._local = self._scratch.option, self._scratch.local
@@ -257,18 +330,14 @@ class Decomposition:
         self._grown = False
         self.rows.append(facet)
         self._idle.append(0)
-        weight = dict(zip(facet.place.tolist(), facet.q.tolist(), strict=True))
-        for place, q in weight.items():
+        for place, q in zip(facet.place.tolist(), facet.q.tolist(), strict=True):
             self._at[place].append((row, q))
-        index, value = [], []
-        for j, column in enumerate(self.columns):
-            total = sum(weight.get(place, 0) for place in column.place.tolist())
-            if total:
-                index.append(self.pool.tasks + j)
-                value.append(float(total))
-        self._solver.addRow(
-            -highspy.kHighsInf, float(facet.high), len(index), np.array(index, np.int32), np.array(value, np.float64)
-        )
+        weight = np.zeros(len(self.slots.entry), np.int64)
+        weight[facet.place] = facet.q
+        total = self._arrays.sums(weight)
+        used = np.flatnonzero(total)
+        index = (self.pool.tasks + used).astype(np.int32)
+        self._solver.addRow(-highspy.kHighsInf, float(facet.high), len(used), index, total[used].astype(np.float64))
 
     def add_column(self, i: int, option: int, local: IntArray) -> bool:
         """Another schedule; False where it is known."""
@@ -290,6 +359,7 @@ class Decomposition:
         index = np.array([i, *(p.tasks + row for row in weights)], np.int32)
         self._solver.addCol(value, 0.0, highspy.kHighsInf, len(index), index, np.array([1.0, *weights.values()]))
         self.columns.append(Column(i, option, local.copy(), value, place, counts))
+        self._arrays.add(i, int(p.first[i] + p.offset[option]), counts, place)
         return True
 
     def evaluate(self, price: Floats, d: Ranges) -> Evaluated:
@@ -385,49 +455,43 @@ class Decomposition:
         for facet, amount in zip(self.rows, np.abs(dual).tolist(), strict=True):
             if amount > 1e-9:
                 cell[facet.place] += amount * facet.q
-        slot = np.repeat(self.slots.slot, np.diff(self.slots.start))
-        price[self.slots.entry, slot] = cell
+        price[self.slots.entry, self._slot] = cell
         return price
 
     def used(self, values: Floats) -> Floats:
         """(cells,) how far each cell is used by a solution of the programme."""
-        x = np.zeros(len(self.slots.entry))
-        for column, value in zip(self.columns, values[self.pool.tasks :].tolist(), strict=False):
-            if value > 1e-9:
-                x[column.place] += value
-        return x
+        return self._arrays.spread(np.maximum(0.0, values[self.pool.tasks :]), len(self.slots.entry))
 
     def open_columns(self, d: Ranges) -> None:
         """Close the columns that the decisions do not allow, open the others; rows of tasks likewise."""
         p = self.pool
         high = np.zeros(p.tasks + len(self.columns))
-        for j, column in enumerate(self.columns):
-            if self._allowed(column, d):
-                high[p.tasks + j] = highspy.kHighsInf
+        high[p.tasks :][self._allowed(d)] = highspy.kHighsInf
         high[: p.tasks] = np.where(d.admitted == 1, highspy.kHighsInf, 0.0)
         n = len(high)
         self._solver.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), high)
         low = np.where(d.admitted == 1, 1.0, -highspy.kHighsInf)
         self._solver.changeRowsBounds(p.tasks, np.arange(p.tasks, dtype=np.int32), low, np.ones(p.tasks))
 
-    def _allowed(self, column: Column, d: Ranges) -> bool:
-        p, i = self.pool, column.task
-        if d.out[i]:
-            return False
-        begin = p.first[i] + p.offset[column.option]
-        if not d.early[i] <= begin <= d.late[i]:
-            return False
-        here = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
-        if any(not a <= c <= b for a, c, b in zip(d.low[here], column.counts, d.high[here], strict=True)):
-            return False
-        window = d.fixed[here, p.first[i] : p.first[i] + p.width[i]]
-        if not window.any():
-            return True
-        for g, row in enumerate(window):
-            mine = column.local == g
-            if (mine & (row == NEVER)).any() or (~mine & (row > NEVER)).any():
-                return False
-        return True
+    def _allowed(self, d: Ranges) -> NDArray[np.bool_]:
+        """(columns,) which schedules the decisions allow."""
+        p, columns, slots = self.pool, self._arrays, self.slots
+        if not columns.count:
+            return np.zeros(0, bool)
+        task, begin, counts = columns.task, columns.begin, columns.counts
+        allowed = (d.out[task] == 0) & (d.early[task] <= begin) & (begin <= d.late[task])
+        types = np.diff(p.type_start)[task]
+        for g in range(counts.shape[1]):
+            entry = np.minimum(p.type_start[task] + g, len(p.kind) - 1)
+            inside = (d.low[entry] <= counts[:, g]) & (counts[:, g] <= d.high[entry])
+            allowed &= inside | (g >= types)
+        fixed = d.fixed[slots.entry, self._slot]
+        if fixed.any():
+            allowed &= columns.sums((fixed == NEVER).astype(np.int64)) == 0
+            always = fixed > NEVER
+            needed = np.bincount(slots.owner[slots.entry[always]], minlength=p.tasks)
+            allowed &= columns.sums(always.astype(np.int64)) == needed[task]
+        return np.asarray(allowed)
 
     def bound(
         self,
@@ -476,10 +540,11 @@ class Decomposition:
             # Facets that cut off a point on the way to the mean of the solutions so far cut deeper.
             x = self.used(values)
             center = x if center is None else 0.7 * center + 0.3 * x
-            deep = self.separator.separate(0.1 * x + 0.9 * center)
-            facets = [each for each in deep if each.q @ x[each.place] > each.high * (1 + BROKEN / 2)]
-            if len(facets) < FEW:
-                facets += self.separator.separate(x)
+            facets = self.separator.separate(0.1 * x + 0.9 * center)
+            if center is not x:
+                facets = [each for each in facets if each.q @ x[each.place] > each.high * (1 + BROKEN / 2)]
+                if len(facets) < FEW:
+                    facets += self.separator.separate(x)
             self._purge(dual[p.tasks :])
             for facet in facets:
                 self.add_row(facet)
@@ -544,8 +609,11 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool) -> None:
-        """Look among solutions that use these cells; `whole` where no better one uses others."""
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int) -> None:
+        """Look among solutions that use these cells; `whole` where no better one uses others.
+
+        units : of work.
+        """
 
     def search(self, cells: NDArray[np.bool_]) -> None:
         """Look among solutions that are like the best one, and otherwise use these cells."""
@@ -585,38 +653,59 @@ class Search:
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
-        if self._is_open(root) and not programme.over():
-            self._improve_some(primal)
-        self._improve_all(primal, ALL_GUESSES)
+        self._waiting = [(-root.value, 0, root)]
+        # What costs least first: programs of all tasks where the prices leave few cells open, else of some tasks.
+        small = int(programme.pool.nodes[programme.pool.kind] @ self._open_cells(1.0).sum(axis=1)) <= SMALL_PROGRAM
+        if small:
+            self._improve_all(primal, ALL_GUESSES, 1)
+            if nodes > 1:
+                self._improve_all(primal, (1.0,), SMALL_UNITS)
+                self._grow(nodes, BRANCHINGS, primal)
+            self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort))
+        else:
+            if self._may_improve(primal):
+                self._improve_some(primal)
+            self._improve_all(primal, ALL_GUESSES, effort)
         for dive in (False, True):
-            if dive and self._is_open(root) and not programme.over() and not time_to_branch():
+            if dive and self._may_improve(primal) and not time_to_branch():
                 primal.complete(self._dive(root, time_to_branch))
                 self.enough = primal.lower + 0.999
             for _ in range(TURNS * min(effort, 100)):
-                if not self._is_open(root) or programme.over() or time_to_branch() or not self._improve_some(primal):
+                if not self._may_improve(primal) or time_to_branch() or not self._improve_some(primal):
                     break
-        self._improve_all(primal, (1.0,))
-        waiting = [(-root.value, 0, root)]
-        done, pause = 0, BRANCHINGS
-        while waiting and self.solved < nodes and not programme.over():
-            _, _, node = heapq.heappop(waiting)
+        self._improve_all(primal, (1.0,), effort)
+        pause = BRANCHINGS
+        while self._grow(nodes, pause, primal):
+            if self._may_improve(primal):
+                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
+
+    def _may_improve(self, primal: PrimalSearch) -> bool:
+        """Whether a better solution may exist, and there is time to look for one."""
+        waiting = any(self._is_open(node) for _, _, node in self._waiting)
+        return waiting and not primal.proved and not self.programme.over()
+
+    def _grow(self, nodes: int, branchings: int, primal: PrimalSearch) -> bool:
+        """Branch some times at the nodes of the largest bounds; whether there are more, and time and nodes left."""
+        done = 0
+        while self._waiting and self.solved < nodes and not self.programme.over():
+            if done == branchings and not primal.proved:
+                return True
+            _, _, node = heapq.heappop(self._waiting)
             if not self._is_open(node) or not node.candidates:
                 continue
             self._branch(node)
             for child in node.children:
-                heapq.heappush(waiting, (-child.value, self.solved + len(waiting), child))
+                heapq.heappush(self._waiting, (-child.value, self.solved + len(self._waiting), child))
             done += 1
-            if done >= pause and not primal.proved and not programme.over():
-                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
-                done = 0
+        return False
 
-    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...]) -> None:
+    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: int) -> None:
         """Programs of all tasks in the cells of solutions better than guesses of OPT."""
         for share in shares:
             if self._is_open(self.root) and not primal.proved and not self.programme.over():
                 cells = self._open_cells(share)
                 if share < 1 or cells.sum() <= OPEN_SHARE * len(self.programme.slots.entry):
-                    primal.improve(cells, share == 1.0)
+                    primal.improve(cells, share == 1.0, units)
                     self.enough = primal.lower + 0.999
 
     def _is_open(self, node: Node) -> bool:
