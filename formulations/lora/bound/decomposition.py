@@ -13,9 +13,9 @@ process of HiGHS; what it finds is proved afterwards in integers (`verify`).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import highspy
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
+from ratiobench.formulations.lora.bound.columns import ColumnArrays, slot_of_cells
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, places
 from ratiobench.formulations.lora.bound.task_prices import (
     ALWAYS,
@@ -232,65 +233,6 @@ class Column:
     counts: tuple[int, ...] = field(default=())
 
 
-class _Columns:
-    """The columns as arrays that grow: their tasks, begins, numbers of cells, and places one column after the other."""
-
-    def __init__(self, types: int) -> None:
-        self.count = self._cells = 0
-        self._task, self._begin = np.zeros(64, np.int64), np.zeros(64, np.int64)
-        self._counts = np.zeros((64, types), np.int64)
-        self._start, self._place = np.zeros(65, np.int64), np.zeros(512, np.int64)
-
-    def add(self, task: int, begin: int, counts: Sequence[int], place: IntArray) -> None:
-        """Another column."""
-        if self.count == len(self._task):
-            self._task, self._begin = (np.concatenate([each, each]) for each in (self._task, self._begin))
-            self._counts = np.concatenate([self._counts, self._counts])
-            self._start = np.concatenate([self._start, self._start])
-        end = self._cells + len(place)
-        while end > len(self._place):
-            self._place = np.concatenate([self._place, self._place])
-        n = self.count
-        self._task[n], self._begin[n] = task, begin
-        self._counts[n] = 0
-        self._counts[n, : len(counts)] = counts
-        self._place[self._cells : end] = place
-        self.count, self._cells = n + 1, end
-        self._start[n + 1] = end
-
-    @property
-    def task(self) -> IntArray:
-        """(columns,)."""
-        return self._task[: self.count]
-
-    @property
-    def begin(self) -> IntArray:
-        """(columns,) first slot of the option's window."""
-        return self._begin[: self.count]
-
-    @property
-    def counts(self) -> IntArray:
-        """(columns, types) cells of each local type."""
-        return self._counts[: self.count]
-
-    def sums(self, weight: NDArray[Any]) -> NDArray[Any]:
-        """(columns,) sum of the weights of each column's cells; every column has some.
-
-        Parameters
-        ----------
-        weight : (cells,) of each place.
-        """
-        if not self.count:
-            return np.zeros(0, weight.dtype)
-        return np.add.reduceat(weight[self._place[: self._cells]], self._start[: self.count])
-
-    def spread(self, value: Floats, cells: int) -> Floats:
-        """(cells,) sum of the values of the columns that have a cell."""
-        length = np.diff(self._start[: len(value) + 1])
-        here = self._place[: int(self._start[len(value)])]
-        return np.bincount(here, np.repeat(value, length), cells).astype(np.float64)
-
-
 class Decomposition:
     """The linear programme of a pool, column by column and row by row; `bound` solves it under decisions.
 
@@ -303,11 +245,11 @@ class Decomposition:
         self.rows: list[Facet] = []
         self._at: list[list[tuple[int, int]]] = [[] for _ in self.slots.entry]  # rows and coefficients of a cell
         self.columns: list[Column] = []
-        self._arrays = _Columns(int(np.diff(p.type_start).max(initial=1)))
+        self._arrays = ColumnArrays(p, self.slots)
         self._idle: list[int] = []
         self._known: set[tuple[int, int, bytes]] = set()
         self._places = places(p)
-        self._slot = np.repeat(self.slots.slot, np.diff(self.slots.start))
+        self._slot = slot_of_cells(self.slots)
         self._sets = find_sets(p, self.slots)
         self._scratch = new_scratch(p, self.slots)
         self._option, self._local = self._scratch.option, self._scratch.local
@@ -460,38 +402,18 @@ class Decomposition:
 
     def used(self, values: Floats) -> Floats:
         """(cells,) how far each cell is used by a solution of the programme."""
-        return self._arrays.spread(np.maximum(0.0, values[self.pool.tasks :]), len(self.slots.entry))
+        return self._arrays.spread(np.maximum(0.0, values[self.pool.tasks :]))
 
     def open_columns(self, d: Ranges) -> None:
         """Close the columns that the decisions do not allow, open the others; rows of tasks likewise."""
         p = self.pool
         high = np.zeros(p.tasks + len(self.columns))
-        high[p.tasks :][self._allowed(d)] = highspy.kHighsInf
+        high[p.tasks :][self._arrays.allowed(d)] = highspy.kHighsInf
         high[: p.tasks] = np.where(d.admitted == 1, highspy.kHighsInf, 0.0)
         n = len(high)
         self._solver.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), high)
         low = np.where(d.admitted == 1, 1.0, -highspy.kHighsInf)
         self._solver.changeRowsBounds(p.tasks, np.arange(p.tasks, dtype=np.int32), low, np.ones(p.tasks))
-
-    def _allowed(self, d: Ranges) -> NDArray[np.bool_]:
-        """(columns,) which schedules the decisions allow."""
-        p, columns, slots = self.pool, self._arrays, self.slots
-        if not columns.count:
-            return np.zeros(0, bool)
-        task, begin, counts = columns.task, columns.begin, columns.counts
-        allowed = (d.out[task] == 0) & (d.early[task] <= begin) & (begin <= d.late[task])
-        types = np.diff(p.type_start)[task]
-        for g in range(counts.shape[1]):
-            entry = np.minimum(p.type_start[task] + g, len(p.kind) - 1)
-            inside = (d.low[entry] <= counts[:, g]) & (counts[:, g] <= d.high[entry])
-            allowed &= inside | (g >= types)
-        fixed = d.fixed[slots.entry, self._slot]
-        if fixed.any():
-            allowed &= columns.sums((fixed == NEVER).astype(np.int64)) == 0
-            always = fixed > NEVER
-            needed = np.bincount(slots.owner[slots.entry[always]], minlength=p.tasks)
-            allowed &= columns.sums(always.astype(np.int64)) == needed[task]
-        return np.asarray(allowed)
 
     def bound(
         self,
