@@ -308,10 +308,10 @@ def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, caps
     assert Fraction(claim["left"]) > Fraction(claim["right"])
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f'href="#row-{witness.name}"' in page
-    assert "What the paper claims and what holds" in page
+    assert "Claims and verdicts" in page
     capsys.readouterr()
     main(["report", str(folder)])
-    assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
+    assert f"half   false         {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
 
 
 def test_a_claim_that_a_proof_settles_stands_with_its_proof(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

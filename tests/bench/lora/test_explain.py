@@ -150,7 +150,7 @@ def test_signs_are_defined_once_where_they_occur_and_an_instance_is_no_subtitle(
     assert "\n  alpha, beta: " not in told
     lines = told.splitlines()
     assert "Theorem 5" not in " ".join(lines[:3])
-    assert "The instance, as its file says: Theorem 5 is false with three tasks" in told
+    assert "The instance, according to its file: Theorem 5 is false with three tasks" in told
 
 
 def test_a_deficit_is_told_in_its_parts() -> None:
