@@ -58,7 +58,7 @@ class Search(Options):
     )
     smaller: bool = switch("after a violation continue for one with fewer tasks")
     exact: bool = switch(
-        "every instance with at most --tasks, --slots, --nodes (1) and --largest: a proof for this space",
+        "compute the largest ratio over all instances with at most --tasks, --slots, --nodes (1) and --largest",
         either="limit",
     )
     out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")

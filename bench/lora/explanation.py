@@ -21,7 +21,7 @@ from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-_WORTH = "b_il is what a schedule is worth: the bid less vendor and operation."
+_WORTH = "b_il is the worth of a schedule: the bid less the vendor's price and the cost of operation."
 _LARGEST = (
     "F = b_il - S max lambda - R max phi (9): S samples and R MB times slots, at the largest prices on the schedule."
 )
@@ -167,7 +167,7 @@ class _Story:
         lines += [f"INVALID: {violation}" for violation in self.run.violations]
         known: list[int | Fraction | str] = []
         for constant in self.run.constants:
-            known += [f"{', ' if known else 'Known beforehand: '}{constant.name} = ", constant.value]
+            known += [f"{', ' if known else 'Constants: '}{constant.name} = ", constant.value]
             known += [f" ({constant.source})"]
         return [*([each] for each in lines), *([known] if known else [])]
 

@@ -334,7 +334,7 @@ def test_the_page_says_how_the_paper_is_read(folder: Path) -> None:
     """What the family says of it, once, as text."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<li>Numbers: <code>room</code> counts those &lt; 9 too.</li>") == 1
-    assert '<a href="#readings">How the paper is read</a>' in page
+    assert '<a href="#readings">Readings of the paper</a>' in page
 
 
 def test_links_on_the_page_lead_somewhere(folder: Path) -> None:

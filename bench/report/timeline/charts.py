@@ -185,4 +185,4 @@ def list_refusals(timeline: Timeline) -> Table:
         ]
         for each in timeline.refused[:LISTED]
     ]
-    return Table("Turned away", head, body)
+    return Table("Rejected arrivals", head, body)
