@@ -221,7 +221,7 @@ def list_proofs(found: Backtest) -> Table:
         row = [make_cell(_named(each)), *(make_cell(each.standing.get(name, "-"), css="wrap") for name in headings)]
         applied = "; ".join(each.applied) or ("-" if found.days else "")
         body.append([*row, make_cell(applied, css="wrap"), make_cell(each.constants)])
-    return Table("What is proved", ["policy", *headings, "verdicts of the runs", "constants from"], body)
+    return Table("Guarantees", ["policy", *headings, "verdicts of the runs", "constants from"], body)
 
 
 def list_differences(differences: Sequence[Difference], family: Family, criterion: Criterion = WELFARE) -> Table:

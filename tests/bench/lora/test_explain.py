@@ -82,7 +82,7 @@ def test_moves_of_prices_lead_from_nothing_to_the_final_prices(algorithm: str) -
     for place, moment in enumerate(found.moments):
         for said in moment.after:
             words, lam, _, to_lam, _, phi, _, to_phi, _ = said
-            cells = str(words).removeprefix("Moves prices on ").removesuffix(": lambda from ")
+            cells = str(words).removeprefix("Changes prices on ").removesuffix(": lambda from ")
             assert stood.get(cells, (0, 0)) == (lam, phi)
             stood[cells] = (to_lam, to_phi)
             moved.setdefault(cells, []).append(place)
