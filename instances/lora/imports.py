@@ -516,13 +516,11 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Ta
         lines.append(f"{limits:,} time limits are cut with them.")
     if counts["bids by law"]:
         price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g} (drawn uniformly)"
-        lines.append(
-            f"{counts['bids by law']:,} jobs without a bid in the log get one by a rule: {price} dollars per GPU-hour."
-        )
+        lines.append(f"{counts['bids by law']:,} jobs without a bid get one by a rule: {price} dollars per GPU-hour.")
     if counts["memory by law"]:
         lines.append(
-            f"{counts['memory by law']:,} jobs without GPU memory in the log get the share of a node's memory that equals "
-            "their share of its GPUs."
+            f"{counts['memory by law']:,} jobs without GPU memory in the log get the share of a node's memory that "
+            "equals their share of its GPUs."
         )
     if report.waits:
         lines.append(tell_waits(report.waits))

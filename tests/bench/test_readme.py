@@ -483,9 +483,9 @@ def test_the_studies_of_what_is_learned_are_those_of_their_files() -> None:
 
 
 SMALL = (
-    "as it is",
+    "the forecast of `learned`",
     "pieces of earlier days that began alike",
-    "mean of the prices of eight such days, every 60 arrivals",
+    "mean of the prices of eight such days, solved every 60 arrivals",
 )
 
 
