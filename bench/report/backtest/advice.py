@@ -264,7 +264,7 @@ def _conclude(
             f"Use {name}: it has {first}, and is ahead of every other policy beyond chance; of {nearest.other},{least} "
             f"by {lead}."
         )
-    others = len(differences) - len(alike)
+    others = [each.other for each in differences if each.is_apart]
     lines = [f"{_names([name, *(each.other for each in alike)])} cannot be distinguished on these {days} days."]
     if same:
         lines.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
@@ -272,7 +272,7 @@ def _conclude(
     else:
         lines.append(f"{name} has {first}, but its lead over {nearest.other} is within chance: {lead}.")
     if others:
-        lines.append(f"The remaining {'policy is' if others == 1 else f'{others} policies are'} behind beyond chance.")
+        lines.append(f"{_names(others)} {'is' if len(others) == 1 else 'are'} behind beyond chance.")
     return " ".join(lines)
 
 
