@@ -250,7 +250,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:
-    """Run every policy on every day of a load, with constants from the days before.
+    """Run policies on every day of a log, with constants from the days before.
 
     Parameters
     ----------

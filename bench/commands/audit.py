@@ -233,7 +233,7 @@ def _check_lines(
             yield f"    {name} = {_readable(value)}"
         named = find_used_signs(" ".join(shared), signs)
         if named:
-            yield "what the signs mean:"
+            yield "symbols:"
             yield from (f"    {sign}: {meaning}" for sign, meaning in named)
 
 

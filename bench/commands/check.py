@@ -100,7 +100,9 @@ def run(options: Check) -> CheckOutcome:
     if not options.explain:
         return CheckOutcome(family, verdict, True)
     sums = f"{sum_text(instance, document)}\n" if sum_text is not None and verdict["valid"] else ""
-    return CheckOutcome(family, verdict, True, f"it proves: {certificates.proves}\n{sums}{text_of(document)}")
+    return CheckOutcome(
+        family, verdict, True, f"the certificate proves: {certificates.proves}\n{sums}{text_of(document)}"
+    )
 
 
 def is_certificate(document: Any) -> bool:

@@ -160,7 +160,7 @@ def text(options: Import, found: ImportOutcome | Path) -> Iterator[str]:
     if isinstance(found, Path):
         cluster = found.with_suffix(".toml")
         words = ["python", "-m", "ratiobench", "import", str(found), "--format", "csv", "--cluster", str(cluster)]
-        yield f"{found}: made-up jobs; {cluster}: their cluster. Now"
+        yield f"{found}: a synthetic log; {cluster}: its cluster. Next:"
         yield f"{shlex.join(words)} --out days"
         return
     yield found.report.text()

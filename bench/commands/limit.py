@@ -203,13 +203,13 @@ def _head(found: LimitReport) -> Iterator[str]:
         f"{found.family.unit}" + (f"; {case.note}" if case.note else "")
     )
     for bound in case.bounds:
-        subject = "no deterministic algorithm" if bound.deterministic else "no algorithm, drawing or not,"
+        subject = "no deterministic algorithm" if bound.deterministic else "no algorithm, randomised or not,"
         least = ratios.format_truncated(bound.value)
         yield f"{subject} keeps OPT/ALG below {least} at every prefix (Theorem {bound.theorem})"
     if case.announced(False) is None:
-        yield "An algorithm's constants are those of the whole instance: they do not tell where a prefix ends."
+        yield "An algorithm gets the constants of the whole instance; they do not show where a prefix ends."
     else:
-        yield "An algorithm's constants are those of the family: they tell neither the order nor where a prefix ends."
+        yield "An algorithm gets the constants of the family; they show neither the order nor where a prefix ends."
 
 
 def _single(found: LimitReport, run: LimitRun) -> Iterator[str]:

@@ -64,7 +64,7 @@ class List(Options):
         "",
     )
     given: tuple[str, ...] = argument(
-        "list these names only, for example one recipe with its keys; for gpus also files of `calibrate`",
+        "names to list, all if none is given, for example one recipe with its keys; for gpus also files of `calibrate`",
         Text(),
         "NAME",
         several=True,

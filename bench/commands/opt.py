@@ -81,7 +81,7 @@ def text(options: Opt, found: OptOutcome) -> Iterator[str]:
     limited = ", time-limited" if report.time_limited else ""
     yield f"{family.sense.bound} bound proved by: {report.proof} ({report.formulation} / {report.backend}{limited})"
     if report.solver is not None:
-        yield f"the solver said: {report.solver.text()}"
+        yield f"answer of the solver: {report.solver.text()}"
     if options.no_migration:
         yield f"{family.sense.verified} bound: a verified solution that keeps every task on one node"
     if report.message:

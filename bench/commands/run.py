@@ -139,7 +139,7 @@ def report(options: Report) -> int:
 
 RUN = Command(
     "run",
-    "run a suite, or the rest of it, and write the report",
+    "run a suite or resume it, and write the report",
     Run,
     run,
     status=int,
@@ -147,7 +147,7 @@ RUN = Command(
     keeps=True,
 )
 BACKTEST = Command(
-    "backtest", "run every policy on every day of a load, and recommend one", Backtest, backtest, status=int,
+    "backtest", "run policies on every day of a log, and recommend one", Backtest, backtest, status=int,
     busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(

@@ -58,7 +58,7 @@ class Search(Options):
     )
     smaller: bool = switch("after a violation continue for one with fewer tasks")
     exact: bool = switch(
-        "every instance with at most --tasks, --slots, --nodes (1) and --largest: a proof for this space",
+        "compute the largest ratio over all instances with at most --tasks, --slots, --nodes (1) and --largest",
         either="limit",
     )
     out: Path | None = option("folder of the witness and of the search's state", File(), "DIR")
@@ -155,7 +155,8 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
         yield "no instance was found to which the claim applies"
         return
     what = "witness" if found.violated else "closest"
-    yield f"{what}: {found.left} <= {found.right}, score {float(found.score):.4f}"
+    sign = ">" if found.violated else "<="
+    yield f"{what}: {found.left} {sign} {found.right}, left side over right side {float(found.score):.4f}"
 
 
 def _audited(found: SearchResult) -> str:
@@ -165,7 +166,7 @@ def _audited(found: SearchResult) -> str:
     from ratiobench.bench.report.shared.text import assumptions_text
 
     failing = found.check.failing
-    proof = "" if failing is None else f" (of its proof: {assumptions_text(failing)})"
+    proof = "" if failing is None else f" (proof of the claim: {assumptions_text(failing)})"
     return f"  audited with {found.algorithm}: {found.check.status}{proof}"
 
 
@@ -181,7 +182,7 @@ def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterato
     else:
         yield f"largest {family.sense.ratio} found: {ratio} (OPT = {opt}, ALG = {alg})"
     if not is_exact:
-        yield "A local search over small instances: a lower bound on the worst ratio, nothing about the rest."
+        yield "A local search over small instances: it gives a lower bound on the worst ratio, and no upper bound."
     for note in found.notes:
         yield make_printable(note, 600)
 

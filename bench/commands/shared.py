@@ -53,7 +53,7 @@ class SolveOptions(FormulationOptions):
 
     backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto", complete="backends")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
-    effort: int | None = option("units of work: 1, or with --seconds as many as they allow", EFFORT, "N")
+    effort: int | None = option("units of work; by default 1, with --seconds as many as fit into the time", EFFORT, "N")
     seconds: float | None = option("time limit in seconds; the result is marked time-limited", SECONDS, "S")
 
     def settings(self, family: Family) -> SolveSettings:

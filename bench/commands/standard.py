@@ -81,7 +81,7 @@ class Verify(PartOfSet):
 class Improve(PartOfSet):
     """Options of `standard improve`."""
 
-    effort: int | None = option("units of work for each entry: 1", EFFORT, "N")
+    effort: int | None = option("units of work for each entry", EFFORT, "N")
     seconds: float | None = option("time limit of each entry in seconds, in place of units of work", SECONDS, "S")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
 

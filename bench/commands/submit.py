@@ -30,13 +30,13 @@ class Submit(Options):
 
     policy: str = argument("policy.py or policy.py:Class[:key=value,...]", Text(), "POLICY")
     out: Path = required("the file of the submission", File(), "FILE")
-    family: str | None = option("of the policy", Text(), "NAME", told="the first of the standard set")
+    family: str | None = option("family of the policy", Text(), "NAME", told="the first of the standard set")
     set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=NEWEST)
-    seed: int = option("names the tiny instances", Integer(0, 2**31), "S", default=1)
-    tiny: int = option("how many tiny instances are drawn", Integer(1, 1000), "N", default=10)
-    budget: int = option("time of all the policy's runs", Duration(1), "T", default=600, told="10m")
+    seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
+    tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=10)
+    budget: int = option("time limit of all runs of the policy", Duration(1), "T", default=600, told="10m")
     isolate: bool | None = option(
-        "run the policy in a sandbox of bubblewrap (Linux), or do not; by default where there can be one", Switch()
+        "run the policy in a sandbox of bubblewrap (Linux), or do not; by default where bubblewrap works", Switch()
     )
 
 
@@ -44,9 +44,9 @@ class Submit(Options):
 class VerifySubmission(Options):
     """Options of `verify-submission`."""
 
-    file: Path = argument("the file of a submission", File(), "FILE")
+    file: Path = argument("file of the submission", File(), "FILE")
     set: str = option("the standard set that is trusted, or its manifest", Text(), "SET", default=NEWEST)
-    budget: int = option("time of all the policy's runs", Duration(1), "T", default=1200, told="20m")
+    budget: int = option("time limit of all runs of the policy", Duration(1), "T", default=1200, told="20m")
     isolate: bool | None = option(
         "replay in a sandbox, as is required by default; without one only a policy whose text you have read", Switch()
     )
@@ -127,6 +127,6 @@ SUBMIT = Command(
     text=submit_text, document=submit_document, write=write, busy="evaluating", keeps=False,
 )  # fmt: skip
 VERIFY_SUBMISSION = Command(
-    "verify-submission", "replay a submission in a sandbox, and refuse rows that do not come out", VerifySubmission,
+    "verify-submission", "replay a submission in a sandbox, and refuse it if a row differs", VerifySubmission,
     verify, text=verify_text, document=verify_document, write=write_table, busy="replaying",
 )  # fmt: skip

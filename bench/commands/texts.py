@@ -144,8 +144,8 @@ def run_lines(run: OnlineRun, called: str, unit: str, tasks: int, account: str, 
         yield f"constant {constant.name} = {constant.value}{about} ({source})"
     yield from violation_lines(run, len(run.violations))
     # It is unknown for a user's algorithm, and nothing here depends on it.
-    arithmetic = "own" if run.arithmetic == "unknown" else run.arithmetic
-    yield f"arithmetic {arithmetic}, {run.seconds:.3f} s"
+    arithmetic = "" if run.arithmetic == "unknown" else f"arithmetic {run.arithmetic}, "
+    yield f"{arithmetic}{run.seconds:.3f} s from the start of the algorithm to its last decision"
 
 
 def account_of(family: Family, instance: Any, run: OnlineRun) -> dict[str, Exact] | None:

@@ -1,4 +1,4 @@
-"""Several figures of algorithms, all best if least: two are axes, and all of them say who is on the front."""
+"""Several figures of algorithms, all best if least: two of them are axes, all of them decide the Pareto front."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def find_pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def draw_pareto_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> str:
-    """A sign for each algorithm, a dot for OPT; a ring around who is on the front, and names with the other figures.
+    """A sign for each algorithm, a dot for OPT, a ring around the points of the front; names have the other figures.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def draw_pareto_front(label: str, points: Sequence[Point], titles: Sequence[str]
     texts = [", ".join([point.name, *(f"{value:.3g}" for value in point.values[2:])]) for point in points]
     x, y = (_axis([point.values[i] for point in points], titles[i]) for i in (0, 1))
     high = max(230.0, 60 + LINE * len(points))
-    frame = Frame(label, x, y, width=ALONE, height=high, right=[f"{text}    " for text in texts])
+    frame = Frame(label, x, y, width=ALONE, height=high, right=[f"{text}        " for text in texts])
     places = [(frame.x(point.values[0]), frame.y(point.values[1])) for point in points]
     heights = frame.place_labels([place for _, place in places])
     first = -(OPT_LABEL in [point.name for point in points])

@@ -23,11 +23,11 @@ from ratiobench.online.eapm import registry
 AUDITS = "2"
 """Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
 NOTATION = (
-    ("a_i, p_i", "tasks in the bag of user i, and what the user pays for it"),
+    ("a_i, p_i", "number of tasks in the bag of user i, and the payment of the user"),
     ("ETC_ij, c", "time of one task of user i on machine j; cost of energy"),
     ("L_j, MS", "time until which machine j is busy; the latest of them"),
     ("x_ij", "tasks of user i on machine j"),
-    ("tau", "how many of the dearest machines, less one, a system of equations leaves out"),
+    ("tau", "number of the dearest machines that a system of equations leaves out, plus one"),
     ("(20)", "x_ij = (MS - L_j) / ETC_ij on the machines tau..m, which sum to a_i: one system of equations per tau"),
     (
         "reading",

@@ -159,7 +159,7 @@ def _fig4() -> Suite:
 
 def _named() -> Suite:
     cases = tuple(Case(name, {"kind": "named", "name": name}, _ALL, group="named") for name in names())
-    summary = "Tiny instances on which the printed rule goes wrong, one for each way"
+    summary = "Tiny instances on which the printed rule fails, one for each kind of failure"
     return Suite("eapm-named", summary, cases, groups={"named": "tiny instances"}, verdicts_first=True)
 
 

@@ -1,4 +1,4 @@
-"""What the papers on EdgeFlow and ElasticFlow say, checked on one run against the certified interval on OPT.
+"""Claims of the papers on EdgeFlow and ElasticFlow, checked on one run against the certified interval on OPT.
 
 The bound is on what any scheduler could have met that knew everything beforehand, so it is a proof. Four checks also
 play the same policy without edge servers, or another policy on the same jobs.
@@ -187,7 +187,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         source=f"{_EDGEFLOW}: higher by 1.1 to 7.3 times on its own traces; read as times as many, not as times more",
         standing="false in general",
         assumptions="a run of one of the five",
-        flaw="where a policy already meets almost all that can be met, no scheduler can meet a tenth more.",
+        flaw="where a policy meets almost all deadlines that can be met, no scheduler can meet a tenth more.",
         applies=_baseline,
         check=_room,
     ),
@@ -197,12 +197,12 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
             "The idle edge servers are worth a tenth more deadlines to a scheduler that uses the cloud as well as this "
             "policy does."
         ),
-        source="asked here; EdgeFlow's figures do not tell the servers' worth from that of a better plan for the cloud",
+        source="examined by this project; EdgeFlow's figures do not separate servers from a better plan",
         standing="false in general",
         assumptions="a run of a policy that uses edge servers, where there are some",
         flaw=(
             "one slower GPU per server, a few hours a day, is little beside the cloud: the bound with the servers "
-            "is hardly above what is met without them."
+            "is hardly above the deadlines met without them."
         ),
         asked=True,
         applies=_on_edge,
@@ -237,11 +237,11 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     ),
     Claim(
         name="for_good",
-        statement="Declining a job for good costs ElasticFlow no deadline.",
-        source="asked here; ElasticFlow, section 4, admits or declines each job once",
+        statement="ElasticFlow misses no deadline because its rejections are final.",
+        source="examined by this project; ElasticFlow, section 4, admits or declines each job once",
         standing="false in general",
         assumptions="a run of `elasticflow` without edge servers",
-        repaired="Decide anew at every event who is to be met (`hold`).",
+        repaired="Choose the jobs to meet anew at every event (`hold`).",
         flaw=(
             "a job that takes many GPU seconds is admitted while GPUs are free, and shuts out small ones that "
             "come later."

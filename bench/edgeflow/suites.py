@@ -114,7 +114,7 @@ def _ablation() -> Suite:
         _satisfied("fig5", "Figure 5: rules off one by one", groups, "GPUs + edge servers", _RECONSTRUCTED + _DRAWN),
         Plot("crossings", "Moves between cloud and edge per job", "crossings", groups, "GPUs + edge servers"),
     )
-    summary = "Figure 5 of the EdgeFlow paper: ElasticFlow, the same with edge servers, EdgeFlow and its rules off"
+    summary = "Figure 5 of the EdgeFlow paper: ElasticFlow without and with edge servers, EdgeFlow without single rules"
     return Suite("edgeflow-ablation", summary, cases, plots, cases[:1])
 
 
@@ -146,7 +146,7 @@ def _edge() -> Suite:
         title = f"deadlines after {tightness(span)}"
         for name, groups, axis in (("servers", by_servers, "edge servers"), ("factor", by_factor, "speed of a server")):
             plots.append(Plot(f"{name}_{part}", f"Jobs met, {title}", "welfare", tuple(groups), axis, note=note))
-    summary = "What edge servers are worth: 16 GPUs, 0 to 64 servers, three laws of deadlines, four speeds of the edge"
+    summary = "Worth of edge servers: 16 GPUs, 0 to 64 servers, three laws of deadlines, four speeds of the edge"
     return Suite("edgeflow-edge", summary, tuple(cases), tuple(plots), tuple(cases[:1]))
 
 
@@ -182,7 +182,7 @@ def _slots() -> Suite:
         for gpus, group in zip(sizes, groups, strict=True)
     )
     plots = (_satisfied("slots", "Deadline satisfaction ratio by the length of a slot", groups, "GPUs"),)
-    summary = "What ElasticFlow's slots of 60 and 240 seconds cost it, on its testbed trace"
+    summary = "ElasticFlow with slots of 60 and 240 seconds, on its testbed trace"
     return Suite("edgeflow-slots", summary, cases, plots, cases[:1])
 
 
@@ -249,7 +249,7 @@ def _published() -> Suite:
 
 def _named() -> Suite:
     cases = tuple(Case(name, {"kind": "named", "name": name}, ALGORITHMS, OPT, group="named") for name in names())
-    summary = "Tiny instances on which published policies go wrong, one for each way"
+    summary = "Tiny instances on which published policies fail, one for each kind of failure"
     return Suite("edgeflow-named", summary, cases, groups={"named": "tiny instances"}, verdicts_first=True)
 
 

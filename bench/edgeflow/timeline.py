@@ -1,4 +1,4 @@
-"""The time line of a run: GPUs and edge servers in use, when servers are there, and what became of the jobs."""
+"""The time line of a run: GPUs and edge servers in use, when servers are there, and the outcome of the jobs."""
 
 from __future__ import annotations
 

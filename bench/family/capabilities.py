@@ -258,7 +258,7 @@ class Statement:
     statement, source : the claim, and its source.
     standing : proof status: ``proved``, ``false``, ...
     assumptions : without which its check says `not applicable`.
-    repaired : what holds instead; empty where nothing is to be repaired.
+    repaired : the repaired form of a false claim; empty where nothing is to be repaired.
     proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
     flaw : of a false claim, in a sentence, which step of its argument fails; empty without an argument.
     asked : no paper claims it: this project asks it, so verdicts are shown and not counted.

@@ -192,8 +192,8 @@ def _summary(
     full = [i for i in missed if reasons.get(i) == FULL]
     declined = [i for i in missed if reasons.get(i) == DEAR]
     lines = [
-        f"The best known solution earns {lost:,} micro-dollars with {len(missed)} tasks that the policy rejects; the "
-        f"policy earns {kept:,} with {len(extra)} tasks that the best known solution rejects."
+        f"The best known solution earns {lost:,} micro-dollars with tasks that the policy rejects ({len(missed)}); "
+        f"the policy earns {kept:,} with tasks that the best known solution rejects ({len(extra)})."
     ]
     if full:
         value = sum(best_worth[i] or 0 for i in full)
@@ -204,7 +204,9 @@ def _summary(
         how = f"; {only} of them only by changing nodes" if only else ""
         lines.append(f"{len(declined)} of the rejected tasks, worth {value:,}, still fitted and were declined{how}.")
     if dearer:
-        lines.append(f"Tasks that both serve cost the policy {dearer:,} more, by later or dearer slots or vendors.")
+        lines.append(
+            f"Tasks that both serve cost the policy {dearer:,} more: later or dearer slots, or dearer vendors."
+        )
     own, other = _use(instance, decisions), _use(instance, best)
     rate, best_rate = (
         1000 * sum(each or 0 for each in values) / max(1, _work(instance, chosen))

@@ -21,29 +21,29 @@ from ratiobench.online.lora.posted_prices import PostedCell, PostedTrace
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace, Offer, PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-_WORTH = "b_il is what a schedule is worth: the bid less vendor and operation."
+_WORTH = "b_il is the worth of a schedule: the bid less the vendor's price and the cost of operation."
 _LARGEST = (
     "F = b_il - S max lambda - R max phi (9): S samples and R MB times slots, at the largest prices on the schedule."
 )
 _OWN = "F' = b_il - sum (lambda s + phi r): every cell at its own price."
 _POSTED = (
-    "Each cell has a price that is set before the bid is seen. A schedule costs its cells, its vendor and its "
-    "operation; the cheapest one is the task's if its bid is above that."
+    "Each cell has a price that does not depend on the bid. A schedule costs its cells, its vendor and its operation; "
+    "the task gets the cheapest one if its bid is above that cost."
 )
 _GUARDED = (
-    "The guard of Theorem H keeps each price between L, below which the room that is left would be sold too cheaply, "
-    "and c w, the cell's credit times the task's weight (L counts where it is more, for a task of no announced class); "
+    "The guard of Theorem H keeps each price between L, the least price at which the remaining capacity may be sold, "
+    "and c w, the cell's credit times the task's weight (L if it is larger, for a task of no announced class); "
     "a sale at price P raises c by beta P / K."
 )
 _MARKS = (
-    "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The row and squares "
-    "that are marked are those that the algorithm found."
+    "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The marked row "
+    "and squares are the schedule that the algorithm found."
 )
 _RULES = {
-    PriceTrace: "A task moves lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
-    "(8): d is the part that it takes, s of C_p or r of C_m - r_b.",
-    LinearTrace: "A task that is admitted moves lambda to lambda (1 + B d) + eta_c v d, phi alike with eta_m: d is "
-    "the part that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v say how far.",
+    PriceTrace: "A task raises lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
+    "(8): d is the share that it takes, s of C_p or r of C_m - r_b.",
+    LinearTrace: "An admitted task raises lambda to lambda (1 + B d) + eta_c v d, and phi likewise with eta_m: d is "
+    "the share that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v are the scales of the mechanism.",
 }
 """How prices move, by the kind of trace."""
 MOVES = 12
@@ -167,7 +167,7 @@ class _Story:
         lines += [f"INVALID: {violation}" for violation in self.run.violations]
         known: list[int | Fraction | str] = []
         for constant in self.run.constants:
-            known += [f"{', ' if known else 'Known beforehand: '}{constant.name} = ", constant.value]
+            known += [f"{', ' if known else 'Constants: '}{constant.name} = ", constant.value]
             known += [f" ({constant.source})"]
         return [*([each] for each in lines), *([known] if known else [])]
 
@@ -193,10 +193,10 @@ class _Story:
                 moved.setdefault(ends, []).append(cell)
                 self.movers.setdefault(cell, []).append(i)
         for (lam, to_lam, phi, to_phi), cells in list(moved.items())[:MOVES]:
-            lines: Sentence = [f"Moves prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
+            lines: Sentence = [f"Changes prices on {name_cells(cells)}: lambda from ", lam, " to ", to_lam]
             yield [*lines, ", phi from ", phi, " to ", to_phi, "."]
         if len(moved) > MOVES:
-            yield [f"Moves prices on {sum(map(len, list(moved.values())[MOVES:]))} more cells."]
+            yield [f"Changes prices on {sum(map(len, list(moved.values())[MOVES:]))} more cells."]
 
     def _moment(self, task: Task, decision: Decision | None) -> Moment:
         offered = self._offered(task)

@@ -87,7 +87,7 @@ GUARDS = (
     *(f"learned:guard={beta},room=weight,prior=history" for beta in (99, 59, 39, 29)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, by count and by weight, and what to hold it against."""
+"""A guarantee that gets better from row to row, by count and by weight, and rows to compare with."""
 SETTLED = "learned:guard=29,past=settled,room=weight,prior=history"
 """The same with the credits of slots that have passed taken back."""
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
@@ -146,15 +146,15 @@ def suites() -> tuple[Suite, ...]:
         ),
         Suite(
             "learning",
-            "What is learned from earlier days where little can be: Poisson arrivals at loads 0.8, 1.6 and 2.5, tasks "
-            "that each have a size of their own, and a day of Philly whose number of tasks is not known",
+            "Learned prices on days that history predicts poorly: Poisson arrivals at loads 0.8, 1.6 and 2.5, tasks "
+            "with sizes of their own, and a day of Philly whose number of tasks is not announced",
             tuple(_learning(divisor=1)),
             small=tuple(_learning(divisor=10)),
         ),
         Suite(
             "guards",
-            "Consistency against robustness: what a guarantee costs with true history, and what it saves where history "
-            "has a tenth to ten times the load, is another trace's, or has bids ten times as high",
+            "Consistency against robustness: the loss by a guarantee with true history, and its gain with a history of "
+            "a tenth or ten times the load, of another trace, or with bids ten times as high",
             tuple(_guards(divisor=1)),
             (
                 Plot(
@@ -163,15 +163,15 @@ def suites() -> tuple[Suite, ...]:
                     "reached",
                     ("true history", *_FALSE),
                     "history",
-                    note="With true history one sees what the guard costs, with false history what it saves. A day of "
-                    "each of three traces at load 1.6, and their means.",
+                    note="True history shows the loss by the guard, false history its gain. A day of each of three "
+                    "traces at load 1.6, and their means.",
                 ),
             ),
             tuple(_guards(divisor=10)),
         ),
         Suite(
             "theory",
-            "What the paper claims and what holds: every claim on all shipped instances and a part of a day, with "
+            "Claims of the paper and their verdicts: every claim on all shipped instances and a part of a day, with "
             "utility curves (Figures 10 and 11 of the paper)",
             (
                 *(_theory(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
@@ -191,7 +191,7 @@ def suites() -> tuple[Suite, ...]:
         *figure_suites((_bidding_suite("fig10"), _bidding_suite("fig11"))),
         Suite(
             "gaps",
-            "How narrow the interval on OPT is: days of 2,000 to 11,520 tasks and contended parts of days of 100 to "
+            "Width of the interval on OPT: days of 2,000 to 11,520 tasks and contended parts of days of 100 to "
             "300, five runs each, no solver",
             (
                 *(_gap(tasks, nodes, j, {}, 1) for tasks, nodes in _ROWS for j in range(5)),

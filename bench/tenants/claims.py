@@ -1,4 +1,4 @@
-"""What the patent says of its search, or needs, checked on one run against the certified interval on OPT.
+"""Claims of the patent about its search, and conditions for them, checked on one run against the interval on OPT.
 
 The schedule at the upper end of the interval is verified, so "a cheaper deployment exists" is shown by it; the lower
 end is proved, so "nothing is cheaper" is, too. Some checks play another reading, or another policy, beside the run.
@@ -24,8 +24,8 @@ from ratiobench.online.tenants.algorithms.patent import HEURISTICS
 AUDITS = "1"
 """Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
 NOTATION = (
-    ("F = g + h + l", "what the search looks for: the cost of what is placed, an estimate of what is not, the load"),
-    ("h_J", "what a job that is not placed adds to h"),
+    ("F = g + h + l", "objective of the search: cost of the placed jobs, estimate for the other jobs, load term"),
+    ("h_J", "the summand of h for a job that is not placed"),
     ("l", "the standard deviation of the cost over the GPUs"),
     ("theta, lambda", "the prices of a tick of a job's time and of its lateness"),
     ("OPT", "the least cost of any deployment, all jobs known beforehand; an interval [lower, upper]"),
@@ -181,26 +181,26 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         source=_CLAIM,
         standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
-        repaired="With h=least, load=no and search=best-first it does: h never exceeds what the rest costs.",
-        flaw="F is another function than the cost where l counts, and h may exceed what is still to pay.",
+        repaired="With h=least, load=no and search=best-first it does: h never exceeds the remaining cost.",
+        flaw="F differs from the cost where l counts, and h may exceed the remaining cost.",
         applies=_batch,
         check=_optimal,
     ),
     Claim(
         name="admissible",
-        statement="The heuristic cost of the jobs that are not placed is never above what they will cost.",
-        source="what best-first search needs to be optimal; the page does not say it",
+        statement="The heuristic cost of the jobs that are not placed is never above their cost.",
+        source="a condition for the optimality of best-first search; the patent does not state it",
         standing="false in general",
         assumptions="a run of `patent` on jobs that are all released at once",
-        repaired="h=least: what a job costs at once on an idle GPU of its best type.",
+        repaired="h=least: the cost of a job that runs at once on an idle GPU of its best type.",
         flaw="a mean run at a mean price is above the cheapest run; a ratio to a tight deadline has no bound.",
         applies=_batch,
         check=_admissible,
     ),
     Claim(
         name="load_pays",
-        statement="The search finds no dearer deployment with the load term than without it.",
-        source="asked here; the patent adds the term without saying what it gains",
+        statement="With the load term the search finds a deployment that is no dearer than without it.",
+        source="examined by this project; the patent adds the term and states no benefit",
         standing="false in general",
         assumptions="a run of `patent` with load=yes",
         repaired="load=no",
@@ -211,7 +211,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     ),
     Claim(
         name="h_pays",
-        statement="The search finds no dearer deployment with its heuristic cost than with none.",
+        statement="With its heuristic cost the search finds a deployment that is no dearer than without it.",
         source="asked here",
         standing="false in general",
         assumptions="a run of `patent` with another h than zero",
@@ -222,7 +222,7 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     ),
     Claim(
         name="search_pays",
-        statement="The search is never dearer than plain insertion, job by job at the place of least extra cost.",
+        statement="The search is never dearer than insertion, job by job at the place of least extra cost.",
         source="asked here",
         standing="false in general",
         assumptions="a run of `patent`",
@@ -233,8 +233,8 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     ),
     Claim(
         name="order",
-        statement=f"Whether the search or `{RIVAL}` is ahead does not depend on how theta and lambda are read.",
-        source="asked here; both formulas are lost, theta = P m/n and lambda = P n/m are a reading of low confidence",
+        statement=f"The order of the search and `{RIVAL}` does not depend on the values of theta and lambda.",
+        source="examined by this project; theta = P m/n and lambda = P n/m are an uncertain reading of lost formulas",
         standing="false in general",
         assumptions=f"a run of `patent` as it is by default, at most {ORDER_JOBS} jobs, all released at once",
         flaw="where lateness weighs little, another order is best.",

@@ -148,7 +148,7 @@ def _wishes() -> Suite:
             )
         ),
     )
-    summary = "All tenants with one wish: time alone, both alike, money alone; 100 jobs"
+    summary = "All tenants with the same preference: time only, both equally, money only; 100 jobs"
     return Suite("tenants-wishes", summary, cases, plots, cases[:1])
 
 
@@ -167,7 +167,7 @@ def _params() -> Suite:
         Plot("ratio", "ALG / OPT where time and lateness cost a tenth, the same, ten times as much", "ratio",
              tuple(groups), "prices of time and lateness"),
     )  # fmt: skip
-    summary = "Are orders of algorithms stable under the uncertain prices of time and lateness? 100 jobs"
+    summary = "Stability of the order of algorithms under the uncertain prices of time and lateness; 100 jobs"
     return Suite("tenants-params", summary, cases, plots, cases[:1])
 
 
@@ -180,7 +180,7 @@ def _named() -> Suite:
         )
 
     cases = tuple(Case(name, {"kind": "named", "name": name}, algorithms(name), OPT, "named") for name in names())
-    summary = "Tiny instances on which the patent's search errs, and the edges of the problem"
+    summary = "Tiny instances on which the patent's search fails, and boundary cases of the problem"
     return Suite("tenants-named", summary, cases, groups={"named": "tiny instances"}, verdicts_first=True)
 
 

@@ -86,7 +86,7 @@ class Claim(Generic[CaseType]):
     assumptions : in words, without which the check says `not applicable`.
     proof_assumes : in words, what the published proof needs and the claim does not say; its check gives a verdict all
         the same, and names what fails.
-    repaired : what holds instead of a false claim; empty where nothing is to be repaired.
+    repaired : the repaired form of a false claim; empty where nothing is to be repaired.
     about : the runs that it is about.
     applies : why it says nothing of a run, asked before its check; "" where it does. Claims that show figures all the
         same say it in their check.
@@ -162,7 +162,7 @@ class Claim(Generic[CaseType]):
         if self.flaw:
             steps.append([f"{why}: {self.flaw}"])
         if self.repaired:
-            steps.append([f"What holds instead: {self.repaired}"])
+            steps.append([f"Repaired: {self.repaired}"])
         sides: Sentence = [check.reason]
         if check.left is not None and check.right is not None:
             sign = " > " if check.status is Verdict.VIOLATED else " <= "

@@ -515,14 +515,17 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Ta
     if limits := counts["limits cut with their window"]:
         lines.append(f"{limits:,} time limits are cut with them.")
     if counts["bids by law"]:
-        price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}, drawn evenly"
-        lines.append(f"{counts['bids by law']:,} bids by law: dollars per GPU-hour of its run, {price}.")
+        price = f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g} (drawn uniformly)"
+        lines.append(f"{counts['bids by law']:,} jobs without a bid get one by a rule: {price} dollars per GPU-hour.")
     if counts["memory by law"]:
-        lines.append(f"{counts['memory by law']:,} jobs without GPU memory in the log hold the same share as of GPUs.")
+        lines.append(
+            f"{counts['memory by law']:,} jobs without GPU memory in the log get the share of a node's memory that "
+            "equals their share of its GPUs."
+        )
     if report.waits:
         lines.append(tell_waits(report.waits))
     if kinds := counts["of a GPU type that the cluster does not name"]:
-        lines.append(f"{kinds:,} ask for a GPU type that no node is named after; they may run anywhere.")
+        lines.append(f"{kinds:,} jobs ask for a GPU type that no node has; they may run on any node.")
     behind = " Of the others:" * (converter.run is not ScheduleKind.ANY)
     if hopeless := counts["that no schedule can finish in the instance"]:
         lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{tails.sentence()}{behind}")

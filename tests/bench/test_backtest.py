@@ -177,9 +177,9 @@ def test_the_page_has_the_answer_and_the_pictures(inside: Path) -> None:
     """A recommendation, dollars, classes, OPT day by day, charts; nothing of it needs a script."""
     page = Path("out/backtest.html").read_text()
     for words in (
-        "cannot be distinguished", "In hindsight", "No list price is known", "What this rests on",
+        "cannot be distinguished", "In hindsight", "No list price is known", "Assumptions",
         "share of a node", "time at its fastest",
-        "Load under", "Price of compute", "What became of the arrivals", "too dear", "Theorem G", "history",
+        "Load under", "Price of compute", "Outcome of the arrivals", "too dear", "Theorem G", "history",
         "OPT, at most", "log-2026-03-01 is history alone", 'href="report.html"',
     ):  # fmt: skip
         assert words in page, words
@@ -410,9 +410,9 @@ def test_days_that_are_too_few_for_the_sign_test_are_said_to_be(days: int, polic
     """Of all comparisons at once, each test has 5 % / 2 / pairs; ahead on N of N days has the chance 2 / 2^N."""
     found = judged([policy(f"p{place}", [100 - place] * days) for place in range(policies)])
     said = " ".join(advise(found, families()["lora"]))
-    told = f"{days} days are too few to decide by counting on how many a policy is ahead: between {policies} policies"
+    told = f"{days} days are too few for the sign test: with {policies} policies it needs "
     assert (told in said) == bool(needed)
-    assert not needed or f"that takes {needed} days, even if it is ahead on all of them" in said
+    assert not needed or f"{told}{needed} days, even if one is ahead on all of them" in said
 
 
 def test_being_ahead_on_every_one_of_many_days_is_no_chance() -> None:
@@ -450,7 +450,7 @@ def test_whoever_knew_the_future_or_lacks_a_day_is_not_recommended() -> None:
     knew = policy("c", [50, 50], sources=frozenset({Source.ORACLE}))
     lacks = policy("d", [50], trouble="1 invalid of 2 days: overbooks")
     said = advise(replace(found, policies=[*found.policies, knew, lacks]), families()["lora"])
-    assert any(each.startswith("c took constants from the very days") for each in said)
+    assert any(each.startswith("c took constants from the days on which it is judged") for each in said)
     assert "d is not compared: 1 invalid of 2 days: overbooks." in said
     assert [each.name for each in replace(found, policies=[*found.policies, knew, lacks]).complete] == ["a", "b"]
 

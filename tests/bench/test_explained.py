@@ -200,7 +200,7 @@ def test_audit_begins_with_a_summary_and_says_figures_once(capsys: pytest.Captur
     assert lines[1] == "3 violated: theorem5 26 > 49/2, lemma4 120 > 0, weak_duality 312 > 84; 18 hold"
     assert sum(line.strip().startswith("kappa =") for line in lines) == 1
     assert lines[2].startswith("theorem5: violated")
-    signs = lines[lines.index("what the signs mean:") :]
+    signs = lines[lines.index("symbols:") :]
     last = next(place for place, line in enumerate(lines) if line.startswith("weak_duality: violated"))
     assert last < lines.index("figures of several claims:")
     assert [line.strip().partition(":")[0] for line in signs if "kappa" in line.partition(":")[0]] == ["kappa"]

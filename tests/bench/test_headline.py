@@ -139,7 +139,7 @@ def test_costs_read_right() -> None:
     free = [row("a", "x", 0, 0, 0, sense=Sense.LEAST), row("a", "y", 5, 0, 0, sense=Sense.LEAST)]
     lines = headline(free, Sense.LEAST).lines()
     assert "Best: x; Share of OPT: 100 %" in lines[0]
-    assert "1 of 2 runs is with costs where none are needed (an unbounded ratio): y." in lines
+    assert "1 of 2 runs is with costs although OPT is 0 (an unbounded ratio): y." in lines
 
 
 def test_nothing_is_hidden() -> None:
@@ -164,10 +164,10 @@ def test_nothing_is_hidden() -> None:
         "1 of 9 runs is invalid (a rule was broken): mine:Own (yours).",
         "1 of 9 runs has failed: dies.",
         "1 of 9 runs is not run yet: dies.",
-        "2 of 9 runs are without any gain where some could be had (an unbounded ratio): zero.",
+        "2 of 9 runs are without gain although OPT is above 0 (an unbounded ratio): zero.",
         "OPT is not known for 1 case: c.",
-        "More than was bid is charged by x in 1 of 3 runs.",
-        "* knew constants of the very instance under test, its future included (oracle).",
+        "Charges above the bid: x in 1 of 3 runs.",
+        "* was given constants computed from the instance under test, its future included (oracle).",
     ]
 
 

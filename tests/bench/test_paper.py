@@ -157,6 +157,9 @@ def test_figures_are_files_of_every_format(
     assert not out.exists()
     assert main(["report", str(folder), "--figures", str(out)]) == 0
     assert sorted(each.name for each in out.iterdir()) == ["profile.svg"]
+    style, _, drawing = (out / "profile.svg").read_text(encoding="utf-8").partition("</style>")
+    used = {name for words in re.findall(r'class="([^"]*)"', drawing) for name in words.split()} | {"rest"}
+    assert all(re.search(rf"\.{name}\b", style) for name in used - {"d1"}), "d1 is a line without dashes"
     program = tmp_path / "rsvg-convert"
     program.write_text(f"#!{sys.executable}\nimport sys\nprint('%PDF', sys.argv[1:])\n")
     program.chmod(0o755)

@@ -308,10 +308,10 @@ def test_claims_are_counted_and_the_smallest_witness_is_named(folder: Path, caps
     assert Fraction(claim["left"]) > Fraction(claim["right"])
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f'href="#row-{witness.name}"' in page
-    assert "What the paper claims and what holds" in page
+    assert "Claims and verdicts" in page
     capsys.readouterr()
     main(["report", str(folder)])
-    assert f"half   false     {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
+    assert f"half   false         {claim['holds']} holds, {claim['violated']} violated" in capsys.readouterr().out
 
 
 def test_a_claim_that_a_proof_settles_stands_with_its_proof(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +334,7 @@ def test_the_page_says_how_the_paper_is_read(folder: Path) -> None:
     """What the family says of it, once, as text."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<li>Numbers: <code>room</code> counts those &lt; 9 too.</li>") == 1
-    assert '<a href="#readings">How the paper is read</a>' in page
+    assert '<a href="#readings">Readings of the paper</a>' in page
 
 
 def test_links_on_the_page_lead_somewhere(folder: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_set_of_ones_own_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["check", str(files / "a.json.gz"), "--certificate", str(files / "a.cert"), "--explain"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("valid\nOPT ")
-    assert "it proves: the decisions are a solution of P" in out
+    assert "the certificate proves: the decisions are a solution of P" in out
     assert "\nin numbers: " in out
     assert '"decisions": [' in out
 

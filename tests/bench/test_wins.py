@@ -57,7 +57,7 @@ def test_the_headline_names_the_strongest_others_and_counts_the_rest() -> None:
     rows += [row("a", "mine:Own", 65), row("b", "mine:Own", 71)]
     assert headline(rows).lines()[0] == (
         "mine:Own (yours) is better than x in 0 of 2 cases, worse in 2; than w in 1 of 2 cases, worse in 1; "
-        "than u in 2 of 2 cases; the table has 1 more."
+        "than u in 2 of 2 cases; the table has 1 more algorithm."
     )
     alone = [each for each in rows if each["case"] == "a"]
     assert "is better than" not in " ".join(headline(alone).lines())

@@ -302,6 +302,33 @@ def leaderboard(rows: pd.DataFrame) -> str:
     return make_table([*head, "truthful", "guarantee"], lines)
 
 
+def lead(rows: pd.DataFrame) -> str:
+    """The lead of `learned` over all algorithms without learned prices, as a line of Markdown."""
+    columns = ["mean_reached", *(f"mean in {group}" for group in DAYS)]
+    means = {row["algorithm"]: [Fraction(row[column]) for column in columns] for row in rows.to_dict("records")}
+    best = [max(each) for each in zip(*(v for name, v in means.items() if not name.startswith("learned")), strict=True)]
+    plain, guarded = (
+        min(100 * (mine - other) for mine, other in zip(means[name], best, strict=True))
+        for name in ("learned:prior=history", "learned:guard=200,prior=history")
+    )
+    texts = [format_decimal(each, 1, up=False) for each in (plain, guarded)]
+    return (
+        "- **Lead.** In each column `learned` is ahead of all algorithms without learned prices, by at least "
+        f"{texts[0]} points;\n  with `guard=200` by at least {texts[1]}.\n"
+    )
+
+
+def runs(suite: str) -> str:
+    """The runs of which a suite's figures are committed, in Markdown: rows, date, commit, command."""
+    lines = []
+    for path in reversed(provenances_of(suite)):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        rows = ", ".join(f"`{pattern}`" for pattern in about.get("rows", [])) or "all others"
+        command = re.sub(r"^python -m bench ", "python -m ratiobench ", about["command"])
+        lines.append([rows, about["date"], about["provenance"]["code"]["commit"][:7], f"`{command}`"])
+    return make_table(["rows", "date", "commit", "command"], lines)
+
+
 LEFT_OUT = ("pdftsp:units=canonical", "eft (admit=all)", "ntm (admit=all)", "guarded")
 """How the rows begin that the excerpt of README.md leaves out."""
 
@@ -329,6 +356,8 @@ TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("docs/results/paper.md", "paper outperforms"): outperforms,
     ("docs/results/paper.md", "paper sentences"): sentences,
     ("docs/results/leaderboard.md", "leaderboard"): lambda: leaderboard(figures(LEADERBOARD)),
+    ("docs/results/leaderboard.md", "leaderboard lead"): lambda: lead(figures(LEADERBOARD)),
+    ("docs/results/leaderboard.md", "leaderboard runs"): lambda: runs("leaderboard"),
     ("docs/results/mechanisms.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
 }
 """Where each table stands, and what makes it."""

@@ -219,7 +219,7 @@ def draw() -> Picture:
         names = dict.fromkeys(["OPT", *(name for where, name in rows if where == group)])
         points = [Point(name, tuple(float(rows[group, name][key]) for key in AXES)) for name in names]
         charts.append(
-            (f"{group}; behind the names: ticks late", draw_pareto_front(group, points, tuple(AXES.values())))
+            (f"{group}; number behind a name: ticks late", draw_pareto_front(group, points, tuple(AXES.values())))
         )
     return stack_charts("Money, time and lateness of policies and of OPT", charts)
 

@@ -39,7 +39,7 @@ def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, 
     if claim.flaw:
         steps.append([f"Where the argument fails: {claim.flaw}"])
     if claim.repaired:
-        steps.append([f"What holds instead: {claim.repaired}."])
+        steps.append([f"Repaired: {claim.repaired}."])
     return Conclusion(
         claim.name, claim.statement, claim.source, str(claim.standing), check.status, _sides(check), steps,
         check.failing,

@@ -18,8 +18,8 @@ class ProofStatus(StrEnum):
     """As stated, under the assumptions named."""
     FALSE = "false"
     """There is a shipped counterexample, or a proof."""
-    PROVED_BY_T = "proved for Theorem T's"
-    """Of mechanisms that Theorem T is about; of others it is asked."""
+    PROVED_BY_T = "proved for mechanisms of Theorem T"
+    """Proved for the mechanisms of Theorem T; for others the check examines runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
-"""Every claim in one table: what it says, who says it, what is known of it, whom it is about, and its check.
+"""All claims in one table: statement, source, proof status, scope, and check.
 
-To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. All else follows:
-what audits check and in which order, what `search` looks for, what pages say. The order is the paper's:
-what a proof settles, lemmas and theorems as printed, each followed by the form that can be proved, what the paper
-leaves open about capacity and money; then guarantees of other mechanisms, and what is asked of any payment. Units are
-those of the run.
+To add a claim, add an entry here, with a check in a file of its own or beside those of its kind. Audits, their order,
+`search` and the texts of pages follow from it. The order is the paper's: claims settled by proof; lemmas and theorems
+as printed, each followed by its repaired form; properties of capacity and money that the paper leaves open. Then come
+guarantees of other mechanisms, and properties of any payment rule. Units are those of the run.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from ratiobench.online.lora.traces import GreedyTrace, LawTerms, PriceTrace, Sta
 from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "9"
-"""Version of all checks. Raise it with every claim that is added and every check that comes to say something else, but
-for what is said of algorithms alone that had no runs before."""
+"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes, unless the
+change concerns only algorithms that had no runs before."""
 OURS = "this project, docs/theory"
 AS_TAKEN_OR_LEFT = (
-    "proved where no constant comes from the bids and each task is charged the least cost over its schedules with room"
+    "proved if no constant comes from the bids and each task is charged the least cost over its schedules that fit"
 )
 
 
@@ -104,8 +103,8 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         flaw=(
             "the two halves of the proof, dual feasibility (Lemma 4) and the loss by dropped tasks (Lemma 3), do "
-            "not hold: F charges the largest price of a schedule where the dual sums the prices of its cells, and "
-            "a dropped task loses all its cells."
+            "not hold: F charges the largest price of a schedule, the dual sums the prices of its cells; and a "
+            "dropped task loses all its cells."
         ),
         about=PDFTSP,
         check=theorem5.theorem5,
@@ -177,7 +176,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="P~ <= rho P",
         source="main paper, Lemma 3",
         standing=ProofStatus.FALSE,
-        assumptions="what the proof of theorem5 assumes, of which it is a part; updates=all",
+        assumptions="those of the proof of theorem5; updates=all",
         repaired="P~ <= rho_L P (lemma3_repaired)",
         flaw="a dropped task is charged with the value of the one cell that overflows, but it loses all its cells.",
         about=PDFTSP,
@@ -199,12 +198,12 @@ CLAIMS: tuple[Claim, ...] = (
         source="main paper, Lemma 4",
         standing=ProofStatus.FALSE,
         repaired=(
-            "(mu, kappa lambda, kappa phi) does (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max F') "
-            "bounds OPT at any prices"
+            "(mu, kappa lambda, kappa phi) satisfies it (lemma4_repaired); sum C lambda + sum C phi + sum max(0, max "
+            "F') bounds OPT at any prices"
         ),
         flaw=(
             "F takes the largest prices of a schedule times S and R, (6a) sums the prices cell by cell, so F can "
-            "be 0 where that sum leaves a surplus, and prices that rise later need not stand on those cells."
+            "be 0 where that sum leaves a surplus, and prices that rise later may rise in other cells."
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
@@ -234,7 +233,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="algorithm2",
-        statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices that it meets",
+        statement="Algorithm 2 finds a schedule of the largest F for every task, at the prices on its arrival",
         source="main paper, section 3: dynamic programming finds the optimal solution of (9) and (12)",
         standing=ProofStatus.FALSE,
         assumptions="exact prices; true increments, overshoot clipped at 0, first slot usable (search=printed)",
@@ -243,8 +242,8 @@ CLAIMS: tuple[Claim, ...] = (
             "(search=exact)"
         ),
         flaw=(
-            "a state of the table keeps the cheapest path so far, but every further unit pays the largest prices "
-            "of its whole path, so that a path that is dearer so far can end cheaper."
+            "a state of the table keeps its cheapest path, but every further unit pays the largest prices of the "
+            "whole path, so a path that is dearer at this state can end cheaper."
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
@@ -252,32 +251,32 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem3",
-        statement="no bid is better than the valuation",
+        statement="no bid gains more than the true valuation",
         source="main paper, Theorem 3, alpha and beta from the bids",
         standing=ProofStatus.FALSE,
         assumptions=(
-            "undecided where canonical units follow the bid, or search=printed, unless a bid that moves no constant "
-            "gains"
+            "undecided where canonical units depend on the bid, or with search=printed, unless a bid that changes no "
+            "constant gains"
         ),
-        repaired="with public constants and the payment b - F it is a take-it-or-leave-it price: truthful in the bid",
+        repaired="with public constants and the payment b - F, which is a posted price: truthful in the bid",
         flaw=(
-            "alpha and beta are the largest ratios of the bids themselves, so a bid moves the prices that it "
-            "meets; and (14) does not charge the operational cost."
+            "alpha and beta are the largest ratios of the bids themselves, so a bid changes the prices that it "
+            "is offered; and (14) does not charge the operational cost."
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
         check=theorem3.theorem3,
         check_one=theorem3.theorem3_of,
-        search=SearchSpace("no bid earns more than the truth (Theorem 3; false)", costs=0, raised=0),
+        search=SearchSpace("no bid gains more than the true valuation (Theorem 3; false)", costs=0, raised=0),
     ),
     Claim(
         name="theorem3_fixed_constants",
-        statement="no bid is better than the valuation when no constant follows the bid",
+        statement="no bid gains more than the true valuation if no constant depends on the bid",
         source="main paper, Theorem 3",
         standing=ProofStatus.FALSE,
         repaired="true for payment=critical; for (14) when every e = 0",
         flaw=(
-            "a task wins above c = b - F, but (14) charges c less the operational cost: who values its schedule "
+            "a task wins above c = b - F, but (14) charges c less the operational cost: a task whose valuation is "
             "between the two gains by bidding above c."
         ),
         about=PDFTSP,
@@ -287,18 +286,17 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem3_types",
-        statement="no narrower window, more work or more memory than the true one gains",
+        statement="no report of a narrower window, more work or more memory gains",
         source="main paper, section 2 (the bid contains them); not claimed",
         standing=ProofStatus.FALSE,
         assumptions=(
             "constants kept; exact prices; every window inside the true one, larger work and memory, alone and "
-            "together; undecided where not all of them could be followed (with search=printed only a few are, on large "
-            "instances)"
+            "together; undecided where not all of them were run (with search=printed only a few, on large instances)"
         ),
-        repaired="true when the schedule is the cheapest among those with room (a choice that sees the room)",
+        repaired="true if the schedule is the cheapest among those that fit",
         flaw=(
-            "Algorithm 1 chooses a schedule first and looks for room afterwards, so a report that rules out the "
-            "crowded slot can win where the truth is dropped."
+            "Algorithm 1 chooses a schedule first and tests its capacity afterwards, so a report that rules out the "
+            "crowded slot can win where the true report is dropped."
         ),
         asked=True,
         about=PDFTSP,
@@ -318,13 +316,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem4_literal",
-        statement="no bid at all ends in a loss",
+        statement="no bid, truthful or not, ends in a loss",
         source="main paper, Definition 3 as printed",
         standing=ProofStatus.FALSE,
         repaired="for truthful bids (theorem4)",
         flaw=(
-            "who bids above a price that exceeds its valuation wins and loses money, under any rule that charges "
-            "something."
+            "a task that bids above a price that exceeds its valuation wins and loses money, under any rule that "
+            "charges something."
         ),
         about=PDFTSP,
         applies=explain_outside_paper,
@@ -332,8 +330,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="provider_deficit",
-        statement="every admitted task pays at least its vendor and its operation",
-        source="asked of (14) by this project",
+        statement="every admitted task pays at least its vendor's price and its operational cost",
+        source="examined by this project, for (14)",
         standing=ProofStatus.FALSE,
         repaired="true for payment=critical: b - F = q + sum e + prices",
         flaw="(14) charges the vendor and the prices, but not the operational cost.",
@@ -354,14 +352,14 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="overflow",
-        statement="without line 8 no capacity would be exceeded",
-        source="asked of Algorithm 1 by this project",
+        statement="without line 8 no capacity is exceeded",
+        source="examined by this project, for Algorithm 1",
         standing=ProofStatus.FALSE,
         assumptions="updates=all",
-        repaired="prices that reach max b/s at C - s do it: exponential prices on admission",
+        repaired="with prices that reach max b/s at load C - s: exponential prices, raised on admission",
         flaw=(
-            "prices keep tasks off a full cell (Lemma 2), not off one that is nearly full, where a task can be "
-            "larger than what is left."
+            "prices keep tasks off a full cell (Lemma 2), but not off one that is nearly full, where a task can be "
+            "larger than the free capacity."
         ),
         asked=True,
         about=PDFTSP,
@@ -370,11 +368,11 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="ghost_updates",
-        statement="the prices that dropped tasks leave change no decision",
-        source="asked of Algorithm 1, line 7, by this project",
+        statement="the price updates of dropped tasks change no decision",
+        source="examined by this project, for line 7 of Algorithm 1",
         standing=ProofStatus.FALSE,
         assumptions="updates=all",
-        flaw="line 7 moves prices for a task that line 8 turns away, so later ones pay for room that nobody uses.",
+        flaw="line 7 raises prices for a task that line 8 rejects, so later tasks pay for capacity that is free.",
         asked=True,
         about=PDFTSP,
         applies=explain_outside_algorithm1,
@@ -385,14 +383,14 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D(tau lambda, tau phi) at the final prices of any run, for any tau >= 0",
         source="weak duality for (5) with mu_i = max(0, max F')",
         standing=ProofStatus.PROVED,
-        assumptions="none; needs an algorithm that exposes its prices",
+        assumptions="none; the algorithm must expose its prices",
         about=PRICES_SHOWN,
         applies=explain_invalid,
         check=guarantees.dual_certificate,
     ),
     Claim(
         name="theorem_a",
-        statement="no schedule with F' > 0 lacks room, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
+        statement="every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG, Gamma = max(1, B) + B U / G",
         source=f"Theorem A: {OURS}, mechanism posted",
         standing=ProofStatus.PROVED,
         assumptions="eps < 1; the public constants bound those of the instance",
@@ -400,7 +398,7 @@ CLAIMS: tuple[Claim, ...] = (
         applies=explain_invalid,
         check=guarantees.theorem_a,
         search=SearchSpace(
-            "no F' > 0 without room, and OPT <= D <= Gamma ALG (Theorem A)",
+            "every schedule with F' > 0 fits, and OPT <= D <= Gamma ALG (Theorem A)",
             "posted:growth=2",
             costs=0,
             vendors=True,
@@ -417,7 +415,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem_b",
-        statement="no schedule with F' > 0 lacks room, and OPT <= D <= (1 + max{alpha, beta}) ALG",
+        statement="every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG",
         source=f"Theorem B: {OURS}, mechanism minimal-edit",
         standing=ProofStatus.PROVED,
         assumptions="as for theorem_a; bbar >= 1 on admitted schedules",
@@ -425,7 +423,7 @@ CLAIMS: tuple[Claim, ...] = (
         applies=explain_invalid,
         check=guarantees.theorem_b,
         search=SearchSpace(
-            "no F' > 0 without room, and OPT <= D <= (1 + max{alpha, beta}) ALG where bbar >= 1 (Theorem B)",
+            "every schedule with F' > 0 fits, and OPT <= D <= (1 + max{alpha, beta}) ALG if bbar >= 1 (Theorem B)",
             "minimal-edit",
             costs=0,
             vendors=True,
@@ -434,7 +432,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="theorem_c",
-        statement="OPT <= D <= Gamma' ALG + Leak, all three known when the run ends",
+        statement="OPT <= D <= Gamma' ALG + Leak, where D, Gamma' and Leak are known at the end of the run",
         source=f"Theorem C: {OURS}, mechanisms with additive prices",
         standing=ProofStatus.PROVED,
         about=ADDITIVE,
@@ -444,7 +442,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="theorem_c_a_priori",
         statement="OPT <= D(full cells raised) <= (Gamma' + U / (1 - eps)) ALG",
-        source=f"Theorem C: {OURS}, mechanisms with additive prices and a room test",
+        source=f"Theorem C: {OURS}, mechanisms with additive prices and a capacity test",
         standing=ProofStatus.PROVED,
         assumptions="eps < 1",
         about=ADDITIVE,
@@ -466,7 +464,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         standing=ProofStatus.PROVED,
-        assumptions="none; E is 0 where classes and caps that were announced bound those of the instance",
+        assumptions="none; E is 0 if the announced classes and caps bound those of the instance",
         about=GUARDED,
         applies=explain_invalid,
         check=guarded.theorem_h,
@@ -479,10 +477,13 @@ CLAIMS: tuple[Claim, ...] = (
             nodes=2,
         ),
         signs=(
-            ("rho, beta (guard)", "of the guard: what credits are raised by for wishes, and what a sale adds to them"),
-            ("Omega", "at least the weight max(s / C, r / D) of what fits one node"),
+            (
+                "rho, beta (guard)",
+                "factors of the guard: raises of credits for proposed prices, and the raise by a sale",
+            ),
+            ("Omega", "an upper bound on the weight max(s / C, r / D) of the tasks that fit one node"),
             ("A0", "the credits of empty nodes, sum Omega_g K_g Phi"),
-            ("E", "worth of the tasks of no announced class, and what others are worth above their cap"),
+            ("E", "worth of the tasks of no announced class, and the worth of other tasks above their cap"),
         ),
     ),
     Claim(
@@ -505,12 +506,12 @@ CLAIMS: tuple[Claim, ...] = (
         signs=(
             (
                 "B (price laws)",
-                "a sale of the part d <= eps of a resource raises its price by the factor 1 + B d at most",
+                "a sale of a share d <= eps of a resource raises its price by a factor of at most 1 + B d",
             ),
-            ("zeta", "the price of an empty cell over X"),
+            ("zeta", "the price of an empty cell, divided by X"),
             (
                 "n (price laws)",
-                "nodes to which one of those that the law prices lends its prices; 1 without a split",
+                "number of nodes that take their prices from one node with a price law; 1 without a split",
             ),
         ),
     ),
@@ -520,8 +521,8 @@ CLAIMS: tuple[Claim, ...] = (
         source=f"Theorem A': {BASELINES}",
         standing=ProofStatus.PROVED,
         assumptions=(
-            "tasks of one cell; n of any tasks fit a node and n + 1 do not; no negative costs; values of units between "
-            "L and theta L"
+            "tasks of one cell; any n tasks fit a node and no n + 1 do; costs >= 0; values of units between L and "
+            "theta L"
         ),
         about=UNITS,
         applies=explain_invalid,
@@ -546,19 +547,22 @@ CLAIMS: tuple[Claim, ...] = (
             nodes=2,
         ),
         signs=(
-            ("sigma", "slackness: slots of a task's window over the slots that it needs at its slowest, the least"),
-            ("f", "at most the weight on a node without room for some task"),
-            ("theta", "largest value per unit of weight, or of a unit, over the least"),
+            (
+                "sigma",
+                "slackness: the least ratio, over all tasks, of the window to the slots needed at the slowest rate",
+            ),
+            ("f", "a lower bound on the weight on a node on which some task does not fit"),
+            ("theta", "ratio of the largest to the least value per unit of weight, or of a unit"),
         ),
     ),
     Claim(
         name="truthful_bid",
-        statement="no bid is better than the valuation, for any task",
+        statement="no bid gains more than the true valuation, for any task",
         source=f"Theorem T: {OURS}",
         standing=ProofStatus.PROVED_BY_T,
         assumptions=(
-            f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are found again); "
-            "else misreports are tried: violated where one gains, undecided where none does"
+            f"a payment rule other than pdFTSP's; {AS_TAKEN_OR_LEFT} (there the run's offers are recomputed); "
+            "otherwise misreports are tried: violated if one gains, undecided if none does"
         ),
         asked=True,
         about=OTHER_PAYMENTS,
@@ -568,7 +572,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="truthful_type",
-        statement="no later arrival, earlier deadline, more work or more memory than the true one gains, bid truthful",
+        statement="with a truthful bid, no report of a later arrival, earlier deadline, more work or more memory gains",
         source=f"Theorem T: {OURS}",
         standing=ProofStatus.PROVED_BY_T,
         assumptions="as for truthful_bid",
@@ -580,7 +584,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         name="way_misreport",
-        statement="no claim of another kind of schedules, or of a wider gang, gains; bid and window truthful",
+        statement="with truthful bid and window, no report of another kind of schedules, or of a wider gang, gains",
         source=f"Theorem T: {OURS}",
         standing=ProofStatus.PROVED_BY_T,
         assumptions="as for truthful_bid; sets of schedules are nested",
@@ -595,7 +599,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="no truthful bidder is charged more than its valuation",
         source=f"Theorem T: {OURS}",
         standing=ProofStatus.PROVED_BY_T,
-        assumptions=f"a payment rule other than pdFTSP's; from the booked decisions; {AS_TAKEN_OR_LEFT}",
+        assumptions=f"a payment rule other than pdFTSP's; decided from the recorded charges; {AS_TAKEN_OR_LEFT}",
         asked=True,
         about=OTHER_PAYMENTS,
         applies=explain_no_payments,
@@ -613,12 +617,12 @@ CLAIMS: tuple[Claim, ...] = (
         check=truthfulness.no_deficit,
     ),
 )
-"""Every claim: those that a proof settles, then those that audits check, in the order of their output."""
+"""All claims: those settled by proof, then those that audits check, in the order of their output."""
 THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
 audit = THEORY.audit
 
 
 def list_searches() -> dict[str, SearchSpace]:
-    """Among which instances violations are searched for, by claim; the false ones, where a search ends, first."""
+    """The search space of each claim; false claims, for which a search ends, first."""
     ordered = sorted(CLAIMS, key=lambda claim: claim.standing is not ProofStatus.FALSE)
     return {claim.name: claim.search for claim in ordered if claim.search is not None}

@@ -1,4 +1,4 @@
-"""The signs of the statements; docs/theory/paper.md has them with the proofs. A claim's own stand in its entry."""
+"""The symbols of the statements; docs/theory/paper.md has them with the proofs. A claim's own are in its entry."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ SIGNS: tuple[tuple[str, str], ...] = (
         "ALG, P",
         "welfare of the tasks that the algorithm admitted; P~ that of all tasks with F > 0, dropped ones included",
     ),
-    ("OPT", "the best welfare that was possible knowing all arrivals"),
+    ("OPT", "the largest welfare of any solution, with all arrivals known"),
     (
         "s, r, M",
         "samples per slot, memory in MB and total samples of a task; S, R: samples and MB summed over the cells (node, "
         "slot) of a schedule",
     ),
     ("minimal schedule", "one that no longer does the work when a cell is taken away"),
-    ("b, q, e", "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is what a schedule is worth"),
+    ("b, q, e", "bid, vendor's price, cost of operation per cell; b_il = b - q - sum e is the worth of a schedule"),
     ("lambda, phi", "prices of compute and memory per node and slot, of which there are C_p and C_m - r_b"),
     (
         "F",
@@ -25,7 +25,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
         "max(0, F) of a task; D^I the dual objective with these mu when the run ends (eq. 5); D the same with mu = "
         "max(0, max F') at any prices, which always bounds OPT",
     ),
-    ("(14)", "the paper's payment: vendor and prices, not the operation; b - F charges that as well"),
+    ("(14)", "the paper's payment: vendor and prices, without the cost of operation, which b - F includes"),
     ("alpha, beta", "max b/M and max b/r over all tasks; A is the larger of the two"),
     (
         "(9), line 6",

@@ -137,7 +137,9 @@ def make_headline(
     )
     troubles = list(_troubles(rows, found.sense))
     if starred != answers or starred_table != table:
-        troubles.append((Span("* knew constants of the very instance under test, its future included (oracle)."),))
+        troubles.append(
+            (Span("* was given constants computed from the instance under test, its future included (oracle)."),)
+        )
     unlike = list_unpinned(found.about.get("provenance", {}).get("packages", {}))
     if unlike and rows:
         text = f"Solvers are not those of the published figures: {', '.join(unlike)}."
@@ -344,7 +346,7 @@ def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
             spans += [Span("; " * bool(place) + "than "), *_names([each.other])]
             spans.append(Span(f" {each.describe()}"))
         rest = len(mine) - NAMED
-        yield (*spans, Span(f"; the table has {rest} more." if rest > 0 else "."))
+        yield (*spans, Span(f"; the table has {_count(rest, 'more algorithm')}." if rest > 0 else "."))
 
 
 def _of_sweeps(found: Results, rows: Sequence[Row]) -> Iterator[Sentence]:
@@ -497,17 +499,17 @@ def _troubles(rows: Sequence[Row], sense: Sense) -> Iterator[Sentence]:
         )
     charged = Counter(str(row.algorithm) for row in rows if row.remarks.overcharged)
     if charged:
-        spans = [Span("More than was bid", "violated"), Span(" is charged by ")]
+        spans = [Span("Charges above the bid", "violated"), Span(": ")]
         for place, (name, count) in enumerate(charged.most_common(NAMED)):
             runs = sum(row.algorithm == name for row in rows)
             spans += [Span(", " * bool(place)), *_names([name]), Span(f" in {count} of {_count(runs, 'run')}")]
         rest = len(charged) - NAMED
-        yield (*spans, Span(f" and by {rest} more." if rest > 0 else "."))
+        yield (*spans, Span(f" and {_count(rest, 'more algorithm')}." if rest > 0 else "."))
 
 
 _UNBOUNDED = {
-    Sense.MOST: "without any gain where some could be had (an unbounded ratio)",
-    Sense.LEAST: "with costs where none are needed (an unbounded ratio)",
+    Sense.MOST: "without gain although OPT is above 0 (an unbounded ratio)",
+    Sense.LEAST: "with costs although OPT is 0 (an unbounded ratio)",
 }
 
 

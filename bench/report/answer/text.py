@@ -74,8 +74,8 @@ def _claim_lines(settled: Sequence[ClaimSummary]) -> list[str]:
         held = "1 holds in every run that decides it" if stand == 1 else f"{stand} hold in every run that decides them"
         return [f"Claims: none of {len(checked)} is violated in these runs; {held}."]
     lines = [
-        f"{len(fell)} of {len(checked)} claims are violated, in so many of the runs to which they apply"
-        f" ({stand} hold wherever they are decided):"
+        f"{len(fell)} of {len(checked)} claims are violated, {stand} hold in every run that decides them. "
+        "Violations, of applicable runs:"
     ]
     for each in fell[:CLAIMS]:
         applied = sum(each.counts[verdict] for verdict in Verdict if verdict is not Verdict.NOT_APPLICABLE)

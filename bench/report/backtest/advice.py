@@ -1,4 +1,4 @@
-"""The answer of a backtest in sentences: which policy to take, how sure that is, and what it rests on."""
+"""The answer of a backtest in sentences: the recommended policy, the significance of its lead, the assumptions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def advise(found: Backtest, family: Family) -> list[str]:
     lines += [_tell_what_if(found, each, family) for each in found.what_ifs]
     for each in found.policies:
         if Source.ORACLE in each.sources:
-            lines.append(f"{each.name} took constants from the very days it is judged on, so it is not recommended.")
+            lines.append(f"{each.name} took constants from the days on which it is judged, so it is not recommended.")
         elif each.trouble:
             lines.append(f"{each.name} is not compared: {each.trouble}.")
     return lines
@@ -96,8 +96,8 @@ def _certify(found: Backtest, family: Family) -> list[str]:
     part = (best.value - end) / best.value if least else (end - best.value) / best.value
     if best.share[0] == 1:
         return [f"{total}, {share}: no scheduler could do better, even if it knew the future."]
-    more = "saved" if least else "earned"
-    left = f"At most {ratios.share_percent(part, up=True)} more could be {more} by any scheduler that knows the future."
+    more = "save" if least else "earn"
+    left = f"A scheduler that knows the future could {more} at most {ratios.share_percent(part, up=True)} more."
     return [f"{total}, {share}. {left}"]
 
 
@@ -108,7 +108,9 @@ def _tell_gap(found: Backtest, family: Family) -> list[str]:
     if len(known) < len(found.opt) or low <= 0 or (high - low) / high < WIDE:
         return []
     ends = f"{value_text(low, family, up=False)} to {value_text(high, family, up=True)}"
-    return [f"OPT is known within {_percent((high - low) / high)} ({ends}); `--effort N` looks N times as long."]
+    return [
+        f"OPT is known within {_percent((high - low) / high)} ({ends}); `--effort N` narrows it by N times the work."
+    ]
 
 
 def _by_welfare(found: Backtest, family: Family) -> list[str]:
@@ -136,7 +138,7 @@ def _tell_left_out(found: Backtest) -> list[str]:
     unknown = " (of some it is not known)" if any(each.hours is None for each in out) else ""
     return [
         f"These days are not the whole load: {_percent(of_jobs)} of the jobs and {_percent(of_hours)} of the "
-        f"GPU-hours{unknown} are left out, for the reasons under `what this rests on`."
+        f"GPU-hours{unknown} are left out, for the reasons under `Assumptions`."
     ]
 
 
@@ -150,9 +152,9 @@ def _count_days(found: Backtest) -> str:
     if count >= needed:
         return ""
     return (
-        f"{count} days are too few to decide by counting on how many a policy is ahead: between {policies} policies "
-        f"that takes {needed} days, even if it is ahead on all of them. Only the size of the lead can decide here, by "
-        "an interval that takes daily leads as normally distributed."
+        f"{count} days are too few for the sign test: with {policies} policies it needs {needed} days, even if one is "
+        "ahead on all of them. Here only the interval of the mean lead can decide, which assumes normally distributed "
+        "daily leads."
     )
 
 
@@ -262,7 +264,7 @@ def _conclude(
             f"Use {name}: it has {first}, and is ahead of every other policy beyond chance; of {nearest.other},{least} "
             f"by {lead}."
         )
-    others = len(differences) - len(alike)
+    others = [each.other for each in differences if each.is_apart]
     lines = [f"{_names([name, *(each.other for each in alike)])} cannot be distinguished on these {days} days."]
     if same:
         lines.append(f"{name} has {first}; {_names(same)} {'has' if len(same) == 1 else 'have'} the same on every day.")
@@ -270,7 +272,7 @@ def _conclude(
     else:
         lines.append(f"{name} has {first}, but its lead over {nearest.other} is within chance: {lead}.")
     if others:
-        lines.append(f"The other {'one is' if others == 1 else f'{others} are'} behind beyond chance.")
+        lines.append(f"{_names(others)} {'is' if len(others) == 1 else 'are'} behind beyond chance.")
     return " ".join(lines)
 
 
@@ -310,10 +312,10 @@ def _look_back(found: Backtest, family: Family) -> str:
         side = 1 if family.sense is Sense.MOST else 0
         most = sum((ends[side] for ends in found.opt.values() if ends), Fraction(0))
         upper = family.sense is Sense.MOST
-        words = "no policy whatever more than" if upper else "no policy whatever less than"
+        words = "no policy can have more than" if upper else "no policy can have less than"
         bound = f"; {words} {value_text(most, family, up=upper)}, the proved bound on OPT"
     return (
-        f"In hindsight: the best of these policies on each day, known only afterwards, has "
+        f"In hindsight, with the best of these policies on each day, {family.objective} is "
         f"{value_text(found.hindsight, family)}{share}{bound}."
     )
 
@@ -374,7 +376,7 @@ def _percent(share: Fraction) -> str:
     return f"{float(100 * share):.1f} %"
 
 
-# What it rests on.
+# Assumptions.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The pictures of a backtest: differences from the best policy, and what became of the arrivals."""
+"""The pictures of a backtest: differences from the best policy, and the outcome of the arrivals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def draw_fates(policies: Sequence[Policy]) -> str:
     reasons = list(dict.fromkeys(name for _, line in shown for name in line.counts))
     top = 6 + LINE * (1 + _key(None, reasons))
     axis = Axis(0.0, 1.0, "share of the arrivals", labels=[(part / 4, f"{25 * part} %") for part in range(5)])
-    panel = Panel("What became of the arrivals", [each.name for each, _ in shown], axis, top=top)
+    panel = Panel("Outcome of the arrivals", [each.name for each, _ in shown], axis, top=top)
     _key(panel, reasons)
     for place, (each, line) in enumerate(shown):
         shares = find_fates(line)
@@ -64,7 +64,7 @@ def draw_fates(policies: Sequence[Policy]) -> str:
 
 
 def find_fates(line: Line) -> dict[str, Fraction]:
-    """The shares of the arrivals by what became of them."""
+    """The shares of the arrivals by outcome."""
     sums = {name: sum(row) for name, row in line.counts.items()}
     every = sum(sums.values()) or 1
     return {name: Fraction(count, every) for name, count in sums.items()}

@@ -165,10 +165,10 @@ def list_assumptions(found: Backtest) -> Table | None:
             ]
         )
     if any(each.empty for each in found.facts.values()):
-        text = "each day begins with an empty cluster, without what still ran at midnight"
+        text = "each day begins with an empty cluster, without jobs that still ran at midnight"
         body.append([make_cell(text, css="wrap"), *(make_cell("-", numeric=True) for _ in range(4))])
-    head = ["what this rests on", "jobs", "of jobs", "in GPU-hours", "of GPU-hours"]
-    return Table("What this rests on", head, body)
+    head = ["assumption", "jobs", "of jobs", "in GPU-hours", "of GPU-hours"]
+    return Table("Assumptions", head, body)
 
 
 def list_what_ifs(found: Backtest, family: Family) -> Table | None:
@@ -221,7 +221,7 @@ def list_proofs(found: Backtest) -> Table:
         row = [make_cell(_named(each)), *(make_cell(each.standing.get(name, "-"), css="wrap") for name in headings)]
         applied = "; ".join(each.applied) or ("-" if found.days else "")
         body.append([*row, make_cell(applied, css="wrap"), make_cell(each.constants)])
-    return Table("What is proved", ["policy", *headings, "did it apply?", "constants from"], body)
+    return Table("Guarantees", ["policy", *headings, "verdicts of the runs", "constants from"], body)
 
 
 def list_differences(differences: Sequence[Difference], family: Family, criterion: Criterion = WELFARE) -> Table:
@@ -230,7 +230,7 @@ def list_differences(differences: Sequence[Difference], family: Family, criterio
         "behind the best",
         "a day",
         "95 % interval",
-        "of all comparisons at once",
+        "95 % interval, all comparisons at once",
         "days ahead",
         "days behind",
         "beyond chance",

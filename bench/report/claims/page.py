@@ -1,4 +1,4 @@
-"""The section 'What the paper claims and what holds'."""
+"""The section 'Claims and verdicts'."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def make_claims(
     notation: Sequence[tuple[str, str]] = (),
     explained: Mapping[str, str] | None = None,
 ) -> ClaimSection | None:
-    """Claim, standing, verdicts here, smallest witness, what holds instead; None without claims."""
+    """Claim, standing, verdicts here, smallest witness, repaired form; None without claims."""
     if not settled:
         return None
-    head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "what holds instead"]
+    head = ["claim", "statement", "in general", "in these runs", "smallest witness here", "repaired form"]
     rows = sorted((_row(each, (explained or {}).get(each.statement.name)) for each in settled), key=_order)
     return ClaimSection(
         Table("Claims and verdicts", head, (), css="text claims"),

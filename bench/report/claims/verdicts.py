@@ -189,12 +189,12 @@ def text(settled: Sequence[ClaimSummary]) -> str:
     lines = [
         {
             "Claim": each.statement.name,
-            "Standing": each.statement.standing,
-            "Here": each.summary or "-",
+            "Proof status": each.statement.standing,
+            "Verdicts of these runs": each.summary or "-",
             "Smallest witness": "-"
             if each.witness is None
             else f"{each.witness.case} ({each.size or 'size unknown'}), {each.witness.algorithm}",
         }
         for each in settled
     ]
-    return "What the paper claims and what holds in these runs:\n" + align_columns(lines, indent="  ")
+    return "Claims, and the verdicts of these runs:\n" + align_columns(lines, indent="  ")

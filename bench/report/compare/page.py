@@ -122,4 +122,4 @@ def _list_wins(found: Results) -> Table | None:
     if not rows:
         return None
     body = [[count_cell(cell) if isinstance(cell, int) else make_cell(cell) for cell in row.values()] for row in rows]
-    return Table("Your algorithm against each other one", [name.lower() for name in rows[0]], body)
+    return Table("Your algorithm against every other one", [name.lower() for name in rows[0]], body)

@@ -114,11 +114,11 @@ class Significance:
         count = len(self.algorithms)
         size = f"N = {self.cases} case{'s' * (self.cases != 1)}, {count} algorithms"
         if self.counterexamples:
-            size += f" ({self.counterexamples} cases that were searched for against one algorithm are left out)"
+            size += f" (without {self.counterexamples} counterexamples, each found by a search against one algorithm)"
         if self.overall is None:
             return [
-                f"{size}: too few cases, nothing can be concluded. Of {count} algorithms Wilcoxon's test tells no two "
-                f"apart on fewer than {self.needed} cases, even if one of them is better on every case."
+                f"{size}: too few cases, nothing can be concluded. With {count} algorithms Wilcoxon's test needs "
+                f"{self.needed} cases to find any two different, even if one of them is better on every case."
             ]
         p = self.overall.p_value
         first = (

@@ -90,7 +90,7 @@ def verdict_text(found: Explanation) -> Sentence:
     if ending.verdict is Verdict.NOT_APPLICABLE:
         return [f"{title} does not apply here: ", *ending.sides]
     texts = {Verdict.HOLDS: "holds here", Verdict.VIOLATED: "is violated here", Verdict.UNDECIDED: "is undecided here"}
-    proof = [] if ending.failing is None else [f"; of its proof: {assumptions_text(ending.failing)}"]
+    proof = [] if ending.failing is None else [f"; proof of the claim: {assumptions_text(ending.failing)}"]
     return [f"{title} {texts[ending.verdict]}: ", *ending.sides, *proof]
 
 
@@ -100,18 +100,18 @@ def text(found: Explanation) -> str:
     lines = [f"{make_printable(found.instance, WORDS)}: {make_printable(found.algorithm, WORDS)}"]
     verdict = sentence_text(verdict_text(found))
     lines += [sentence_text(found.result), *filter(None, [verdict]), ""]
-    lines += [f"The instance, as its file says: {make_printable(found.about, 600)}", ""] if found.about else []
+    lines += [f"The instance, according to its file: {make_printable(found.about, 600)}", ""] if found.about else []
     for table in found.tables:
         lines += [*_listing(table), ""]
     lines += [sentence_text(each) for each in found.remarks]
     for moment in found.moments:
         lines += ["", *_moment(moment)]
-    lines += ["", "What became of it", *_beside([list(_grid(each)) for each in found.outcome])]
+    lines += ["", "Result", *_beside([list(_grid(each)) for each in found.outcome])]
     if ending is not None:
         lines += ["", f"{check_title(ending.claim)} ({ending.source}; {ending.standing}): {ending.statement}"]
         lines += [f"  {sentence_text(each)}" for each in ending.steps]
         lines += ["", verdict]
-    lines += ["", "Signs", *(f"  {sign}: {meaning}" for sign, meaning in found.signs)] if found.signs else []
+    lines += ["", "Symbols", *(f"  {sign}: {meaning}" for sign, meaning in found.signs)] if found.signs else []
     lines += ["", *(f"{each.name}: {each.citation}" for each in found.sources)] if found.sources else []
     return "\n".join("".join(c if c.isprintable() else repr(c)[1:-1] for c in line).rstrip() for line in lines)
 

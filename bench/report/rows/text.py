@@ -34,12 +34,14 @@ LISTED = 40
 
 
 _WHAT_MEANS = {
-    Sense.MOST: "How much of the upper bound each algorithm reaches, mean over the cases of a group:",
+    Sense.MOST: "How much of the upper bound on OPT each algorithm reaches, mean over the cases of a group:",
     Sense.LEAST: "How near each algorithm comes to the lower bound, mean over the cases of a group:",
 }
 
 
-_WHAT_WINS = "Your algorithm against each other one: in how many cases its value is better, exactly:"
+_WHAT_WINS = (
+    "Your algorithm against every other one, by exact values: number of cases in which yours is better, worse, ...:"
+)
 
 
 _WHAT_REPEATED = (

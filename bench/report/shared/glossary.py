@@ -101,13 +101,13 @@ def _groups(found: Results, words: Mapping[str, str]) -> Iterator[Entry]:
 
 
 _PROOFS = {
-    Proof.TRIVIAL: "each arrival alone, in integers: nothing can exceed that",
+    Proof.TRIVIAL: "each arrival alone on an empty system, in integers",
     Proof.LAGRANGIAN: "dual prices of shared capacity and the exact best answer at them: weak duality, in integers",
     Proof.BRANCH_AND_BOUND: "the bound that a MIP solver reports, in its floating-point arithmetic",
     Proof.CP_SAT: "the bound that CP-SAT reports, in integers",
-    Proof.ENUMERATION: "every possibility was looked at",
+    Proof.ENUMERATION: "enumeration of all solutions",
     Proof.DYNAMIC_PROGRAMMING: "the best of every set of arrivals, from those of smaller sets",
-    Proof.CERTIFICATE: "a shipped certificate: the solution and what bounds OPT, both recomputed by the independent "
+    Proof.CERTIFICATE: "a shipped certificate: a solution and a bound on OPT, both recomputed by the independent "
     "checker in this run",
     Proof.THEOREM: "a rule that is proved to be best",
 }
@@ -118,47 +118,47 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
     yield Entry(
         "term-opt",
         "OPT",
-        f"the best {value} that could have been had knowing all arrivals. It is known within an interval: its "
+        f"the best {value} in hindsight, with all arrivals known. It lies in an interval: its "
         f"{sense.verified} end is the {value} of a solution that was verified exactly, its {sense.bound} end a proved "
         "bound",
     )
-    yield Entry("term-value", value, f"what the algorithm (ALG) reached, in {_unit(family)}")
+    yield Entry("term-value", value, f"the value of the algorithm's run (ALG), in {_unit(family)}")
     worse = f"half of the {value} was lost" if sense is Sense.MOST else "it cost twice as much as needed"
     yield Entry(
         "term-ratio",
         sense.ratio,
         f"the competitive ratio, rounded outward: 1 is optimal, 2 means that {worse}. [a, b]: it lies between a and b, "
         "since OPT does. Unbounded: "
-        + ("nothing was earned where something could be" if sense is Sense.MOST else "costs where none are needed")
+        + ("nothing was earned although OPT is above 0" if sense is Sense.MOST else "costs although OPT is 0")
         + "; it sorts as the largest",
     )
     yield Entry(
         "term-share",
         "share of OPT",
         "1 over the ratio, in percent: intervals are rounded outward and single numbers down, in tables, figures and "
-        "sentences; the mean over a group counts what is certainly reached "
+        "sentences; the mean over a group is of the certified shares "
         f"({sense.reached})",
     )
-    yield Entry("term-gap", "gap", "how wide the interval on OPT is: (upper - lower) / |upper|")
+    yield Entry("term-gap", "gap", "relative width of the interval on OPT: (upper - lower) / |upper|")
     used = [proof for proof in Proof if (found.rows["opt_proof"] == proof.value).any()]
-    yield Entry("term-proof", "proof", "where the bound on OPT comes from", [f"{p.value}: {_PROOFS[p]}" for p in used])
-    yield Entry("term-admitted", "admitted", "how many arrivals were accepted")
+    yield Entry("term-proof", "proof", "source of the bound on OPT", [f"{p.value}: {_PROOFS[p]}" for p in used])
+    yield Entry("term-admitted", "admitted", "number of accepted arrivals")
     yield from _money_terms(found)
     yield Entry(
-        "term-pace", "seconds per decision", "wall time of all decisions over the number of arrivals; it differs from "
-        "machine to machine, as does no other figure here",
+        "term-pace", "seconds per decision", "wall time of all decisions over the number of arrivals; the only figure "
+        "here that depends on the machine",
     )  # fmt: skip
     yield Entry(
         "term-constants",
         "constants, *",
-        "what an algorithm must know beforehand, and where it comes from: given, prior (another instance), history "
-        "(the days before) or oracle (computed from the very instance under test, future included: marked *)",
+        "parameters that an algorithm gets before the first arrival, with their source: given, prior (another "
+        "instance), history (the days before) or oracle (the instance under test, its future included: marked *)",
     )
     yield Entry(
         "term-limit",
         "at limit 5 of 144, gap 0.32 %",
-        "at so many of its decisions an algorithm's own search ended at its limit of work; its answers are within that "
-        "much of the best",
+        "at 5 of 144 decisions the algorithm's own search ended at its limit of work; its answers there are within "
+        "0.32 % of the best",
     )
     yield Entry(
         "term-state", "state", "ok; invalid: the algorithm broke a rule; failed, with the reason; missing: not run yet"
@@ -168,9 +168,9 @@ def _terms(found: Results, family: Family) -> Iterator[Entry]:
             "term-verdict",
             "verdict",
             "of a claim on a run, by exact comparisons: it holds, is violated, undecided (the interval on OPT, or "
-            "rounding, leaves it open) or not applicable (it is about another algorithm, or an assumption without "
-            "which nothing is claimed fails). Where the claim as printed has no assumption, what its proof assumes is "
-            "named beside the verdict where it fails on the run",
+            "rounding, leaves it open) or not applicable (the claim is about another algorithm, or one of its "
+            "assumptions fails). Where a claim is printed without an assumption that its proof needs, an assumption "
+            "that fails on the run is named beside the verdict",
         )
 
 
@@ -186,15 +186,15 @@ def _money_terms(found: Results) -> Iterator[Entry]:
         yield Entry(
             "term-charged",
             "charged above their bid",
-            "so many of the admitted would pay more than they bid. No rule of the problem forbids it, but no bidder "
-            "would agree",
+            "number of admitted tasks that would pay more than their bid. No rule of the problem forbids it, but no "
+            "bidder would agree",
         )
     if found.accounts:
-        yield Entry("term-cost", "cost", "what the provider pays: vendors and energy; - for runs stored without it")
+        yield Entry("term-cost", "cost", "payments of the provider: vendors and energy; - for runs stored without it")
         yield Entry(
             "term-profit",
             "profit",
-            "revenue - vendors - energy. Without a payment rule: what list prices, the bids, would bring",
+            "revenue - vendors - energy. Without a payment rule every admitted arrival is taken to pay its bid",
         )
 
 

@@ -6,19 +6,21 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ratiobench.bench.draw.scales import Axis, format_compactly
-from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, style_series
+from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, measure_widest, style_series
 from ratiobench.bench.family.capabilities import Timeline, TimeSeries
 from ratiobench.bench.report.shared.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
 from ratiobench.bench.report.timeline.data import Line
 
 ASKED = 3.0
-"""What is asked for is drawn up to this multiple of the capacity."""
+"""Demand is drawn up to this multiple of the capacity."""
+LEFT = 62.0
+"""Space to the left of the charts, the same for all of them."""
 LISTED = 2000
 """Refusals up to which they are listed one by one."""
 
 
 def draw_timeline(line: Line) -> list[tuple[str, str]]:
-    """The charts, each with its heading: load by part of the capacity, prices, arrivals by what became of them."""
+    """The charts, each with its heading: load by part of the capacity, prices, arrivals by outcome."""
     timeline = line.timeline
     charts = [("Load", _draw_courses(line, timeline.loads, "share of capacity used", share=True))]
     charts += [
@@ -39,17 +41,23 @@ def _time_title(timeline: Timeline) -> str:
 
 def _time_labels(line: Line) -> list[tuple[float, str]]:
     every, clock = line.timeline.times, line.timeline.clock
-    step = max(1, -(-len(every) // (5 if clock else 12)))
     texts = (
         [f"{time} ({begins})" for time, begins in zip(every, clock, strict=True)] if clock else list(map(str, every))
     )
+    wide = ALONE - LEFT - measure_widest(_names(line)) - 10
+    most = min(5 if clock else 12, max(2, int(wide // (measure_widest(texts) + 6))))
+    step = max(1, -(-len(every) // most))
     return [(place + 0.5, texts[place]) for place in range(0, len(every), step)]
 
 
 def _frame(line: Line, label: str, axis: Axis) -> Frame:
     """The axes, which stand one below the other in all charts."""
-    names = [*line.counts, *(each.name for each in line.timeline.loads)]
-    return Frame(label, _axis(line), axis, width=ALONE, height=190, right=[f"{name}   " for name in names], left=62.0)
+    return Frame(label, _axis(line), axis, width=ALONE, height=190, right=_names(line), left=LEFT)
+
+
+def _names(line: Line) -> list[str]:
+    """The texts to the right of the charts, with space for their signs."""
+    return [f"{name}   " for name in [*line.counts, *(each.name for each in line.timeline.loads)]]
 
 
 def _draw_columns(frame: Frame, labels: Sequence[str]) -> Iterator[tuple[int, float, float]]:
@@ -110,11 +118,11 @@ def _tell(course: TimeSeries, place: int, share: bool) -> str:
 
 
 def _draw_arrivals(line: Line) -> str:
-    """Columns of what arrived at each time, one part on the other by what became of it."""
+    """Stacked columns of the arrivals at each time, by outcome."""
     counts = line.counts
     top = max(map(sum, zip(*counts.values(), strict=True)), default=0) or 1
     axis = Axis(0.0, top * 1.03, "arrivals")
-    frame = _frame(line, "Arrivals by what became of them", axis)
+    frame = _frame(line, "Arrivals by outcome", axis)
     for number, name in enumerate(counts):
         x, y = frame.x.end + 5, frame.top + 6 + 13 * number
         frame.box(f"kind-{number}", x, y - 5, x + 12, y + 5)
@@ -177,4 +185,4 @@ def list_refusals(timeline: Timeline) -> Table:
         ]
         for each in timeline.refused[:LISTED]
     ]
-    return Table("Turned away", head, body)
+    return Table("Rejected arrivals", head, body)

@@ -29,7 +29,7 @@ class Line:
     ----------
     timeline : with at most `MOST` times.
     labels : of the times; ``from to`` where several share a place.
-    counts : arrivals by what became of them, `ADMITTED` first, for each time.
+    counts : arrivals by outcome, `ADMITTED` first, for each time.
     marks : places on the axis of time, with their texts; empty for the times themselves.
     """
 

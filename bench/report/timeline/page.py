@@ -44,7 +44,7 @@ class GanttSection:
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """One run: its charts and tables, and in words what became of the arrivals."""
+    """One run: its charts and tables, and in words the outcome of the arrivals."""
 
     run: OnlineRun
     value: str

@@ -145,7 +145,7 @@ register(
         name="csv",
         title="CSV with a header line (--columns maps its names)",
         reading=(
-            f"columns {', '.join(NEEDED)}, and where they are there {', '.join(OPTIONAL)}",
+            f"columns: {', '.join(NEEDED)}; optional: {', '.join(OPTIONAL)}",
             "times are ISO 8601 or seconds; those with a zone are put into UTC, others are kept as they are",
             "memory_mb is GPU memory of the whole job, bid is in dollars, limit in seconds (0: none)",
             f"run is one of {', '.join(_KINDS)}; nodes is how many it runs on at once",

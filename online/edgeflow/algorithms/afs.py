@@ -67,7 +67,7 @@ def _divided(
 register(
     Entry(
         "afs",
-        "GPUs step by step to whom they shorten the finish times most; not deadline-aware",
+        "GPUs step by step to the jobs whose finish times they shorten most; not deadline-aware",
         "2",
         common_options(),
         lambda options: Afs(),

@@ -1,4 +1,4 @@
-"""Hold, ours: nobody is declined; at every event a plan meets as many jobs as it can, and what runs is held to.
+"""Hold, ours: no job is declined; at every event a plan meets as many jobs as it can, and keeps running jobs.
 
 Plan (Moore-Hodgson): the jobs that can still be met are filled by deadline (`ratiobench.online.edgeflow.plan.fill`);
 where one cannot be filled, the largest of those filled and of itself is left out, and filling goes on from there. The
@@ -105,7 +105,7 @@ class Hold(Sharing):
 register(
     Entry(
         "hold",
-        "ours: at every event as many jobs as a plan can meet; what runs is held to",
+        "ours: at every event a plan for as many jobs as possible; running jobs are kept in the plan",
         "2",
         common_options(edge=Option("ending", ("none", *RULES), "none: the cloud alone; others as elasticflow's")),
         Hold,

@@ -148,7 +148,7 @@ register(
     with_one_node(
         Entry(
             "pricelist",
-            "fixed prices per GPU-hour by node type and hour; the cheapest schedule with room, take it or leave it",
+            "fixed prices per GPU-hour by node type and hour; the cheapest schedule that fits, as a posted price",
             "1",
             {"file": Option("none", None, "TOML file of prices; none: all is free, but for vendors")},
             ListPrices,

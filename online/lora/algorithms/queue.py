@@ -185,7 +185,7 @@ class _Rows:
 register(
     Entry(
         "queue",
-        "tasks wait, and start in order when there is room: FCFS, SJF, EDF, backfilling, as clusters run jobs",
+        "tasks wait, and start in order when capacity is free: FCFS, SJF, EDF, backfilling, as clusters run jobs",
         "1",
         {
             "order": Option("fcfs", _ORDERS, "which task is first; value: by bid per node-slot"),

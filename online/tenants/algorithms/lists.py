@@ -1,4 +1,4 @@
-"""Rules that append: new jobs to the tails of the queues, or all that wait in an order of their own."""
+"""Rules that append: new jobs to the tails of the queues, or all waiting jobs in an order of their own."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def scale_values(values: list[Fraction | int], bound: int) -> tuple[IntArray, in
 
 
 class Patent(Planner):
-    """One search at every release, over all that wait, from the ticks at which the GPUs become free."""
+    """One search at every release, over all waiting jobs, from the ticks at which the GPUs become free."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._search, self._load = options["search"], options["load"] == "yes"
@@ -129,4 +129,4 @@ OPTIONS = {
     "h": Option("ratio", tuple(HEURISTICS), "estimate that is added for jobs that are not placed yet"),
     "load": Option("yes", ("yes", "no"), "whether the deviation of the cost over the GPUs is added"),
 }
-register(Entry("patent", "the patent's heuristic search over all that wait", "1", OPTIONS, Patent))
+register(Entry("patent", "the patent's heuristic search over all waiting jobs", "1", OPTIONS, Patent))

@@ -82,7 +82,7 @@ def test_moves_of_prices_lead_from_nothing_to_the_final_prices(algorithm: str) -
     for place, moment in enumerate(found.moments):
         for said in moment.after:
             words, lam, _, to_lam, _, phi, _, to_phi, _ = said
-            cells = str(words).removeprefix("Moves prices on ").removesuffix(": lambda from ")
+            cells = str(words).removeprefix("Changes prices on ").removesuffix(": lambda from ")
             assert stood.get(cells, (0, 0)) == (lam, phi)
             stood[cells] = (to_lam, to_phi)
             moved.setdefault(cells, []).append(place)
@@ -150,7 +150,7 @@ def test_signs_are_defined_once_where_they_occur_and_an_instance_is_no_subtitle(
     assert "\n  alpha, beta: " not in told
     lines = told.splitlines()
     assert "Theorem 5" not in " ".join(lines[:3])
-    assert "The instance, as its file says: Theorem 5 is false with three tasks" in told
+    assert "The instance, according to its file: Theorem 5 is false with three tasks" in told
 
 
 def test_a_deficit_is_told_in_its_parts() -> None:

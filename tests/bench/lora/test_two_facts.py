@@ -179,10 +179,10 @@ def test_audit_explain_and_search_say_both_facts(capsys: pytest.CaptureFixture[s
     assert main(["explain", file, *small]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].startswith("Theorem 5 holds here: OPT = 312 <= ")
-    assert lines[2].endswith("; of its proof: bbar >= 1 fails")
+    assert lines[2].endswith("; proof of the claim: bbar >= 1 fails")
     assert any(each.strip().startswith("P~ <= rho ALG (Lemma 3): not applicable (bbar >= 1 fails") for each in lines)
     assert main(["search", "theorem5", "--tries", "300"]) == 0
-    assert "audited with pdftsp: holds (of its proof: assumptions hold)" in capsys.readouterr().out
+    assert "audited with pdftsp: holds (proof of the claim: assumptions hold)" in capsys.readouterr().out
 
 
 def test_a_frame_has_the_assumptions_behind_the_verdict(folder: Path) -> None:

@@ -231,7 +231,7 @@ def test_opt_tells_what_the_solver_said(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["opt", file, "--formulation", "printed", "--backend", "cbc"]) == 0
     printed = capsys.readouterr().out
     assert "proved by: trivial (printed / cbc)" in printed
-    assert "the solver said: printed / cbc" in printed
+    assert "answer of the solver: printed / cbc" in printed
     assert "optimal, bound 312, value 312, verified 312 (18 columns, 58 rows)" in printed
 
 

@@ -201,7 +201,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert "OPT = 20" in printed
         assert f"/ {backend} " in printed
     assert main(["opt", str(file), "--formulation", "rigid", "--backend", "cbc"]) == 0
-    assert "the solver said: rigid / cbc" in capsys.readouterr().out
+    assert "answer of the solver: rigid / cbc" in capsys.readouterr().out
     assert main(["crosscheck", str(file)]) == 0
     rows = len(pairs(RUN_FORMULATIONS)) + 1  # with the solvers of extras that are installed
     assert f"all agree: OPT = 20 micro-dollars ({rows} of {rows} rows end as optimal)" in capsys.readouterr().out

@@ -95,7 +95,7 @@ def test_what_is_left_out_and_cut(tmp_path: Path) -> None:
     assert (day.arrival.tolist(), day.deadline.tolist(), day.slots) == ([144], [144], 144)
     assert report.counts["windows cut at the end of the instance"] == 1
     assert "1 jobs cannot be finished in their window" in report.text()
-    assert "1 ask for a GPU type that no node is named after" in report.text()
+    assert "1 jobs ask for a GPU type that no node has" in report.text()
 
 
 def test_instances_of_several_days_and_minutes(tmp_path: Path) -> None:
