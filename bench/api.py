@@ -279,7 +279,7 @@ def backtest(
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(listed(algorithms), instances_of(family))
-    with run_context(RunContext(isolate=sandbox.requested(chosen.isolate), own=handed)):
+    with run_context(RunContext(isolate=family.choose_isolation(chosen.isolate), own=handed)):
         suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)

@@ -15,6 +15,7 @@ from ratiobench.bench.options import Choice, File, Integer, Options, Text, argum
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
 from ratiobench.instances.io.errors import InputError
+from ratiobench.online.run_context import RunContext, run_context
 
 HISTORY = 365
 FORMATS = ("svg", "pdf", "png")
@@ -93,10 +94,11 @@ def backtest(options: Backtest) -> int:
     from ratiobench.bench.running.runner import find_folders
 
     family, days = find_days(options.days)
-    suite = make_backtest(
-        family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
-        options.what_if,
-    )  # fmt: skip
+    with run_context(RunContext(isolate=family.choose_isolation(options.isolate))):
+        suite = make_backtest(
+            family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
+            options.what_if,
+        )  # fmt: skip
     out, share = find_folders(options.out, options.share, name_of(options.days))
     return _run_and_show(family, suite, run_options(options, out=out, share=share))
 

@@ -30,13 +30,14 @@ def isolate_runs(
     ------
     InputError : isolation is required and cannot be had.
     """
-    method = sandbox.choose(isolate)
+    assert family.environment is not None
+    protocol = family.environment.registry.protocol
+    method = sandbox.choose_for(protocol, isolate)
     if method != BUBBLEWRAP or policy is None:
         return method
-    assert family.environment is not None
     try:
         opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=keep))
-        opened.prepare(family.environment.registry.protocol)
+        opened.prepare(protocol)
     except InputError:
         if sandbox.has_landlock() and isolate != BUBBLEWRAP:
             return LANDLOCK

@@ -44,6 +44,7 @@ _PROJECT = Path(instances.__file__).resolve().parents[1]
 """The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
 """The folder in which `import ratiobench` finds the package."""
+_OURS = "ratiobench."
 _LAYERS = ("formulations", "instances", "online")
 _PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
 """What a checkout or an installation of ours brings to the module path."""
@@ -193,6 +194,41 @@ def choose(wanted: run_context.Isolate) -> str:
         return NO_ISOLATION
     without = "" if wanted == BUBBLEWRAP else "the system has no Landlock"
     raise InputError("--isolate", "", "; ".join(filter(None, (problem, without))))
+
+
+def supports(protocol: str) -> bool:
+    """Whether algorithms of a family can be isolated.
+
+    Parameters
+    ----------
+    protocol : the family's module that says what an answer is. Of a family outside ratiobench it is in a package that
+        imports `ratiobench.bench`, which a sandbox hides.
+    """
+    return protocol.startswith(_OURS)
+
+
+def choose_for(protocol: str, wanted: run_context.Isolate) -> str:
+    """How users' algorithms of a family are isolated here.
+
+    Parameters
+    ----------
+    protocol : as of `supports`.
+    wanted : as of `choose`.
+
+    Returns
+    -------
+    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
+
+    Raises
+    ------
+    InputError : isolation is required and cannot be had, or not for this family.
+    """
+    if supports(protocol):
+        return choose(wanted)
+    if wanted is None or wanted is False or wanted == NO_ISOLATION:
+        return NO_ISOLATION
+    problem = f"algorithms of a family that is no part of ratiobench ({protocol}) run without isolation"
+    raise InputError("--isolate", "", f"{problem}; leave --isolate out, and run only algorithms that you trust")
 
 
 def requested(isolate: bool | None) -> run_context.Isolate:
