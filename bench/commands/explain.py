@@ -50,6 +50,13 @@ def text(options: Explain, found: Any) -> Iterator[str]:
     yield explanations.text(found)
 
 
+def document(options: Explain, found: Any) -> dict[str, Any]:
+    """The arrivals with candidates and decisions, and the claim."""
+    from ratiobench.bench.report.document import explain_document
+
+    return explain_document(found)
+
+
 def write(options: Explain, found: Any) -> Iterator[str]:
     """The page."""
     if options.html is not None:
@@ -61,5 +68,5 @@ def write(options: Explain, found: Any) -> Iterator[str]:
 
 EXPLAIN = Command(
     "explain", "explain a run on a small instance arrival by arrival, with both sides of a claim", Explain, run,
-    text=text, write=write, busy="solving, running and checking",
+    text=text, document=document, write=write, busy="solving, running and checking",
 )  # fmt: skip
