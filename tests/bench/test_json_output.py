@@ -102,6 +102,9 @@ CALLS = (
     ("explain", SMALL, "--algorithm", "policy:Never", "--html", "page.html"),
     ("explain", str(eapm_path("one_machine"))),
     ("new", "algorithm", "mine"),
+    ("export", SMALL, "--format", "lp"),
+    ("standard", "verify", "part_40_pai", "--workers", "1"),
+    ("standard", "fetch", "part_40_pai", "--out", "fetched"),
 )
 
 
