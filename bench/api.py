@@ -8,6 +8,7 @@ needs no main guard.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,7 @@ from ratiobench.bench.commands.opt import Opt
 from ratiobench.bench.commands.run import Backtest, Run, name_of, run_options
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.commands.simulate import OF_TABLES, Simulate
+from ratiobench.bench.evaluation.isolation import share_sandboxes
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
@@ -279,7 +281,7 @@ def backtest(
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
     names, handed = name_algorithms(listed(algorithms), instances_of(family))
-    with run_context(RunContext(isolate=sandbox.requested(chosen.isolate), own=handed)):
+    with run_context(RunContext(isolate=family.choose_isolation(chosen.isolate), own=handed)):
         suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
@@ -367,24 +369,26 @@ def opt(file: Any, **options: Any) -> SolveReport:
 
 
 @as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None}, old=MIGRATION)
-def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
-    """Run an online algorithm on an instance under the referee.
+def simulate(file: Any, algorithm: Any, **options: Any) -> Any:
+    """Run an online algorithm on an instance under the referee; or several of either.
 
     Parameters
     ----------
-    file : an instance or its file.
-    algorithm : name with options, import path, class, or object of such a class.
+    file : an instance or its file; or a list of these.
+    algorithm : name with options, import path, class, or object of such a class; or a list of these.
     prior : another day (an instance or its file), from which an algorithm with ``prior=yesterday`` in its name takes
         its constants.
     {options}
 
     Returns
     -------
-    The run: ``welfare`` in the family's unit, ``valid``, ``decisions``, ``constants``, ...
+    The run, an `OnlineRun`: ``welfare`` in the family's unit, ``valid``, ``decisions``, ``constants``, ... With a list
+    of instances or a list of algorithms a list of runs in its order; with both, of each instance such a list.
 
     Raises
     ------
-    InputError : an instance, algorithm or option that cannot be used; a sandbox that is asked for and cannot be made.
+    InputError : an instance, algorithm or option that cannot be used; a sandbox that is asked for and cannot be made; a
+        file for the decisions or the page of one run, where there are several.
 
     Examples
     --------
@@ -393,14 +397,33 @@ def simulate(file: Any, algorithm: object, **options: Any) -> OnlineRun:
     >>> run = ratiobench.simulate(named("thm5_T5_3tasks"), "greedy")
     >>> run.valid, run.welfare, run.admitted
     (True, 312, 3)
+    >>> [run.welfare for run in ratiobench.simulate(named("thm5_T5_3tasks"), ["greedy", "pdftsp"])]
+    [312, 12]
     """
-    sandbox.choose(options.get("isolate"))
-    (name,), handed = name_algorithms([algorithm], [type(read_given(file)[1])])
-    chosen = Simulate(file=file, algorithms=(name,), own=handed, **options)
-    found = commands_simulate.run(chosen)
-    list(commands_simulate.write(chosen, found))
-    (only,) = found.ended
-    return only
+    isolate = options.get("isolate")
+    sandbox.choose(isolate)
+    several, some = isinstance(file, list | tuple), isinstance(algorithm, list | tuple)
+    files, algorithms = list(file) if several else [file], list(algorithm) if some else [algorithm]
+    given = [read_given(each) for each in files]
+    names, handed = name_algorithms(algorithms, {type(instance) for _, instance in given})
+    if len(files) * len(names) != 1:
+        for word in ("solution", "timeline"):
+            if options.get(word) is not None:
+                raise InputError(word, "", f"is of one run; {len(files) * len(names)} are asked for")
+    rows: list[list[OnlineRun]] = []
+    with contextlib.ExitStack() as stack:
+        if len(files) * len(handed) > 1:
+            used = {id(family): family for family, _ in given}.values()
+            share_sandboxes(stack, used, sandbox.requested(isolate))
+        for each in files:
+            rows.append([])
+            for name in names:
+                chosen = Simulate(file=each, algorithms=(name,), own=handed, **options)
+                found = commands_simulate.run(chosen)
+                list(commands_simulate.write(chosen, found))
+                rows[-1] += found.ended
+    runs: list[Any] = rows if some else [row[0] for row in rows]
+    return runs if several else runs[0]
 
 
 def _path(given: AnyPath | None) -> Path | None:

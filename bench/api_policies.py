@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -77,18 +78,28 @@ def play(instances: Iterable[Any], policy: object, *, trusted: bool = True) -> p
     >>> ratiobench.play([named("thm5_T5_3tasks")], "greedy")["value"].tolist()
     [312.0]
     """
+    import numpy as np
     import pandas as pd
 
     if isinstance(instances, str | os.PathLike):
         instances = [instances]
     given = list(instances)
-    families = {id(each): read_given(each) for each in given}
+    families: dict[int, Any] = {}
+    for each in given:
+        if id(each) not in families:
+            families[id(each)] = read_given(each)
     pairs = [families[id(each)] for each in given]
     if not pairs:
         raise InputError("instances", "", "none is given")
     rows = list(play_rows(pairs, policy) if trusted else play_isolated(pairs, policy))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    for name in EXACT:
-        table[f"{name}_exact"] = table[name]
-        table[name] = table[name].astype("float64")
-    return table.astype({"valid": "boolean", "share": "float64", "admitted": "Int64", "arrivals": "Int64"})
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
+    exact = {name: columns[name] for name in EXACT}
+    # Arrays of the final types: a column that is converted costs more than a run.
+    for name in (*EXACT, "share", "seconds"):
+        columns[name] = np.array([math.nan if each is None else float(each) for each in columns[name]])
+    columns["valid"] = pd.array(columns["valid"], dtype="boolean")
+    for name in ("admitted", "arrivals"):
+        columns[name] = pd.array(columns[name], dtype="Int64")
+    for name, values in exact.items():
+        columns[f"{name}_exact"] = np.array(values, dtype=object if None in values else None)
+    return pd.DataFrame(columns)

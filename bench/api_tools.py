@@ -39,7 +39,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.run_context import RunContext, run_context
 from ratiobench.online.user_algorithm import name_algorithms
 
 __all__ = ["audit", "check", "compare", "crosscheck", "generate", "imported", "limit", "search"]
@@ -92,8 +91,7 @@ def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **opti
     """
     family, _ = read_given(file)
     (name,), handed = name_algorithms([algorithm], instances_of(family))
-    with run_context(RunContext(own=handed)):
-        found = commands_audit.audit_run(Audit(file=file, algorithm=name, claim=_names(claims), **options))
+    found = commands_audit.audit_run(Audit(file=file, algorithm=name, claim=_names(claims), own=handed, **options))
     rows = [
         {
             "claim": check.name,
@@ -255,9 +253,8 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
         return commands_search.run(chosen, _silent).result
     family, _ = find_worst_case_search()
     names, handed = name_algorithms([algorithm, *([against] if against else [])], instances_of(family))
-    with run_context(RunContext(own=handed)):
-        chosen = Search(algorithm=names[0], against=names[1] if len(names) > 1 else "", **options)
-        return commands_search.run(chosen, _silent).result
+    chosen = Search(algorithm=names[0], against=names[1] if len(names) > 1 else "", own=handed, **options)
+    return commands_search.run(chosen, _silent).result
 
 
 LIMIT_TYPES: Mapping[str, Any] = {

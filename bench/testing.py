@@ -97,7 +97,13 @@ def assert_valid(run: OnlineRun) -> OnlineRun:
     return run
 
 
-def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callable[[Any], Number]) -> Verdict:
+def assert_bound(
+    instance: Any,
+    algorithm: object,
+    claim: str | Number | Callable[[Any], Number],
+    *,
+    isolate: bool | None = None,
+) -> Verdict:
     """Check a bound on one run of the algorithm, in exact figures; AssertionError where it does not hold.
 
     Parameters
@@ -106,6 +112,8 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     algorithm : a name with options, an import path ``package.module:Class``, a class, or an object of one.
     claim : a number c: OPT <= c ALG (ALG <= c OPT where the least is best); a function that gives the c of an instance;
         or the name of a claim, as `audit` has it.
+    isolate : run a user's algorithm in a sandbox (Linux), or do not; by default where bubblewrap or Landlock works. A
+        message names the way.
 
     Returns
     -------
@@ -114,7 +122,8 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     Raises
     ------
     AssertionError : the bound is violated; OPT is known too roughly to tell; or the run is not valid.
-    InputError : no such claim, or one about another algorithm: a test of it would never fail.
+    InputError : no such claim, or one about another algorithm: a test of it would never fail; no sandbox, where one is
+        required.
 
     Examples
     --------
@@ -126,7 +135,8 @@ def assert_bound(instance: Any, algorithm: object, claim: str | Number | Callabl
     family, chosen = read_given(instance)
     reference = family.solve(chosen, SolveSettings())
     (name,), handed = name_algorithms([algorithm], api.instances_of(family))
-    with run_context(RunContext(own=handed)):  # checks may run it again
+    context = RunContext(isolate=family.choose_isolation(isolate), own=handed)
+    with run_context(context):  # checks may run it again
         run = assert_valid(family.run(chosen, name))
         checks = family.audit(chosen, run, reference, [claim]) if isinstance(claim, str) else []
     if isinstance(claim, str):

@@ -289,10 +289,15 @@ def run_built(
 
 
 def _remarks_of(algorithm: Any, name: str) -> Remarks:
-    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own."""
+    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own.
+
+    `isolation` says how a user's code inside it was isolated.
+    """
     label = getattr(algorithm, "label", None)
     known: Remarks | None = getattr(algorithm, "remarks", None)
-    return known or Remarks(name, notes=() if label is None else (str(label),))
+    remarks = known or Remarks(name, notes=() if label is None else (str(label),))
+    isolated = getattr(algorithm, "isolation", "")
+    return replace(remarks, isolated=isolated) if isolated else remarks
 
 
 def run_isolated(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -14,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given, require_claims
+from ratiobench.bench.commands.shared import (
+    InstanceOptions,
+    IsolationOptions,
+    SolveOptions,
+    read_given,
+    require_claims,
+)
 from ratiobench.bench.commands.texts import (
     name_the_file,
     ratio_document,
@@ -36,13 +43,14 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.run_context import run_context
 
 READABLE = 24
 """Characters up to which `audit` prints a fraction as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(SolveOptions, InstanceOptions):
+class Audit(SolveOptions, IsolationOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
@@ -101,27 +109,30 @@ def run(options: Audit) -> RunAudit | BidderAudit | BidCurve:
 
 def audit_run(options: Audit) -> RunAudit:
     """Look for OPT, run the algorithm, and check the claims."""
-    family, instance = _begin(options)
-    with name_the_file(options.file, instance):
+    family, instance = read_given(options.file)
+    with _prepare(options, family, instance):
         reference = family.solve(instance, options.settings(family))
         other = None if options.prior is None else read_given(options.prior)[1]
         found = family.run(instance, options.algorithm, other)
         return RunAudit(family, instance, found, family.audit(instance, found, reference, options.claim), reference)
 
 
-def _begin(options: Audit) -> tuple[Family, Any]:
-    """The instance; an algorithm or a claim that does not exist is refused before any work."""
-    family, instance = read_given(options.file)
-    require_algorithms(family, [options.algorithm])
-    require_claims(options.claim, family)
-    return family, instance
+@contextlib.contextmanager
+def _prepare(options: Audit, family: Family, instance: Any) -> Iterator[None]:
+    """The context of the runs; an algorithm or a claim that does not exist is refused before any work."""
+    files = options.file, options.prior, options.csv, _curve_file(options)
+    with run_context(options.context(family, *files)):
+        require_algorithms(family, [options.algorithm])
+        require_claims(options.claim, family)
+        with name_the_file(options.file, instance):
+            yield
 
 
 def _audit_bidder(options: Audit, task: int) -> BidderAudit | BidCurve:
     """What one bidder gains by misreporting, without OPT."""
-    family, instance = _begin(options)
+    family, instance = read_given(options.file)
     curve = None
-    with name_the_file(options.file, instance):
+    with _prepare(options, family, instance):
         if options.curve is not None:
             curve = _bidding("--curve", family).utility_curve(instance, options.algorithm, task)
             if options.curve == "-":

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given
+from ratiobench.bench.commands.shared import InstanceOptions, IsolationOptions, SolveOptions, read_given
 from ratiobench.bench.commands.texts import name_the_file, require_writable
 from ratiobench.bench.options import File, Text, option
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.instances.io.files import write_atomically
+from ratiobench.online.run_context import run_context
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(SolveOptions, InstanceOptions):
+class Explain(SolveOptions, IsolationOptions, InstanceOptions):
     """Options of `explain`."""
 
     algorithm: str = one_algorithm(ALGORITHM, "", "the family's")
@@ -38,7 +39,7 @@ def run(options: Explain) -> Any:
     require_writable(options.html)
     family, instance = read_given(options.file)
     settings = options.settings(family)
-    with name_the_file(options.file, instance):
+    with name_the_file(options.file, instance), run_context(options.context(family, options.file, options.html)):
         return explain(family, instance, options.algorithm, options.claim, settings)
 
 
@@ -47,6 +48,13 @@ def text(options: Explain, found: Any) -> Iterator[str]:
     from ratiobench.bench.report.explain import text as explanations
 
     yield explanations.text(found)
+
+
+def document(options: Explain, found: Any) -> dict[str, Any]:
+    """The arrivals with candidates and decisions, and the claim."""
+    from ratiobench.bench.report.document import explain_document
+
+    return explain_document(found)
 
 
 def write(options: Explain, found: Any) -> Iterator[str]:
@@ -60,5 +68,5 @@ def write(options: Explain, found: Any) -> Iterator[str]:
 
 EXPLAIN = Command(
     "explain", "explain a run on a small instance arrival by arrival, with both sides of a claim", Explain, run,
-    text=text, write=write, busy="solving, running and checking",
+    text=text, document=document, write=write, busy="solving, running and checking",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.shared import FormulationOptions, InstanceOptions, read_given
@@ -28,4 +29,12 @@ def text(options: Export, found: str) -> Iterator[str]:
     yield found.removesuffix("\n")
 
 
-EXPORT = Command("export", "print the model for another solver", Export, run, text=text, busy="building the model")
+def document(options: Export, found: str) -> dict[str, Any]:
+    """The model with its format."""
+    return {"format": options.format, "formulation": options.formulation, "model": found}
+
+
+EXPORT = Command(
+    "export", "print the model for another solver", Export, run, text=text, document=document,
+    busy="building the model",
+)  # fmt: skip

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.evaluation.cases import find_family
@@ -107,9 +108,16 @@ def text(options: New, found: list[Path]) -> Iterator[str]:
     """The files, and what to do with them."""
     folder = found[0].parent if options.kind != "family" else found[0].parents[1]
     yield from map(str, found)
+    if options.kind == "family":
+        yield "users' algorithms of this family run without isolation (SECURITY.md)"
     yield f"install it: python -m pip install -e {folder}"
     yield f"test it: python -m pytest {folder}"
 
 
+def document(options: New, found: list[Path]) -> dict[str, Any]:
+    """The files."""
+    return {"kind": options.kind, "name": options.name, "files": [str(each) for each in found]}
+
+
 NEW = Command("new", "write a package that adds an algorithm, a family or a claim, with a test that passes", New, run,
-              text=text)  # fmt: skip
+              text=text, document=document)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from ratiobench.bench.options import Choice, File, Integer, Options, Text, argum
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
 from ratiobench.instances.io.errors import InputError
+from ratiobench.online.run_context import RunContext, run_context
 
 HISTORY = 365
 FORMATS = ("svg", "pdf", "png")
@@ -78,7 +80,21 @@ class Report(Options):
     latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
 
 
-def run(options: Run) -> int:
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Results whose tables and pages are written.
+
+    Parameters
+    ----------
+    folder : of the results.
+    status : 1 when something failed, else 0.
+    """
+
+    folder: Path
+    status: int
+
+
+def run(options: Run) -> Reported:
     """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
     from ratiobench.bench.running.runner import find_folders
 
@@ -87,16 +103,17 @@ def run(options: Run) -> int:
     return _run_and_show(family, suite, replace(options, out=out, share=share))
 
 
-def backtest(options: Backtest) -> int:
+def backtest(options: Backtest) -> Reported:
     """Run every policy on every day, as `run` does."""
     from ratiobench.bench.running.backtest import find_days, make_backtest, order_of
     from ratiobench.bench.running.runner import find_folders
 
     family, days = find_days(options.days)
-    suite = make_backtest(
-        family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
-        options.what_if,
-    )  # fmt: skip
+    with run_context(RunContext(isolate=family.choose_isolation(options.isolate))):
+        suite = make_backtest(
+            family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
+            options.what_if,
+        )  # fmt: skip
     out, share = find_folders(options.out, options.share, name_of(options.days))
     return _run_and_show(family, suite, run_options(options, out=out, share=share))
 
@@ -111,30 +128,44 @@ def run_options(options: Backtest, **others: Any) -> RunOptions:
     return RunOptions(**{each.name: getattr(options, each.name) for each in fields(ExecutionOptions)} | others)
 
 
-def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> int:
+def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> Reported:
     from ratiobench.bench.report.write import write_report
     from ratiobench.bench.running.runner import run_suite
 
     spent = run_suite(family, suite, options)
     set_current("writing the tables and the page")
-    return write_report(options.folder, spent, None)
+    return Reported(options.folder, write_report(options.folder, spent, show=_show(options)))
 
 
-def report(options: Report) -> int:
+def _show(options: Options) -> Callable[[str], None]:
+    """Where the texts of a report go: with --json the document is the only output."""
+    return (lambda text: None) if options.json else print
+
+
+def document(options: Options, found: Reported) -> dict[str, Any]:
+    """The rows with their intervals, provenance, means, verdicts, and the answer."""
+    from ratiobench.bench.report.document import results_document
+
+    return results_document(found.folder)
+
+
+def report(options: Report) -> Reported:
     """Print the tables, write CSV and page, and Parquet where it is asked for; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
     from ratiobench.bench.results import parquet
 
     if options.parquet:
         parquet.require()
-    status = write_report(options.folder, {}, options.figures, options.figures_as, options.latex)
+    status = write_report(
+        options.folder, {}, options.figures, options.figures_as, options.latex, show=_show(options)
+    )  # fmt: skip
     if options.parquet:
         from ratiobench.bench.results.read import read_results
         from ratiobench.bench.storage.store import STORE, Store
 
         with Store.open(options.folder / STORE, create=False) as store:
             parquet.write(read_results(store).exact, options.folder / parquet.FILE)
-    return status
+    return Reported(options.folder, status)
 
 
 RUN = Command(
@@ -142,15 +173,16 @@ RUN = Command(
     "run a suite or resume it, and write the report",
     Run,
     run,
-    status=int,
+    document=document,
+    status=lambda found: found.status,
     busy="getting ready",
     keeps=True,
 )
 BACKTEST = Command(
-    "backtest", "run policies on every day of a log, and recommend one", Backtest, backtest, status=int,
-    busy="reading the days", keeps=True,
+    "backtest", "run policies on every day of a log, and recommend one", Backtest, backtest, document=document,
+    status=lambda found: found.status, busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(
     "report", "write tables, CSV files, the page, LaTeX and figures from the results in a folder", Report, report,
-    status=int, busy="reading results and drawing",
+    document=document, status=lambda found: found.status, busy="reading results and drawing",
 )  # fmt: skip

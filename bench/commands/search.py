@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import select_fields
-from ratiobench.bench.family.capabilities import SearchFunction, SearchResult, SearchSettings
+from ratiobench.bench.commands.shared import IsolationOptions, select_fields
+from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_claim_search, find_worst_case_search, require_algorithms
 from ratiobench.bench.family.suite import SolveSettings
-from ratiobench.bench.options import SECONDS, File, Integer, Options, Text, argument, option, switch
+from ratiobench.bench.options import SECONDS, File, Integer, Text, argument, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import ALGORITHM, one_algorithm
 from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.io.files import check_writable, load_json, make_folder, read_bytes, write_atomically
+from ratiobench.online.remarks import isolation_text
+from ratiobench.online.run_context import run_context
 
 TRIES = 100_000
 """Instances tried where neither --tries nor --seconds is given."""
@@ -31,7 +33,7 @@ WORST = "worst"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(Options):
+class Search(IsolationOptions):
     """Options of `search`."""
 
     claim: str = argument(
@@ -87,7 +89,11 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
     if options.bounded and options.claim:
         raise InputError("--bounded", "", "goes with --algorithm NAME, not with a claim")
     about = options.claim or options.algorithm
-    family, search = find_claim_search(about) if options.claim else _worst_of(about, options.against)
+    family, search = find_claim_search(about) if options.claim else find_worst_case_search()
+    names = [] if options.claim else [about, *filter(None, [options.against])]
+    context = options.context(family, options.out and options.out / WORST)
+    with run_context(context):
+        require_algorithms(family, names)
     if options.exact and (options.resume or options.smaller):
         raise InputError("--exact", "", "has neither a state to go on from nor a violation to make smaller")
     tries = options.tries or (TRIES if options.claim else RUNS)
@@ -102,19 +108,15 @@ def run(options: Search, say: Callable[[str], None] = _report) -> SearchOutcome:
         if path is not None:
             write_atomically(path, (json.dumps(document) + "\n").encode())
 
-    found = search(about, settings, state, source, keep, say)
+    with run_context(context):
+        found = search(about, settings, state, source, keep, say)
+    if any(map(family.runs_user_code, names)):
+        found = replace(found, isolation=str(context.isolate))
     witness = None
     if options.out is not None and found.instance is not None:
         witness = options.out / f"{name}.json"
         write_atomically(witness, family.dumps(found.instance).encode())
     return SearchOutcome(family, found, witness)
-
-
-def _worst_of(algorithm: str, against: str) -> tuple[Family, SearchFunction]:
-    """The search for an algorithm's worst ratio; InputError for an algorithm that does not exist."""
-    family, search = find_worst_case_search()
-    require_algorithms(family, [algorithm, *filter(None, [against])])
-    return family, search
 
 
 def _state(path: Path | None, resume: bool) -> tuple[Any, str]:
@@ -171,7 +173,8 @@ def _audited(found: SearchResult) -> str:
 
 
 def _worst_lines(family: Family, found: SearchResult, is_exact: bool) -> Iterator[str]:
-    yield f"{found.algorithm}: {found.tries:,} instances tried{_rate(found)}"
+    isolated = f" ({isolation_text(found.isolation)})" if found.isolation else ""
+    yield f"{found.algorithm}{isolated}: {found.tries:,} instances tried{_rate(found)}"
     if found.instance is None or found.left is None or found.right is None:
         yield f"no instance was found on which {found.against or 'OPT'} is more than 0"
         return
@@ -204,6 +207,7 @@ def document(options: Search, searched: SearchOutcome) -> dict[str, Any]:
         "instance": None if found.instance is None else json.loads(family.dumps(found.instance)),
         "check": None if found.check is None else found.check.document(),
         **({"notes": list(found.notes)} if found.notes else {}),
+        **({"isolation": found.isolation} if found.isolation else {}),
     }
 
 
@@ -224,7 +228,8 @@ def after(options: Search, searched: SearchOutcome) -> None:
         return
     from ratiobench.bench.report.explain import text as explanations
 
-    explained = explanations.explain(family, found.instance, found.algorithm)
+    with run_context(options.context(family, witness)):
+        explained = explanations.explain(family, found.instance, found.algorithm)
     if witness is not None:
         from ratiobench.bench.report.explain.page import render_explanation
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +13,12 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Integer, Options, Text, argument, option
-from ratiobench.bench.running.options import PartOfSuite
+from ratiobench.bench.running.options import PartOfSuite, isolation
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
 from ratiobench.instances.io.files import READ_LIMIT, load_json, read_bytes
+from ratiobench.online.run_context import RunContext, UserAlgorithm
 
 _T = TypeVar("_T")
 
@@ -36,6 +37,28 @@ class InstanceOptions(FileOptions):
     """The instance that a command is about."""
 
     file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsolationOptions(Options):
+    """How users' algorithms run.
+
+    Parameters
+    ----------
+    own : the classes and objects to which names refer.
+    """
+
+    isolate: bool | None = isolation()
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+
+    def context(self, family: Family, *files: Any) -> RunContext:
+        """The context of runs, with a sandbox that does not show the folders of these files.
+
+        Raises
+        ------
+        InputError : isolation is required and cannot be had.
+        """
+        return RunContext(isolate=family.choose_isolation(self.isolate), own=self.own, hidden=folders_of(*files))
 
 
 @dataclass(frozen=True, kw_only=True)

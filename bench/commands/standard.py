@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,6 +20,7 @@ from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, 
 from ratiobench.bench.report.standard import table as tables
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import isolation
+from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
 
@@ -126,37 +127,73 @@ def _list_document(options: PartOfSet, found: tuple[StandardSet, list[Entry]]) -
     return {"set": chosen.name, "released": chosen.released, "sha256": chosen.digest, "entries": rows}
 
 
-def _verify(options: Verify) -> int:
-    """Check every certificate, printing those that are not valid; status 1 where one is not."""
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """The certificates of a set by name, each with what is wrong with it; empty for nothing."""
+
+    name: str
+    problems: Mapping[str, str]
+    seconds: float
+
+    @property
+    def wrong(self) -> int:
+        """How many are not valid."""
+        return sum(map(bool, self.problems.values()))
+
+
+def _verify(options: Verify) -> _Verified:
+    """Check every certificate, printing those that are not valid as they are found."""
     from ratiobench.bench.running.standard import check_set
 
     chosen, entries = options.find()
-    began, wrong = time.monotonic(), 0
+    began = time.monotonic()
+    problems: dict[str, str] = {}
     for number, found in enumerate(check_set(chosen, entries, options.workers), 1):
-        if found.problem:
-            wrong += 1
-            print(f"{found.name}: NOT VALID: {make_printable(found.problem, 400)}", flush=True)
+        problems[found.name] = make_printable(found.problem, 400) if found.problem else ""
+        if found.problem and not options.json:
+            print(f"{found.name}: NOT VALID: {problems[found.name]}", flush=True)
         set_current(f"checking, {number} of {len(entries)} done", again=True)
-    valid = f"{len(entries) - wrong} of {len(entries)} certificates valid"
-    print(f"{chosen.name}: {valid}, {time.monotonic() - began:.0f} s")
-    return 1 if wrong else 0
+    return _Verified(chosen.name, problems, time.monotonic() - began)
 
 
-def _improve(options: Improve) -> None:
-    """Search on for every entry, printing what came of it."""
+def _verify_text(options: Verify, found: _Verified) -> Iterator[str]:
+    count = len(found.problems)
+    yield f"{found.name}: {count - found.wrong} of {count} certificates valid, {found.seconds:.0f} s"
+
+
+def _verify_document(options: Verify, found: _Verified) -> dict[str, Any]:
+    rows = [{"name": name, "valid": not text, "problem": text or None} for name, text in found.problems.items()]
+    return {"set": found.name, "valid": not found.wrong, "certificates": rows}
+
+
+def _improve(options: Improve) -> list[dict[str, Any]]:
+    """Search on for every entry, printing what came of it; the same as JSON values."""
     from ratiobench.bench.running.standard import improve
 
     chosen, entries = options.find()
     effort = amount_of(options.effort, options.seconds)
     settings = SolveSettings(effort=effort, gap=options.gap, seconds=options.seconds)
+    rows: list[dict[str, Any]] = []
     for entry in entries:
         found = improve(chosen, entry, settings, set_current)
         chosen = found.chosen
+        before, after = (
+            None if each is None else {"lower": json_number(each[0]), "upper": json_number(each[1])}
+            for each in (found.before, found.after)
+        )
+        rows.append({"name": entry.name, "improved": found.moved, "before": before, "after": after})
+        if options.json:
+            continue
         print(f"{entry.name}: {'better' if found.moved else 'no better interval was found'}")
         if found.before is not None and found.moved:
             print(interval_text(*found.before, families()[entry.family].unit, " was"))
         print(interval_text(*found.after, families()[entry.family].unit))
         sys.stdout.flush()
+    return rows
+
+
+def _rows_document(options: Any, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return found
 
 
 def _table(options: Table) -> str:
@@ -177,13 +214,21 @@ def _table_text(options: Table, found: str) -> Iterator[str]:
         yield found.removesuffix("\n")
 
 
-def _fetch(options: Fetch) -> None:
-    """Make the files, printing their names."""
+def _fetch(options: Fetch) -> list[str]:
+    """Make the files, printing their names as they are written."""
     from ratiobench.bench.running.standard import fetch
 
     chosen, entries = options.find()
+    files = []
     for path in fetch(chosen, entries, options.out, set_current):
-        print(path)
+        files.append(str(path))
+        if not options.json:
+            print(path)
+    return files
+
+
+def _fetch_document(options: Fetch, found: list[str]) -> list[str]:
+    return found
 
 
 def _reveal(options: Reveal) -> Revealed:
@@ -211,11 +256,17 @@ LIST = Command(
     document=_list_document,
 )  # fmt: skip
 VERIFY = Command(
-    "verify", "check every certificate with the independent checker", Verify, _verify, status=int, busy="checking"
-)
-IMPROVE = Command("improve", "improve intervals, from the best known solutions", Improve, _improve, busy="reading")
+    "verify", "check every certificate with the independent checker", Verify, _verify, text=_verify_text,
+    document=_verify_document, status=lambda found: int(found.wrong > 0), busy="checking",
+)  # fmt: skip
+IMPROVE = Command(
+    "improve", "improve intervals, from the best known solutions", Improve, _improve, document=_rows_document,
+    busy="reading",
+)  # fmt: skip
 TABLE = Command("table", "print the set's table as Markdown", Table, _table, text=_table_text)
-FETCH = Command("fetch", "write the instances as files", Fetch, _fetch, busy="making instances")
+FETCH = Command(
+    "fetch", "write the instances as files", Fetch, _fetch, document=_fetch_document, busy="making instances"
+)
 REVEAL = Command(
     "reveal", "publish the seed of a hidden set, and verify instances, certificates and rows", Reveal, _reveal,
     text=_reveal_text, document=_reveal_document, busy="reading",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ratiobench.bench.evaluation.cases import known_interval
+from ratiobench.bench.evaluation.isolation import share_sandboxes
 from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.contract import Family
 from ratiobench.formulations.report import Exact
@@ -33,7 +35,9 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
     """The same rows of runs in processes of their own, each repeated on the first half of the arrivals."""
     given = list(pairs)
     (name,), own = name_algorithms([policy], {type(instance) for _, instance in given})
-    with run_context(RunContext(isolate=None, own=own)):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(run_context(RunContext(isolate=None, own=own)))
+        share_sandboxes(stack, {id(family): family for family, _ in given}.values(), None)
         for family, instance in given:
             run = family.run(instance, name)
             played = _Run(run.welfare, run.admitted, run.violations, run.arrivals, run.seconds)
@@ -55,17 +59,14 @@ def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[d
     ------
     InputError : a name or option that does not exist, or a class that cannot be built.
     """
-    shipped: dict[str, _Shipped] = {}
+    makers: dict[str, _Shipped | _Handed] = {}
     shares: dict[tuple[int, Exact], float] = {}
     known: dict[int, tuple[Exact, Exact] | None] = {}
     given = list(pairs)  # instances are told apart by `id`: none may go away meanwhile
     for family, instance in given:
-        if isinstance(policy, str):
-            if family.name not in shipped:
-                shipped[family.name] = _Shipped(family, policy)
-            run = shipped[family.name].run(instance)
-        else:
-            run = _play_object(_environment(family), instance, policy)
+        if family.name not in makers:
+            makers[family.name] = _Shipped(family, policy) if isinstance(policy, str) else _Handed(family, policy)
+        run = makers[family.name].run(instance)
         key = id(instance)
         if key not in known:
             known[key] = known_interval(family, instance)
@@ -134,20 +135,29 @@ def _checked(environment: Environment[Any], instance: Any, algorithm: Any, const
     return _Run(judged.value, judged.admitted, judged.violations, table.arrivals, seconds)
 
 
-def _play_object(environment: Environment[Any], instance: Any, policy: Any) -> _Run:
-    """A run of a class or object; an error of its own ends the run like a broken rule."""
-    table: Simulator = environment.table(instance, environment.registry.content_hash(instance))
-    try:
-        algorithm = policy() if isinstance(policy, type) else policy
-        names = tuple(getattr(algorithm, "constants", ()))
-    except Exception as error:
-        raise InputError("policy", getattr(policy, "__name__", ""), f"cannot be built: {locate_error(error)}") from None
-    spec = environment.registry.parse(f"policy:{type(algorithm).__name__}")
-    constants = environment.registry.settle_constants(spec, names, instance)
-    try:
-        return _checked(environment, instance, algorithm, constants)
-    except InputError:
-        raise
-    except Exception as error:
-        violation = Violation("error", None, locate_error(error), table.noun)
-        return _Run(0, 0, [violation], table.arrivals, 0.0)
+class _Handed:
+    """A class or object of the caller; an error of its own ends the run like a broken rule."""
+
+    def __init__(self, family: Family, policy: Any) -> None:
+        self._environment, self._policy = _environment(family), policy
+        kind = policy if isinstance(policy, type) else type(policy)
+        self._spec = self._environment.registry.parse(f"policy:{kind.__name__}")
+
+    def run(self, instance: Any) -> _Run:
+        """A run on one instance."""
+        environment, policy = self._environment, self._policy
+        registry = environment.registry
+        try:
+            algorithm = policy() if isinstance(policy, type) else policy
+            names = tuple(getattr(algorithm, "constants", ()))
+        except Exception as error:
+            problem = f"cannot be built: {locate_error(error)}"
+            raise InputError("policy", getattr(policy, "__name__", ""), problem) from None
+        constants = registry.settle_constants(self._spec, names, instance)
+        try:
+            return _checked(environment, instance, algorithm, constants)
+        except InputError:
+            raise
+        except Exception as error:
+            table: Simulator = environment.table(instance, registry.content_hash(instance))
+            return _Run(0, 0, [Violation("error", None, locate_error(error), table.noun)], table.arrivals, 0.0)

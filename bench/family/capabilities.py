@@ -199,6 +199,7 @@ class SearchResult:
     instance : the witness, or the closest.
     check : the audit's verdict on it; None where the audit has no check of this name.
     notes : remarks, a sentence each.
+    isolation : how users' algorithms were isolated (`ratiobench.online.remarks`); empty where none ran.
     """
 
     claim: str
@@ -215,6 +216,7 @@ class SearchResult:
     check: Check | None = None
     notes: Sequence[str] = ()
     against: str = ""
+    isolation: str = ""
 
     def __repr__(self) -> str:
         found = "violated" if self.violated else "not violated"

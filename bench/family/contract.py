@@ -800,6 +800,45 @@ class Family(ABC):
         """
         return self.environment is not None and self.environment.registry.parse(algorithm).entry is not None
 
+    def runs_user_code(self, algorithm: str) -> bool:
+        """Whether a user's code takes part in the decisions: as the algorithm, or as prices inside one of ours.
+
+        Returns
+        -------
+        True if it does.
+
+        Raises
+        ------
+        InputError : a name that does not exist.
+        """
+        if self.environment is None:
+            return False
+        spec = self.environment.registry.parse(algorithm)
+        return spec.entry is None or spec.entry.own(spec.options) is not None
+
+    def choose_isolation(self, isolate: bool | None) -> str:
+        """Choose how users' algorithms of this family are isolated (`ratiobench.online.referee.sandbox`).
+
+        Parameters
+        ----------
+        isolate : True, it is required; None, where it can be had; False, not at all.
+
+        Returns
+        -------
+        A name of `ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
+
+        Raises
+        ------
+        InputError : it is required and cannot be had, or the family is no part of ratiobench: its algorithms need its
+            package, which imports what a sandbox hides.
+        """
+        from ratiobench.online.referee import sandbox
+
+        wanted = sandbox.requested(isolate)
+        if self.environment is None:
+            return sandbox.choose(wanted)
+        return sandbox.choose_for(self.environment.registry.protocol, wanted)
+
     def is_learner(self, algorithm: str) -> bool:
         """Whether the algorithm learns from whole days, as its entry says.
 

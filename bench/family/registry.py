@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ratiobench import instances
 from ratiobench.bench.family.capabilities import Calibrator, Limits, LogImport, SearchFunction
@@ -183,13 +184,27 @@ def family_of_format(name: object) -> Family | None:
     return next((family for family in families().values() if name in family.formats), None)
 
 
+_BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
+"""Families by the classes of their instances, as far as these were asked for."""
+
+
 def family_of(instance: object) -> Family:
-    """The family that can write the instance into a file; InputError for an object that is no instance."""
-    for family in families().values():
+    """The family that can write the instance into a file; InputError for an object that is no instance.
+
+    Instances of a class of its own are written once: the next of this class is of the same family.
+    """
+    kind, known = type(instance), families()
+    is_class = kind.__module__ != "builtins"
+    found = _BY_CLASS.get(kind) if is_class else None
+    if found is not None and known.get(found.name) is found:
+        return found
+    for family in known.values():
         try:
             family.dumps(instance)
         except Exception:  # anything but an instance of this family
             continue
+        if is_class:
+            _BY_CLASS[kind] = family
         return family
     if isinstance(instance, Mapping) and instance and not isinstance(next(iter(instance.values())), str | int | None):
         key = shorten(next(iter(map(str, instance))))

@@ -31,6 +31,7 @@ from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import make_folder, sha256_of, write_atomically
 from ratiobench.online.policy_file import is_policy_file, policy_path
+from ratiobench.online.run_context import RunContext, run_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def evaluate_hidden(
     if is_policy_file(text):
         policy_path(text)  # a file that is missing is an error before anything is drawn
     else:
-        family.validate_algorithm(text)
+        with run_context(RunContext(isolate=family.choose_isolation(settings.isolate))):
+            family.validate_algorithm(text)
     if options.commit.exists():
         commitment = read_commitment(options.commit)
         if not commitment.folder.is_dir():

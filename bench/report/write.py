@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
@@ -40,6 +40,7 @@ def write_report(
     pictures: Path | None = None,
     formats: Sequence[str] = FORMATS[:1],
     latex: bool = False,
+    show: Callable[[str], None] = print,
 ) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 
@@ -56,6 +57,7 @@ def write_report(
     pictures : a folder for the figures as files.
     formats : of these files.
     latex : write table.tex as well; cite.bib is always written.
+    show : gets the texts, one after another.
 
     Returns
     -------
@@ -99,19 +101,19 @@ def write_report(
     if pictures is not None:
         written = write_pictures(drawn, pictures, formats, draw_comparison(found))
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
-        print(f"{len(written)} figures as {', '.join(formats).upper()}{where}")
+        show(f"{len(written)} figures as {', '.join(formats).upper()}{where}")
     citation = cite(found)
     write_atomically(folder / BIB, citation.bibtex().encode())
     if latex:
         write_atomically(folder / latex_tables.FILE, latex_tables.latex_table(found, family, citation).encode())
-        print(f"table as LaTeX: {folder / latex_tables.FILE}")
+        show(f"table as LaTeX: {folder / latex_tables.FILE}")
     explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
     text = "\n".join(filter(None, [results_text(found, family), printed, verdicts.text(settled)]))
     backtest = _write_backtest(folder, found, family) if found.about.get("history") else None
-    print(escape_lines(text if backtest is None else backtest[0]))
-    print(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
+    show(escape_lines(text if backtest is None else backtest[0]))
+    show(_stage_text(found, {"report": time.perf_counter() - started, **spent}))
     sys.stdout.flush()
     failed = _warn(found)
     if explanations.missing:
@@ -119,7 +121,8 @@ def write_report(
         message = f"explanations of {explanations.missing} violated claims are not stored"
         print(f"ratiobench: {message}; `{command} --out {folder}` makes them", file=sys.stderr)
     answer = answer_text(found, family, settled, folder, groups) if backtest is None else backtest[1]
-    print(f"\n{escape_lines(answer)}", flush=True)
+    show(f"\n{escape_lines(answer)}")
+    sys.stdout.flush()
     return 1 if failed else 0
 
 

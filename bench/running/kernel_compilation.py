@@ -79,19 +79,26 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
 def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = False) -> None:
     """The same for the algorithms of a run, where the record does not say that it was done before.
 
-    Families that do not say what they compile compile while they run. What goes wrong here is left to the run.
+    Families that do not say what they compile compile while they run. What goes wrong here is left to the run. A user's
+    code never runs here: of an algorithm of ours that has some inside, the kernels are those of its default options.
     """
     if family.compilation_steps is None or families().get(family.name) is not family:
         return
     shipped = {each.name for each in family.algorithms()}
     plain = dict.fromkeys(kernel_record.strip_prior(name) for name in algorithms)
-    algorithms = [name for name in plain if name.partition(":")[0] in shipped]
+    known = [name for name in plain if name.partition(":")[0] in shipped]
+    algorithms = list(dict.fromkeys(_without_user_code(family, name) for name in known))
     if kernel_record.is_compiled(family.name, algorithms):
         return
     set_current("")  # it tells by itself
     with suppress(BrokenProcessPool, InputError):
         compile_all({family.name: algorithms}, _silent if quiet else None)
         kernel_record.record_compiled(family.name, algorithms)
+
+
+def _without_user_code(family: Family, name: str) -> str:
+    """The name; without its options where they name a user's code."""
+    return name.partition(":")[0] if family.runs_user_code(name) else name
 
 
 def _silent(text: str) -> None:

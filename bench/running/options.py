@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.options import (
     EFFORT,
@@ -22,6 +22,9 @@ from ratiobench.bench.options import (
 )
 from ratiobench.bench.storage.store import REPEATS
 from ratiobench.online.run_context import RunContext, UserAlgorithm
+
+if TYPE_CHECKING:
+    from ratiobench.bench.family.contract import Family
 
 SCALES = ("full", "small")
 ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.module:Class"
@@ -60,7 +63,8 @@ class PartOfSuite(Options):
 def isolation(**about: Any) -> Any:
     """The option `isolate` of commands that run users' algorithms."""
     return option(
-        "run users' algorithms in a sandbox (Linux), or do not; by default where bubblewrap or Landlock works",
+        "run users' algorithms in a sandbox (Linux), or do not; by default where bubblewrap or Landlock works, but "
+        "never those of a family that is no part of ratiobench",
         Switch(),
         **about,
     )
@@ -132,11 +136,13 @@ class RunOptions(ExecutionOptions, CaseOptions):
             raise ValueError("`out` is not set")
         return self.out
 
-    @property
-    def terms(self) -> RunContext:
-        """Of its online runs."""
-        results = [self.folder, *([self.share.parent] if self.share else [])]
-        from ratiobench.online.referee import sandbox
+    def context(self, family: Family) -> RunContext:
+        """The context of its online runs.
 
-        isolate = sandbox.choose(sandbox.requested(self.isolate))
+        Raises
+        ------
+        InputError : isolation is required and cannot be had.
+        """
+        results = [self.folder, *([self.share.parent] if self.share else [])]
+        isolate = family.choose_isolation(self.isolate)
         return RunContext(isolate=isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))

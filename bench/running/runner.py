@@ -152,7 +152,7 @@ class _Sweep:
     def _key(self, algorithm: str) -> str:
         """The algorithm's part of a result's key, with its solver's version; one's own in a sandbox is kept apart."""
         shipped = algorithm.partition(":")[0] in {each.name for each in self.family.algorithms()}
-        isolated = "" if shipped else _ISOLATED.get(str(self.terms.isolate), "")
+        isolated = _ISOLATED.get(str(self.terms.isolate), "") if self.family.runs_user_code(algorithm) else ""
         parts = [self.family.algorithm_key(algorithm), self.family.solver_key(algorithm) if shipped else "", isolated]
         return " | ".join(filter(None, parts))
 
@@ -548,7 +548,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     studied = [study.algorithm for case in cases for study in case.studies]
     for backend in {case.solve.backend for case in cases}:
         backends.require_installed(backend)
-    terms = options.terms
+    terms = options.context(family)
     with run_context(terms):
         names = list(dict.fromkeys(name for case in cases for name in case.algorithms))
         for name in dict.fromkeys([*names, *studied]):
@@ -557,7 +557,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         repeat = max(options.repeat, suite.repeat)
         drawing = [name for name in names if repeat > 1 and family.is_randomised(name)]
     repeats = dict.fromkeys(drawing, repeat)
-    isolation = "" if all(map(family.is_shipped, names)) else sandbox.describe(str(terms.isolate))
+    isolation = sandbox.describe(str(terms.isolate)) if any(map(family.runs_user_code, names)) else ""
     pool: Pool
     if options.dask is None:
         pool = SpawnPool(default_workers() if options.workers is None else options.workers, options.limit)
@@ -601,7 +601,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 pool.tell = progress.line
             shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             audited = suite.audited if options.audits is None else options.audits
-            terms = replace(options.terms, hidden=(*options.terms.hidden, *_folders(suite, cases)))
+            terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
             sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
             with run_context(terms):
                 for position, case in enumerate(cases):
@@ -612,7 +612,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             finally:
                 progress.close()
             if audited:
-                store_explanations(family, own, folder)
+                with run_context(terms):
+                    store_explanations(family, own, folder)
                 set_current("")
         pool.shutdown()
     except BaseException:

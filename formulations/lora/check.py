@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -94,28 +95,28 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
                 memory[node, slot] += job.memory_mb
     welfare = true_welfare = admitted = 0
     payments: list[int] = []
+    columns = _Columns(*(getattr(instance, name).tolist() for name in _Columns._fields))
     for i, decision in enumerate(solution[: instance.tasks]):
         if decision is None:
             continue
-        spent = _check_task(instance, i, decision, ends, compute, memory, breaches)
+        spent = _check_task(instance, columns, i, decision, ends, compute, memory, breaches)
         if decision.void:
             welfare -= max(0, spent)
             true_welfare -= max(0, spent)
         else:
             admitted += 1
-            welfare += int(instance.bid[i]) - spent
-            true_welfare += int(instance.valuation[i]) - spent
+            welfare += columns.bid[i] - spent
+            true_welfare += columns.valuation[i] - spent
         if decision.payment is not None:
             payments.append(decision.payment)
-    for (node, slot), load in sorted(compute.items()):
-        limit = instance.node_types[bisect_right(ends, node)].compute
-        if load > limit:
-            breaches.append(ConstraintViolation("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
-    for (node, slot), load in sorted(memory.items()):
-        limit = instance.node_types[bisect_right(ends, node)].memory_mb
-        if load + instance.base_memory_mb > limit:
-            total = load + instance.base_memory_mb
-            breaches.append(ConstraintViolation("4g", None, f"node {node} slot {slot}: memory {total} > {limit}"))
+    limits = [node.compute for node in instance.node_types]
+    for (node, slot), load, limit in _overloads(compute, limits, ends):
+        breaches.append(ConstraintViolation("4f", None, f"node {node} slot {slot}: compute {load} > {limit}"))
+    base = instance.base_memory_mb
+    limits = [node.memory_mb - base for node in instance.node_types]
+    for (node, slot), load, limit in _overloads(memory, limits, ends):
+        text = f"node {node} slot {slot}: memory {load + base} > {limit + base}"
+        breaches.append(ConstraintViolation("4g", None, text))
     return CheckReport(
         valid=not breaches,
         violations=tuple(breaches),
@@ -126,8 +127,33 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     )
 
 
+def _overloads(
+    loads: Mapping[tuple[int, int], int], limits: Sequence[int], ends: list[int]
+) -> list[tuple[tuple[int, int], int, int]]:
+    """The cells (node, slot) with more load than the limit of their node's type, in order: cell, load, limit."""
+    return sorted(
+        [(cell, load, limit) for cell, load in loads.items() if load > (limit := limits[bisect_right(ends, cell[0])])]
+    )
+
+
+class _Columns(NamedTuple):
+    """Columns of an instance as lists of plain integers, by the names that they have there."""
+
+    arrival: list[int]
+    deadline: list[int]
+    memory_mb: list[int]
+    work: list[int]
+    bid: list[int]
+    valuation: list[int]
+    rate: list[list[int]]
+    run: list[int]
+    parts: list[int]
+    limit: list[int]
+
+
 def _check_task(
     instance: Instance,
+    columns: _Columns,
     i: int,
     decision: Decision,
     ends: list[int],
@@ -136,7 +162,7 @@ def _check_task(
     breaches: list[ConstraintViolation],
 ) -> int:
     """Check (4a)-(4e), (4h), (4j), (4k) of one task, add its loads, and return vendor price plus operational cost."""
-    first, spent = int(instance.arrival[i]), 0
+    first, spent = columns.arrival[i], 0
     vendors = instance.vendors(i)
     if decision.vendor is None:
         if vendors:
@@ -148,8 +174,8 @@ def _check_task(
     else:
         first += vendors[decision.vendor].delay
         spent += vendors[decision.vendor].price
-    deadline = int(instance.deadline[i])
-    kind, parts = _KINDS[int(instance.run[i])], int(instance.parts[i])
+    deadline, memory_mb, rates = columns.deadline[i], columns.memory_mb[i], columns.rate[i]
+    kind, parts = _KINDS[columns.run[i]], columns.parts[i]
     before, after = ("R5", "R5") if kind in ("rigid", "gang") else ("4c", "4d")
     cost = instance.cost(i)
     done = 0
@@ -172,21 +198,21 @@ def _check_task(
         if slot > deadline and not decision.void:
             breaches.append(ConstraintViolation(after, i, f"runs in slot {slot}, after the deadline {deadline}"))
         g = bisect_right(ends, node)
-        rate = int(instance.rate[i, g])
+        rate = rates[g]
         if rate == 0:
             breaches.append(ConstraintViolation("4k", i, f"runs on node {node}, where its rate is 0"))
         done += rate
         spent += int(cost[g, slot - 1])
         compute[node, slot] += rate
-        memory[node, slot] += int(instance.memory_mb[i])
+        memory[node, slot] += memory_mb
     if kind != "any":
         breaches += _check_kind(instance, i, kind, parts, seen_cells, ends)
-    limit = int(instance.limit[i])
-    if 0 < limit < int(instance.work[i]) and not decision.void:
-        text = f"its work {int(instance.work[i])} is above its limit {limit}: every run of it is void"
+    limit, work = columns.limit[i], columns.work[i]
+    if 0 < limit < work and not decision.void:
+        text = f"its work {work} is above its limit {limit}: every run of it is void"
         breaches.append(ConstraintViolation("4e", i, text))
-    elif done < int(instance.work[i]) and not decision.void:
-        breaches.append(ConstraintViolation("4e", i, f"work done {done} < {int(instance.work[i])}"))
+    elif done < work and not decision.void:
+        breaches.append(ConstraintViolation("4e", i, f"work done {done} < {work}"))
     return spent
 
 

@@ -168,12 +168,12 @@ class Public:
     @property
     def type_of_node(self) -> IntArray:
         """(K,) the type of each node."""
-        return freeze(_types_of_nodes(tuple(node.count for node in self.node_types)))
+        return freeze(_types_of_nodes(self.node_types))
 
     @property
     def first_node(self) -> IntArray:
         """(G+1,) number of the first node of each type; the last entry is K."""
-        return freeze(_first_nodes(tuple(node.count for node in self.node_types)))
+        return freeze(_first_nodes(self.node_types))
 
     @property
     def compute(self) -> IntArray:
@@ -191,19 +191,19 @@ class Public:
         return freeze([node.tariff for node in self.node_types])
 
 
-@lru_cache(maxsize=16)
-def _types_of_nodes(counts: tuple[int, ...]) -> IntArray:
-    """(K,) the type of each node, for K nodes of these numbers by type; kept, and returned as a copy."""
-    return freeze(np.repeat(np.arange(len(counts)), counts))
+@lru_cache(maxsize=64)
+def _types_of_nodes(node_types: tuple[NodeType, ...]) -> IntArray:
+    """(K,) the type of each node; kept, and handed out as a copy."""
+    return freeze(np.repeat(np.arange(len(node_types)), [node.count for node in node_types]))
 
 
-@lru_cache(maxsize=16)
-def _first_nodes(counts: tuple[int, ...]) -> IntArray:
-    """(G+1,) number of the first node of each type; kept, and returned as a copy."""
-    return freeze(np.concatenate([[0], np.cumsum(counts)]))
+@lru_cache(maxsize=64)
+def _first_nodes(node_types: tuple[NodeType, ...]) -> IntArray:
+    """(G+1,) number of the first node of each type; kept, and handed out as a copy."""
+    return freeze(np.concatenate([[0], np.cumsum([node.count for node in node_types])]))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _tariffs(node_types: tuple[NodeType, ...]) -> IntArray:
     """(G, T) micro-dollars per Wh, kept: it is asked for at every task."""
     return freeze([node.tariff for node in node_types])
@@ -340,6 +340,19 @@ class Instance:
         cost: IntArray = self.energy_wh[i][:, None] * _tariffs(self.node_types)
         cost.setflags(write=False)
         return cost
+
+    def costs(self) -> IntArray:
+        """Compute the operational costs of all tasks at once.
+
+        Returns
+        -------
+        (I, G, T) e_ikt, micro-dollars; for few tasks and slots, since it is large.
+        """
+        costs: IntArray = self.energy_wh[:, :, None] * _tariffs(self.node_types)
+        for i, given in self.explicit_cost.items():
+            costs[i] = given
+        costs.setflags(write=False)
+        return costs
 
     def vendors(self, i: int) -> tuple[Vendor, ...]:
         """Return the vendors of a task.

@@ -105,5 +105,5 @@ def require_runs(instance: Instance, what: str) -> None:
 
 def find_kind(instance: Instance) -> ScheduleKind | None:
     """The kind of all tasks of an instance, `ANY` where there are none; None where they differ."""
-    kinds = np.unique(instance.run)
-    return KINDS[int(kinds[0])] if len(kinds) == 1 else None if len(kinds) else ScheduleKind.ANY
+    kinds = set(instance.run.tolist())
+    return KINDS[kinds.pop()] if len(kinds) == 1 else None if kinds else ScheduleKind.ANY

@@ -75,9 +75,15 @@ def excess(answer: Any, public: Public) -> str | None:
 
 
 class ExternalPrices:
-    """A poster in a process of its own, ended when this object goes."""
+    """A poster in a process of its own, ended when this object goes.
+
+    Attributes
+    ----------
+    isolation : how its process is isolated (`ratiobench.online.remarks`); empty before it starts.
+    """
 
     arithmetic = "unknown"
+    isolation = ""
 
     def __init__(self, text: str) -> None:
         path, *parts = text.split(";")
@@ -107,6 +113,7 @@ class ExternalPrices:
 
         self._public = public
         self._player = runner = Runner(self.spec, PROTOCOL, self._betrays)
+        self.isolation = runner.isolation
         weakref.finalize(self, runner.close)
         if runner.constants:
             problem = (

@@ -10,7 +10,7 @@ other: OPT is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.feasibility import killed
@@ -62,19 +62,25 @@ class FinalSchedule(NamedTuple):
 def settle_log(instance: Instance, log: Log) -> FinalSchedule:
     """What ran in a run of this log."""
     waited = {entry.about for entry in log if entry.event == ARRIVAL and isinstance(entry.answer, str)}
-    decided = {i for entry in log if _is_of_slot(entry) for i, _ in entry.answer.decisions}
-    settled = {entry.about: entry.answer for entry in log if entry.event == SETTLE and entry.answer is not None}
+    others = [entry for entry in log if entry.event != ARRIVAL and entry.answer is not None]
+    decided = {i for entry in others if entry.event != SETTLE for i, _ in entry.answer.decisions}
+    settled = {entry.about: entry.answer for entry in others if entry.event == SETTLE}
     solution, moved = _settle(_answers(log), instance.tasks)
-    over = killed(instance)
+    over = killed(instance).tolist()
     ran = tuple(
-        decision
-        if decision is None
-        else _what_ran(instance, i, decision._replace(payment=settled.get(i, decision.payment)), bool(over[i]))
-        for i, decision in enumerate(solution)
+        [
+            None if decision is None else _what_ran(instance, i, _settled_payment(decision, settled, i), over[i])
+            for i, decision in enumerate(solution)
+        ]
     )
     void = [i for i, decision in enumerate(ran) if decision is not None and decision.void]
     ended = sum(bool(over[i]) for i in void)
     return FinalSchedule(ran, moved, len(waited), len(waited - decided), ended, len(void) - ended)
+
+
+def _settled_payment(decision: Decision, settled: Mapping[int | None, int], i: int) -> Decision:
+    """The decision with the payment that was settled when its run ended early, if it was."""
+    return decision._replace(payment=settled[i]) if i in settled else decision
 
 
 def _answers(log: Log) -> Iterator[tuple[int, Any]]:

@@ -212,6 +212,11 @@ class PostedPrices:
         """What posts the prices; None behind a guard or with late binding, which post others."""
         return self._poster if self._settings is None and not self._late else None
 
+    @property
+    def isolation(self) -> str:
+        """How the process of a user's prices is isolated; empty where there is none."""
+        return str(getattr(self._poster, "isolation", ""))
+
     def decide(self, task: Task, view: View) -> Decision | Late | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
         settles = self._guard is not None and self._settings is not None and self._settings.settles

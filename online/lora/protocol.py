@@ -174,9 +174,9 @@ class View:
         (K, T) booleans.
         """
         rate = task.rate[public.type_of_node][:, None]
-        fits: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = (
-            (rate > 0) & (rate <= self.compute) & (task.memory_mb <= self.memory_mb)
-        )
+        fits: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = self.compute >= rate
+        fits &= rate > 0
+        fits &= self.memory_mb >= task.memory_mb
         return fits
 
     def between(self, first: int, last: int) -> View:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, RunningJob, Task, freeze
+from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public, RunningJob, Task, Vendor, freeze
 from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import refusal
@@ -35,6 +35,11 @@ from ratiobench.online.lora.protocol import (
     plain_starts,
 )
 from ratiobench.online.referee.simulator import Question, RuleViolation
+
+_FEW_CELLS = 8
+"""Up to so many cells are booked one by one, faster than as arrays."""
+_FEW_COSTS = 2**14
+"""Up to so many costs of an instance are multiplied out at once, and not task by task."""
 
 
 class _Admitted:
@@ -86,6 +91,8 @@ class CapacityState:
         self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._given_back: set[tuple[int, int]] = set()
         self._before = running
+        self._is_labelled = any(job.labels.user or job.labels.group for job in running)
+        """Whether some run has had a user or a group: without any there is no usage to be counted."""
         for j, job in enumerate(running):
             for node in job.nodes:
                 for slot in range(1, job.planned + 1):
@@ -107,6 +114,8 @@ class CapacityState:
         return View(slot, compute, memory_mb, tasks, waiting, running, ended, self._usage(slot))
 
     def _usage(self, slot: int) -> Usage:
+        if not self._is_labelled:
+            return Usage({}, {})
         used = tuple(dict(each) for each in self._used)
         for each in self._running.values():
             each.add_to(used, slot)
@@ -200,10 +209,13 @@ class CapacityState:
 
     def _add(self, node: int, slot: int, *amounts: int) -> None:
         """So many samples, megabytes and tasks are on the node in the slot, or fewer than before."""
-        for table, amount in zip((self._compute, self._memory), amounts, strict=False):
-            table[node][slot - 1] -= amount
-        for picture, amount in zip(self._shown, (-amounts[0], -amounts[1], amounts[2]), strict=True):
-            picture[node, slot - 1] += amount
+        compute, memory_mb, tasks = amounts
+        self._compute[node][slot - 1] -= compute
+        self._memory[node][slot - 1] -= memory_mb
+        shown, place = self._shown, (node, slot - 1)
+        shown[0][place] -= compute
+        shown[1][place] -= memory_mb
+        shown[2][place] += tasks
 
     def _judge(self, task: Task, decision: Decision) -> None:
         """Foul names the first equation that a decision breaks."""
@@ -273,8 +285,12 @@ class CapacityState:
         """Take the decision's cells off what is free, and note when the run ends."""
         if decision.cells:
             self._note_end(task, decision, task.work if work is None else work)
-        self._admitted[task.index] = _Admitted(decision.cells, task.rate.tolist(), task.memory_mb, task.run)
         rates = task.rate.tolist()
+        self._admitted[task.index] = _Admitted(decision.cells, rates, task.memory_mb, task.run)
+        if len(decision.cells) <= _FEW_CELLS:
+            for node, slot in decision.cells:
+                self._add(node, slot, rates[self._type_of[node]], task.memory_mb, 1)
+            return
         places, taken = [], []
         for node, slot in decision.cells:
             rate = rates[self._type_of[node]]
@@ -302,6 +318,7 @@ class CapacityState:
             end = cells[ran - 1][1] + 1
         else:
             end = last + 1
+        self._is_labelled = self._is_labelled or bool(task.labels.user or task.labels.group)
         self._running[task.index] = _Run(first, last, end, rest, how, len(slots) - len(rest), task.labels)
         heappush(self._ends, (end, task.index))
         if rest:
@@ -344,9 +361,10 @@ def _copied(index: int | None, answer: Any) -> Decision | Late | Starts | str | 
 
 def batches(instance: Instance) -> Iterator[list[int]]:
     """The tasks slot by slot, in list order."""
+    slots = instance.arrival.tolist()
     group: list[int] = []
-    for i, slot in enumerate(instance.arrival.tolist()):
-        if group and slot != instance.arrival[group[0]]:
+    for i, slot in enumerate(slots):
+        if group and slot != slots[group[0]]:
             yield group
             group = []
         group.append(i)
@@ -373,17 +391,35 @@ class Arrivals:
                 strict=True,
             )
         )  # fmt: skip
+        # Plain integers: a task is made anew for every question.
+        self._kinds = [KINDS[kind] for kind in instance.run.tolist()]
+        self._parts, self._limits = instance.parts.tolist(), instance.limit.tolist()
+        self._first_vendor = instance.vendor_start.tolist()
+        self._offers = list(zip(instance.vendor_price.tolist(), instance.vendor_delay.tolist(), strict=True))
+        few = instance.tasks * len(instance.node_types) * instance.slots <= _FEW_COSTS
+        self._costs = instance.costs() if few else None
 
     def task(self, i: int) -> Task:
         """Task i, made anew."""
         instance = self._instance
-        cost = instance.cost(i)
-        if i in instance.explicit_cost:  # else it was multiplied out for this very call
-            cost = freeze(cost)
+        if self._costs is not None:
+            cost = freeze(self._costs[i])
+        else:
+            cost = instance.cost(i)
+            if i in instance.explicit_cost:  # else it was multiplied out for this very call
+                cost = freeze(cost)
+        first, last = self._first_vendor[i : i + 2]
+        vendors = tuple([Vendor(*offer) for offer in self._offers[first:last]])
         return Task(
-            i, *self._whole[i], freeze(instance.rate[i]), cost, instance.vendors(i), KINDS[instance.run[i]],
-            int(instance.parts[i]), int(instance.limit[i]) or None, instance.labels.get(i, NO_LABELS),
+            i, *self._whole[i], freeze(instance.rate[i]), cost, vendors, self._kinds[i], self._parts[i],
+            self._limits[i] or None, instance.labels.get(i, NO_LABELS),
         )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _kept_arrivals(instance: Instance) -> Arrivals:
+    """The arrivals of a small instance, for further runs on it; tasks share no array with them."""
+    return Arrivals(instance)
 
 
 class Simulator:
@@ -401,7 +437,8 @@ class Simulator:
     ) -> None:
         self.public = instance.public(seed)
         self.arrivals = instance.tasks
-        self._instance, self._arrivals = instance, Arrivals(instance)
+        few = instance.tasks * len(instance.node_types) * instance.slots <= _FEW_COSTS
+        self._instance, self._arrivals = instance, _kept_arrivals(instance) if few else Arrivals(instance)
         self.books = CapacityState(self.public, late=late, running=instance.running) if books is None else books
         self._late = late
         self._slot = 0

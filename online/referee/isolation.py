@@ -87,7 +87,6 @@ _BOOT = (
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
-_OURS = "ratiobench."
 _CPU_SECONDS = 86_400
 """Of each process of an isolated algorithm, where a run has no limit."""
 _OWN_PROCESSES = 3
@@ -263,11 +262,7 @@ class Runner:
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
         isolate = run_context.current().isolate
-        method = sandbox.choose(isolate)
-        if not protocol.startswith(_OURS):  # its package imports `bench`, which a sandbox hides
-            if isolate is True:
-                raise InputError("--isolate", "", f"an algorithm of the family of {protocol} cannot be isolated")
-            method = NO_ISOLATION
+        method = sandbox.choose_for(protocol, isolate)
         self.isolation = "" if isolate is False else method
         self._isolated = method != NO_ISOLATION
         self._folder: str | None = None

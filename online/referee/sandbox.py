@@ -29,8 +29,9 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ratiobench import instances
 from ratiobench.instances.io.errors import DEBUG, InputError
@@ -44,6 +45,7 @@ _PROJECT = Path(instances.__file__).resolve().parents[1]
 """The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
 """The folder in which `import ratiobench` finds the package."""
+_OURS = "ratiobench."
 _LAYERS = ("formulations", "instances", "online")
 _PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
 """What a checkout or an installation of ours brings to the module path."""
@@ -195,6 +197,41 @@ def choose(wanted: run_context.Isolate) -> str:
     raise InputError("--isolate", "", "; ".join(filter(None, (problem, without))))
 
 
+def supports(protocol: str) -> bool:
+    """Whether algorithms of a family can be isolated.
+
+    Parameters
+    ----------
+    protocol : the family's module that says what an answer is. Of a family outside ratiobench it is in a package that
+        imports `ratiobench.bench`, which a sandbox hides.
+    """
+    return protocol.startswith(_OURS)
+
+
+def choose_for(protocol: str, wanted: run_context.Isolate) -> str:
+    """How users' algorithms of a family are isolated here.
+
+    Parameters
+    ----------
+    protocol : as of `supports`.
+    wanted : as of `choose`.
+
+    Returns
+    -------
+    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
+
+    Raises
+    ------
+    InputError : isolation is required and cannot be had, or not for this family.
+    """
+    if supports(protocol):
+        return choose(wanted)
+    if wanted is None or wanted is False or wanted == NO_ISOLATION:
+        return NO_ISOLATION
+    problem = f"algorithms of a family that is no part of ratiobench ({protocol}) run without isolation"
+    raise InputError("--isolate", "", f"{problem}; leave --isolate out, and run only algorithms that you trust")
+
+
 def requested(isolate: bool | None) -> run_context.Isolate:
     """The isolation that an option `isolate` asks for; rows name isolation that was switched off."""
     return NO_ISOLATION if isolate is False else isolate
@@ -230,7 +267,55 @@ class _View:
 
 def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _View:
     """The view of the algorithm with this import path; parameters as of `place`."""
-    own = _own(path, files)
+    return _make_view(_world(path, barred, hidden, files))
+
+
+class _World(NamedTuple):
+    """All that a view depends on: where none of it changed between two runs, the view is the same.
+
+    Parameters
+    ----------
+    own : the algorithm's own modules, with the folders in which they are found.
+    forms : the files of barred modules.
+    hidden : folders to be hidden, each with where it leads and whether it is there.
+    path : of modules.
+    changed : when something was last created or removed in the folders of barred modules, of own ones and on the path.
+    """
+
+    own: tuple[tuple[Path, Path], ...]
+    forms: tuple[str, ...]
+    hidden: tuple[tuple[Path, Path, bool], ...]
+    path: tuple[str, ...]
+    changed: tuple[int, ...]
+
+
+def _world(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _World:
+    own, forms, entries = tuple(_own(path, files)), tuple(barred.values()), tuple(sys.path)
+    to_hide = dict.fromkeys([*hidden, *_to_hide(entries), *_to_hide([str(home) for _, home in own])])
+    folders = [*_folders(forms), *(str(home) for _, home in own), *entries]
+    return _World(
+        own, forms, tuple((each, each.resolve(), each.is_dir()) for each in to_hide), entries,
+        tuple(map(_last_change, dict.fromkeys(folders))),
+    )  # fmt: skip
+
+
+@cache
+def _folders(sources: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders of modules, and of the files that Python compiles them into."""
+    return tuple(dict.fromkeys(os.path.dirname(form) for source in sources for form in list_file_forms(source)))
+
+
+def _last_change(folder: str) -> int:
+    """When an entry of a folder was last created, removed or renamed, in nanoseconds; 0 where there is no folder."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=16)
+def _make_view(world: _World) -> _View:
+    own = world.own
     installed = tuple(dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)))
     floors = [*(_PROJECT / floor for floor in _LAYERS), _IMPORTED / "ratiobench"]
     shown = [*(Path(system) for system in _SYSTEM if not os.path.islink(system) and os.path.exists(system))]
@@ -242,9 +327,9 @@ def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], f
 
     seen = [*(str(home) for _, home in own), str(_IMPORTED)]
     seen += [entry for entry in sys.path if entry and visible(Path(entry))]
-    empty = _empty(shown, [*hidden, *_to_hide(seen)])
+    empty = _empty(shown, [*(each for each, _, _ in world.hidden), *_to_hide(seen)])
     _require_needed(shown, empty)
-    forms = [Path(form) for form in _existing(tuple(barred.values()))]
+    forms = [Path(form) for form in _existing(world.forms)]
     secret = [file for file in forms if _is_shown(file, shown, empty)]
     return _View(shown, empty, secret, list(dict.fromkeys(seen)))
 
@@ -315,10 +400,16 @@ def confined_place(
     ------
     InputError : no such module, or what is hidden would have to be shown.
     """
-    view = _view(path, barred, hidden, files)
+    world = _world(path, barred, hidden, files)
     rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE)]
-    rules += _grant(view)
-    return Grants(tuple(rules), view.path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
+    rules += _make_rules(world)
+    return Grants(tuple(rules), _make_view(world).path, _environment(folder) | {"RATIOBENCH_READ_ONLY": "1"})
+
+
+@lru_cache(maxsize=16)
+def _make_rules(world: _World) -> tuple[tuple[str, str], ...]:
+    """The rules of the view, one after another."""
+    return tuple(_grant(_make_view(world)))
 
 
 def _grant(view: _View) -> list[tuple[str, str]]:

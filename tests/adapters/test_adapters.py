@@ -15,7 +15,7 @@ from ratiobench.adapters import shinka as shinka_adapter
 from ratiobench.adapters.mutation import mutate
 from tests.support.policies import CRASHES, EXAMPLES, write
 
-FAMILIES = ("lora", "edgeflow", "tenants")
+FAMILIES = ("lora", "eapm", "edgeflow", "tenants")
 FEW: dict[str, Any] = {"tiny": 2, "stage": ("tiny",), "isolate": False}
 
 

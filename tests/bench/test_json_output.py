@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+import ratiobench
 from ratiobench import bench, instances
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.instances.eapm.named import path as eapm_path
+from ratiobench.instances.lora import write
 from ratiobench.instances.lora.named import path
+from ratiobench.online.referee import sandbox
 
 HERE = Path(next(iter(bench.__path__)))
 SCHEMA: dict[str, Any] = json.loads((HERE / "commands" / "output.schema.json").read_text())
@@ -94,6 +98,13 @@ CALLS = (
     ("limit", "rising", "--algorithm", "greedy"),
     ("standard", "list"),
     ("evaluate", "greedy", "--budget", "60"),
+    ("explain", THEOREM_5),
+    ("explain", SMALL, "--algorithm", "policy:Never", "--html", "page.html"),
+    ("explain", str(eapm_path("one_machine"))),
+    ("new", "algorithm", "mine"),
+    ("export", SMALL, "--format", "lp"),
+    ("standard", "verify", "part_40_pai", "--workers", "1"),
+    ("standard", "fetch", "part_40_pai", "--out", "fetched"),
 )
 
 
@@ -139,6 +150,44 @@ def test_a_comparison_of_two_folders(folder: Path, capsys: pytest.CaptureFixture
     found = printed(capsys, "compare", "a", "b")
     validator("compare").validate(found)
     assert found["different"] == 0
+
+
+def test_results_of_a_suite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of `run` and `report`: the rows as results.csv has them, and nothing else on standard output."""
+    words = ("tiny", "--only", "tiny_two_types", "--algorithm", "greedy", "policy:Never", "--out", "out")
+    found = printed(capsys, "run", *words, "--workers", "1")
+    validator("run").validate(found)
+    greedy, never = found["rows"]
+    run = ratiobench.simulate(SMALL, "greedy")
+    assert (greedy["value"], greedy["admitted"], greedy["state"]) == (run.welfare, run.admitted, "ok")
+    interval = ratiobench.opt(SMALL)
+    assert (greedy["opt"]["lower"], greedy["opt"]["upper"]) == (interval.lower, interval.upper)
+    assert Fraction(greedy["share"]) == Fraction(run.welfare, interval.upper)
+    assert greedy["isolation"] is None
+    assert never["value"] == 0
+    assert never["isolation"] == sandbox.choose(None)
+    assert found["recommendation"] is None
+    assert found["provenance"]["cite"]
+    assert (folder / "out" / "results.csv").exists()
+    again = printed(capsys, "report", "out")
+    validator("report").validate(again)
+    assert again == found
+
+
+def test_the_recommendation_of_a_backtest(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The policy that its sentences name, beside the totals of all."""
+    Path("days").mkdir()
+    for seed in range(3):
+        made = ratiobench.generate("paper", tasks=8, slots=12, nodes=2, seed=seed)["paper"]
+        write(made, Path("days") / f"day{seed}.json")
+    words = ("backtest", "days", "--algorithms", "greedy", "eft", "--out", "out", "--workers", "1")
+    found = printed(capsys, *words)
+    validator("backtest").validate(found)
+    advice = found["recommendation"]
+    assert advice["policy"] in advice["sentences"][0]
+    assert advice["policies"][0]["name"] == advice["policy"]
+    assert len(advice["days"]) == 2
+    assert len(found["rows"]) == 4
 
 
 def test_a_document_of_another_form_is_refused() -> None:

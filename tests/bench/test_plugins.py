@@ -122,7 +122,11 @@ def test_an_installed_family_has_its_suite(installed: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("kind", "family"),
-    [("algorithm", "lora"), ("algorithm", "edgeflow"), ("algorithm", "tenants"), ("claim", "lora"), ("family", "lora")],
+    [
+        *(("algorithm", family) for family in ("lora", "eapm", "edgeflow", "tenants")),
+        ("claim", "lora"),
+        ("family", "lora"),
+    ],
 )
 def test_a_template_passes_its_own_test(kind: str, family: str, tmp_path: Path) -> None:
     """The package that `new` writes, with pytest."""
@@ -136,13 +140,13 @@ def test_a_template_passes_its_own_test(kind: str, family: str, tmp_path: Path) 
 
 
 def test_new_refuses_bad_names_and_full_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is no module's, a folder with files, a family without a template."""
+    """A name that is no module's, a folder with files, a family that does not exist."""
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     for words in (
         ["new", "algorithm", "My-Name"], ["new", "claim", "class"],
         ["new", "claim", "mine", "--out", str(tmp_path / "full")],
-        ["new", "algorithm", "mine", "--family", "eapm", "--out", str(tmp_path / "new")],
+        ["new", "algorithm", "mine", "--family", "eapn", "--out", str(tmp_path / "new")],
     ):  # fmt: skip
         assert main(words) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -10,6 +10,8 @@ import pytest
 import ratiobench as rb
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.referee import sandbox, sessions
+from ratiobench.online.remarks import BUBBLEWRAP
 
 NAMED = Path(__file__).parents[3] / "instances" / "lora" / "named"
 FILES = [NAMED / "tiny_contention.json", NAMED / "tiny_vendors.json"]
@@ -74,3 +76,43 @@ def test_what_cannot_be_played_is_an_error() -> None:
     for instances, policy in (([], "greedy"), (FILES, "gredy"), (FILES, "mine:Class")):
         with pytest.raises(InputError):
             rb.play(instances, policy)
+
+
+def test_simulate_takes_lists() -> None:
+    """Of instances, of algorithms, of both; each run is the one that it is alone."""
+    alone = {(file, name): rb.simulate(file, name).decisions for file in FILES for name in ("greedy", "eft")}
+    assert [run.decisions for run in rb.simulate(FILES, "greedy")] == [alone[file, "greedy"] for file in FILES]
+    several = rb.simulate(FILES[0], ("greedy", Rejects))
+    assert [run.admitted > 0 for run in several] == [True, False]
+    both = rb.simulate(FILES, ["greedy", "eft"])
+    assert [[run.decisions for run in row] for row in both] == [
+        [alone[file, name] for name in ("greedy", "eft")] for file in FILES
+    ]
+    assert rb.simulate([], "greedy") == []
+    assert rb.simulate([FILES[0]], "greedy")[0].welfare == rb.simulate(FILES[0], "greedy").welfare
+    with pytest.raises(InputError, match="is of one run; 2 are asked for"):
+        rb.simulate(FILES, "greedy", solution="out.json")
+
+
+def test_runs_of_a_class_share_sandboxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where bubblewrap isolates: two for all runs, and not two for each; every run is a process of its own."""
+    if sandbox.choose(None) != BUBBLEWRAP:
+        pytest.skip("there is no bubblewrap here")
+    started: list[int] = []
+    begin = sessions._Sandbox.__init__
+
+    def count(*given: Any) -> None:
+        started.append(1)
+        begin(*given)
+
+    monkeypatch.setattr(sessions._Sandbox, "__init__", count)
+    place: dict[str, Any] = {"__name__": "__main__"}
+    exec(
+        "class Counts:\n    runs = 0\n    def start(self, public, constants):\n        type(self).runs += 1\n"
+        "        self.label = str(type(self).runs)\n    def decide(self, task, view):\n        return None\n", place
+    )  # fmt: skip
+    runs = rb.simulate([*FILES, *FILES], place["Counts"])
+    assert len(started) == sessions.SERVERS
+    assert all("(1) (isolated by bubblewrap)" in run.label for run in runs)
+    assert rb.play([*FILES, *FILES], place["Counts"], trusted=False)["valid"].all()
+    assert len(started) == 2 * sessions.SERVERS

@@ -1,0 +1,167 @@
+"""Commands and functions isolate users' algorithms by default, and what they print says how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ratiobench
+from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.running.explanations import store_explanations
+from ratiobench.instances.lora import write
+from ratiobench.instances.lora.named import named, path
+from ratiobench.online import run_context
+from ratiobench.online.referee import sandbox
+from ratiobench.online.remarks import NO_ISOLATION
+from ratiobench.testing import assert_bound
+from tests.bench.test_family_template import family as family
+
+MARKS = """
+from pathlib import Path
+
+
+class Marks:
+    def start(self, public, constants):
+        try:
+            Path(__file__).with_name("mark").touch()
+        except OSError:
+            pass
+
+    def decide(self, task, view):
+        return None
+
+
+class Built(Marks):
+    def __init__(self):
+        self.start(None, None)
+
+
+class Prices(Marks):
+    def start(self, public, constants):
+        super().start(public, constants)
+        self.types = len(public.node_types)
+
+    def decide(self, task, view):
+        return [[0] * (task.deadline - task.arrival + 1)] * self.types
+"""
+FILE = str(path("tiny_contention"))
+NAME, GUARDED = "marks:Marks", "guarded:inner=marks:Prices"
+WORDS = {
+    "audit": ("audit", FILE, "--algorithm", NAME),
+    "audit of a bidder": ("audit", FILE, "--algorithm", NAME, "--task", "0"),
+    "explain": ("explain", FILE, "--algorithm", NAME),
+    "search": ("search", "--algorithm", NAME, "--tries", "4", "--tasks", "2"),
+    "search against": ("search", "--algorithm", "greedy", "--against", NAME, "--tries", "4", "--tasks", "2"),
+    "simulate with prices in a guard": ("simulate", FILE, "--algorithm", GUARDED, "--no-opt"),
+    "audit of prices in a guard": ("audit", FILE, "--algorithm", GUARDED, "--claim", "rational"),
+}
+
+
+@pytest.fixture
+def mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that the policy writes where nothing stops it; skips where there is no sandbox."""
+    if sandbox.choose(None) == NO_ISOLATION:
+        pytest.skip("there is no sandbox here")
+    (tmp_path / "marks.py").write_text(MARKS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path / "mark"
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_commands_isolate_by_default(mark: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Nothing outside is written, and the text names the way; --no-isolate does without, and says so."""
+    assert main([*WORDS[command]]) == 0
+    assert f"(isolated by {sandbox.choose(None)})" in capsys.readouterr().out
+    assert not mark.exists()
+    assert main([*WORDS[command], "--no-isolate"]) == 0
+    assert "(not isolated)" in capsys.readouterr().out
+    assert mark.exists()
+
+
+def test_json_of_a_search_names_the_isolation(mark: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a user's algorithm ran, and nowhere else."""
+    assert main([*WORDS["search"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["isolation"] == sandbox.choose(None)
+    assert main(["search", "--algorithm", "greedy", "--tries", "4", "--json"]) == 0
+    assert "isolation" not in json.loads(capsys.readouterr().out)
+
+
+FUNCTIONS: dict[str, Callable[..., str]] = {
+    "audit": lambda **how: ratiobench.audit(FILE, NAME, **how).attrs["algorithm"],
+    "search": lambda **how: ratiobench.search(algorithm=NAME, tries=4, tasks=2, **how).isolation,
+    "assert_bound": lambda **how: _message(lambda: assert_bound(FILE, NAME, 1, **how)),
+}
+
+
+def _message(call: Callable[[], Any]) -> str:
+    with pytest.raises(AssertionError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_isolate_by_default(mark: Path, function: str) -> None:
+    """As the commands do; `isolate=False` does without."""
+    assert sandbox.choose(None) in FUNCTIONS[function]()
+    assert not mark.exists()
+    assert sandbox.choose(None) not in FUNCTIONS[function](isolate=False)
+    assert mark.exists()
+
+
+def test_a_backtest_builds_policies_in_a_sandbox(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any run, when it asks which constants a policy needs."""
+    seen: list[Any] = []
+    monkeypatch.setattr("ratiobench.bench.running.runner.run_suite", lambda *given: seen.append(given) or {})
+    monkeypatch.setattr("ratiobench.bench.report.write.write_report", lambda *given: 0)
+    Path("days").mkdir()
+    for day in "ab":
+        write(named("tiny_contention"), Path("days") / f"{day}.json")
+    assert main(["backtest", "days", "--algorithms", "marks:Built"]) == 0
+    assert len(seen) == 1
+    assert not mark.exists()
+
+
+def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy whose claim falls is run again for them."""
+    seen: list[Any] = []
+
+    def remember(*given: Any) -> None:
+        seen.append(run_context.current().isolate)
+        store_explanations(*given)
+
+    monkeypatch.setattr("ratiobench.bench.running.runner.store_explanations", remember)
+    found = ratiobench.run("tiny", [GUARDED], "out", only="tiny_contention", workers=1)
+    assert seen == [sandbox.choose(None)]
+    assert not mark.exists()
+    assert found.rows["label"].tolist() == [f"{GUARDED} (oracle constants) (isolated by {seen[0]})"]
+    assert found.about["provenance"]["machine"]["isolation"].lower().startswith(seen[0].lower())
+
+
+def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows and provenance say so; where isolation is required it is an error, before anything runs."""
+    words = ("queue", "--algorithm", "policies:Mine", "--workers", "1", "--quiet", "--out")
+    assert main(["run", *words, "out"]) == 0
+    capsys.readouterr()
+    found = ratiobench.results("out")
+    assert {"policies:Mine (not isolated)"} == set(found.rows["label"])
+    assert found.about["provenance"]["machine"]["isolation"] == "none"
+    assert main(["generate", "queue", "--out", "gen"]) == 0
+    for command in (
+        ["run", *words, "other"],
+        ["audit", "gen/queue0.json.gz", "--algorithm", "policies:Mine"],
+        ["simulate", "gen/queue0.json.gz", "--algorithm", "policies:Mine"],
+    ):
+        assert main([*command, "--isolate"]) == 2
+        assert "a family that is no part of ratiobench" in capsys.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def _families() -> Iterator[None]:
+    yield
+    families.cache_clear()
