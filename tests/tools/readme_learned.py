@@ -1,7 +1,8 @@
 """The tables of the suites `learning` and `guards` in docs/results/mechanisms.md, from their committed rows.
 
 `python -m tests.tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of those
-of `learning` and `guards` that are there and writes them to bench/lora/results.
+of `learning` and `guards` that are there and writes them to bench/lora/results. Rows of a run with `--rows` take the
+place of theirs, and its provenance stands beside the other.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pandas as pd
 from ratiobench.bench.draw.document import make_document
 from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, draw_sign, style_series
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.ratios import format_decimal
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
@@ -49,8 +51,33 @@ def take(folder: Path) -> None:
         pairs = zip(told, kept["opt_upper"], strict=True)
         kept["a0_share"] = [f"{float(Fraction(one['a0'])) / int(upper):.6e}" if one else "" for one, upper in pairs]
         kept["excess"] = [one.get("excess", "") for one in told]
+        part = json.loads((folder / suite / "provenance.json").read_text(encoding="utf-8")).get("rows")
+        if part:
+            kept = join_rows(suite, rows(suite), kept)
         kept.to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
-        shutil.copyfile(folder / suite / "provenance.json", RESULTS / f"{suite}_provenance.json")
+        name = f"{suite}{'_rows' * bool(part)}_provenance.json"
+        shutil.copyfile(folder / suite / "provenance.json", RESULTS / name)
+
+
+def join_rows(suite: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """The rows of both, the new ones in the place of old ones of the same case and algorithm, in the suite's order.
+
+    Raises
+    ------
+    ValueError : OPT of a case is not the same in both.
+    """
+    intervals = {row["case"]: (row["opt_lower"], row["opt_upper"]) for row in old.to_dict("records")}
+    for row in new.to_dict("records"):
+        if intervals.get(row["case"], (row["opt_lower"], row["opt_upper"])) != (row["opt_lower"], row["opt_upper"]):
+            raise ValueError(f"{row['case']}: OPT is {intervals[row['case']]} in the committed rows")
+    order = {
+        (case.name, name): (number, place)
+        for number, case in enumerate(find_suite(suite)[1].cases)
+        for place, name in enumerate(case.algorithms)
+    }
+    both = pd.concat([new, old]).drop_duplicates(["case", "algorithm"])
+    keys = [order[row["case"], row["algorithm"]] for row in both.to_dict("records")]
+    return both.iloc[sorted(range(len(both)), key=keys.__getitem__)]
 
 
 def reached(row: Mapping[Any, Any]) -> Fraction:
