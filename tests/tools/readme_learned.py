@@ -48,15 +48,34 @@ def take(folder: Path) -> None:
             plain = table["theorem_a_figures"] != ""
             known = [Fraction(json.loads(text)["gamma_known_beforehand"]) for text in table["theorem_a_figures"][plain]]
             kept.loc[plain, "factor"] = [format_decimal(each, 1, up=True) for each in known]
-        pairs = zip(told, kept["opt_upper"], strict=True)
-        kept["a0_share"] = [f"{float(Fraction(one['a0'])) / int(upper):.6e}" if one else "" for one, upper in pairs]
+        lost = [one.get("a0", "") for one in told]
+        if "theorem_p_figures" in table:  # Lemma P: a factor and an additive loss, too
+            for k in range(len(table)):
+                if table["theorem_p"].iloc[k] == "holds":
+                    one = json.loads(table["theorem_p_figures"].iloc[k])
+                    lost[k] = one["loss"]
+                    kept.iloc[k, kept.columns.get_loc("factor")] = format_decimal(Fraction(one["factor"]), 1, up=True)
+        pairs = zip(lost, kept["opt_upper"], strict=True)
+        kept["a0_share"] = [f"{float(Fraction(each)) / int(upper):.6e}" if each else "" for each, upper in pairs]
         kept["excess"] = [one.get("excess", "") for one in told]
         part = json.loads((folder / suite / "provenance.json").read_text(encoding="utf-8")).get("rows")
         if part:
             kept = join_rows(suite, rows(suite), kept)
         kept.to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
-        name = f"{suite}{'_rows' * bool(part)}_provenance.json"
-        shutil.copyfile(folder / suite / "provenance.json", RESULTS / name)
+        shutil.copyfile(
+            folder / suite / "provenance.json", RESULTS / f"{suite}{name_rows(suite, part)}_provenance.json"
+        )
+
+
+def name_rows(suite: str, part: list[str] | None) -> str:
+    """The end of the name of a provenance of some rows: _rows, _rows2, ...; the one that there is of these rows."""
+    number = 1
+    while part:
+        file = RESULTS / f"{suite}_rows{number if number > 1 else ''}_provenance.json"
+        if not file.exists() or json.loads(file.read_text(encoding="utf-8"))["rows"] == part:
+            return f"_rows{number if number > 1 else ''}"
+        number += 1
+    return ""
 
 
 def join_rows(suite: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
@@ -113,12 +132,13 @@ def guards() -> str:
         true = mine[(mine["group"] == TRUE) & (mine["factor"] != "")]
         factor = max(true["factor"], key=Fraction, default="-")
         more = max((float(share) for share in true["a0_share"] if share), default=0.0)
-        least = min(reached(row) for row in mine[mine["group"] != TRUE].to_dict("records"))
+        false = [reached(row) for row in mine[mine["group"] != TRUE].to_dict("records")]
+        least = format_decimal(min(false), 3, up=False) if false else "-"
         bound = f"{factor} ALG" * (factor != "-") or "-"
         if more:
             power = 10.0 ** math.floor(math.log10(more))
             bound += f" + {math.ceil(more / power) * power:.0e} OPT"
-        lines.append([str(name), bound, *_means(table, str(name), groups), format_decimal(least, 3, up=False)])
+        lines.append([str(name), bound, *_means(table, str(name), groups), least])
     return make_table(["mechanism", "OPT is at most", "true history", *groups[1:], "least"], lines)
 
 
@@ -131,10 +151,11 @@ def guards_by_trace() -> str:
     for name in dict.fromkeys(table["algorithm"]):
         mine = table[table["algorithm"] == name]
         true, false = (
-            [min(reached(row) for row in part[part["trace"] == trace].to_dict("records")) for trace in traces]
+            [min(map(reached, part[part["trace"] == trace].to_dict("records")), default=None) for trace in traces]
             for part in (mine[mine["group"] == TRUE], mine[mine["group"] != TRUE])
         )
-        lines.append([str(name), *(format_decimal(value, 3, up=False) for value in (*true, *false))])
+        figures_ = ("-" if value is None else format_decimal(value, 3, up=False) for value in (*true, *false))
+        lines.append([str(name), *figures_])
     heads = [f"{trace}, {kind}" for kind in (TRUE, "least") for trace in traces]
     return make_table(["mechanism", *heads], lines)
 
