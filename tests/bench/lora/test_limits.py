@@ -555,14 +555,14 @@ def test_the_figures_of_the_documentation() -> None:
             assert shown[place - 1] == ("unbounded" if math.isinf(worst) else f"{math.floor(1000 * worst) / 1000:.3f}")
 
 
-def _rise(law: Callable[[float], float], parts: int, theta: float) -> float:
-    """The largest OPT/ALG while one slot is sold at rising values (Theorem N8, first way)."""
+def _rise(law: Callable[[float], float], parts: int, theta: float, full: float = 1) -> float:
+    """The largest OPT/ALG while one slot is sold at rising values (Theorem N8, first way); the part `full` can be."""
     earned, worst = 0.0, 0.0
     for sold in range(parts + 1):
-        price = law(sold / parts) if sold < parts else math.inf
+        price = law(sold / parts) if sold < full * parts else math.inf
         if price >= 1:
-            worst = max(worst, parts * min(price, theta) / earned if earned else math.inf)
-        if price >= theta or sold == parts:
+            worst = max(worst, full * parts * min(price, theta) / earned if earned else math.inf)
+        if price >= theta or sold >= full * parts:
             break
         earned += max(1.0, price)
     return worst
@@ -610,3 +610,20 @@ def test_no_price_law_of_the_load_is_below_theorem_n8() -> None:
     steps = [(k + 0.5) * target / 10**5 for k in range(10**5)]
     assert sum(balanced(u / bound) * math.exp(-u) for u in steps) * target / 10**5 == pytest.approx(1, abs=1e-3)
     assert [round(formulas.bound_load_prices(t), 3) for t in (2, 1000, 1e7)] == [1.693, 8.419, 18.625]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_price_of_the_pooled_weight_is_below_its_limit(most: int) -> None:
+    """Tiny tasks, and tasks of which `most` fit a node and fill most / (most + 1) of it; one law meets the bound."""
+    theta, full = 1000.0, most / (most + 1)
+    bound = (1 + math.log(full * theta)) / full
+    laws: list[Callable[[float], float]] = [
+        lambda y: theta * math.exp(-(1 + math.log(theta)) * (1 - y)),
+        lambda y: theta * math.exp(-(1 + math.log(theta)) * (1 - y / full)),
+        lambda y: theta * y,
+        lambda y: 0.0 if y < 0.5 else theta * math.exp(-20 * (1 - y)),
+    ]
+    for law in laws:
+        assert max(_rise(law, 2000, theta), _rise(law, 2000, theta, full)) >= bound - 0.02
+    best = max(_rise(lambda y: math.exp(bound * y - 1), 2000, theta, each) for each in (1, full))
+    assert best == pytest.approx(bound, abs=0.1)
