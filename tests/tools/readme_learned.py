@@ -41,6 +41,9 @@ def take(folder: Path) -> None:
     """Keep what the tables need of a run of the suites, and its provenance; of a guard its factor, and A0 over OPT."""
     for suite in (name for name in SUITES if (folder / name).is_dir()):
         table = figures(folder / suite / "results.csv")
+        for name in ("theorem_h", "theorem_h_figures"):  # absent where no row has a guard
+            if name not in table:
+                table[name] = ""
         kept = table[KEPT].copy()
         told = [json.loads(text) if text else {} for text in table["theorem_h_figures"]]
         kept["factor"] = [format_decimal(Fraction(one["factor"]), 1, up=True) if one else "" for one in told]
