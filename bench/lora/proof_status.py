@@ -62,6 +62,7 @@ _BOUNDS = {
     "learned": ("theorem_h",),
     "guarded": ("theorem_h",),
     **dict.fromkeys(("zcl", "reserve", "advice", "combine"), ("theorem_p",)),
+    "pooled": ("theorem_pool",),
     "units": ("theorem_a1",),
     "static": ("theorem_s",),
 }

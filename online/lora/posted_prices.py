@@ -25,7 +25,7 @@ from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
 from ratiobench.online.lora.search.repacking import NodeContents, Repacking, pool_free_capacity
-from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, StaticTerms, UnitTerms
+from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, PoolTerms, StaticTerms, UnitTerms
 
 _LARGEST = 2**41
 """Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
@@ -108,7 +108,7 @@ class PostedTrace:
     start: Fraction = Fraction(0)
     credits: Fraction = Fraction(0)
     settled: int = 0
-    terms: LawTerms | UnitTerms | StaticTerms | None = None
+    terms: LawTerms | UnitTerms | PoolTerms | StaticTerms | None = None
 
 
 class GuardSettings(NamedTuple):

@@ -197,6 +197,29 @@ class UnitTerms:
     prices: tuple[tuple[Fraction, ...], ...]
 
 
+class PoolTerms(NamedTuple):
+    """What Theorem A for pools needs of a run of `pooled`.
+
+    Parameters
+    ----------
+    growth : B.
+    gain : G where prices begin at 0; None where they begin at Z X.
+    tops : X by node type, micro-dollars per unit of weight. caps : X_c and X_m, margin included.
+    share : the eps that was announced.
+    start : price of an empty slot by node type. prices : last prices by node type and slot, per unit of weight.
+    problem : why the theorem does not cover the run; empty where it does.
+    """
+
+    growth: Fraction
+    gain: Fraction | None
+    tops: tuple[Fraction, ...]
+    caps: tuple[Fraction, Fraction]
+    share: Fraction
+    start: tuple[Fraction, ...]
+    prices: tuple[tuple[Fraction, ...], ...]
+    problem: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class StaticTerms:
     """What Theorems S and S2 need of a run of `static`.

@@ -435,17 +435,37 @@ def _are_of_whole_runs(name: str, cases: int) -> None:
 
 
 def test_rows_that_no_committed_run_has_are_named() -> None:
-    """The baselines of the literature are in three suites, after their committed runs; the page says it."""
+    """The baselines of the literature are in three suites, added after their runs; the page says what is missing."""
     page = " ".join(_text("docs/theory/baselines.md").split())
     for name in ("mechanisms", "leaderboard", "guards"):
         assert all(set(BASELINES) <= set(case.algorithms) for case in find_suite(name)[1].cases)
         committed = readme_tables.figures(readme_tables.PAPER.with_name(f"{name}.csv"))
-        assert not {SETTLED, *BASELINES} & set(committed["algorithm"])
-    assert all(SETTLED in case.algorithms for case in find_suite("guards")[1].cases)
-    settled = " ".join(_text("docs/theory/mechanisms.md").split())
-    assert "the suite has the row with `past=settled`, and the committed results do not have it yet" in settled
-    assert "The committed results of `mechanisms`, `leaderboard` and `guards` do not have these rows yet" in page
+        rows = committed[committed["algorithm"].isin(BASELINES)]
+        assert name == "guards" or not len(rows)
+    assert set(rows["algorithm"]) == set(BASELINES) - {"truthful:inner=eft"}
+    assert set(rows["group"]) == {readme_learned.TRUE}
+    assert len(rows) == 3 * (len(BASELINES) - 1)
+    assert "The committed results of `guards` have them with true history, but for `truthful`" in page
+    assert "Those of `mechanisms` and `leaderboard` do not have these rows yet" in page
     assert all(f"`{name}`" in page for name in BASELINES)
+
+
+def test_what_settling_costs_is_what_the_rows_say() -> None:
+    """Points of the bound that a factor of 30 costs with true history, by day and in the mean, with and without."""
+    rows = readme_learned.rows("guards")
+    true = rows[rows["group"] == readme_learned.TRUE]
+    assert all(SETTLED in case.algorithms for case in find_suite("guards")[1].cases)
+    kept = SETTLED.replace("past=settled,", "")
+    costs: dict[str, list[float]] = {}
+    for _, day in true.groupby("case", sort=False):
+        reached = {row["algorithm"]: readme_learned.reached(row) for row in day.to_dict("records")}
+        for name in (kept, SETTLED):
+            costs.setdefault(name, []).append(float(100 * (reached["learned:prior=history"] - reached[name])))
+    pai, philly, helios = costs[SETTLED]
+    mean, before = (sum(costs[name]) / 3 for name in (SETTLED, kept))
+    text = " ".join(_text("docs/theory/mechanisms.md").split())
+    assert f"costs {before:.1f} points with `past=kept` and {mean:.1f} with `past=settled`" in text
+    assert f"({pai:.1f} on PAI, {philly:.1f} on Philly, {helios:.1f} on Helios)" in text
 
 
 def test_the_leaderboard_is_that_of_the_committed_run() -> None:
@@ -537,6 +557,14 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
         assert patterns == ["*"] or f"bench run {name} --only '{patterns[0]}'" in _text(MECHANISMS)
         chosen = [case for case in suite.cases if any(fnmatch(case.name, pattern) for pattern in patterns)]
         ran = {(case.name, each) for case in chosen for each in case.algorithms if each not in (SETTLED, *BASELINES)}
+        for file in readme_learned.RESULTS.glob(f"{name}_rows*_provenance.json"):
+            later = json.loads(file.read_text(encoding="utf-8"))
+            assert (later["suite"], later["effort"], later["scale"]) == (name, 1, "full")
+            assert later["provenance"]["code"]["changed since"] == "no"
+            assert later["provenance"]["code"]["commit"][:7] in _text(MECHANISMS)
+            cases = [case for case in suite.cases if any(fnmatch(case.name, p) for p in later["only"] or ["*"])]
+            names = ((case.name, each) for case in cases for each in case.algorithms)
+            ran |= {pair for pair in names if any(fnmatch(pair[1], pattern) for pattern in later["rows"])}
         assert set(zip(rows["case"], rows["algorithm"], strict=True)) == ran
         assert set(rows.loc[rows["algorithm"].str.contains("guard="), "theorem_h"]) == {"holds"}
     for _, part in readme_learned.rows("guards").groupby("case"):

@@ -249,7 +249,7 @@ ALGORITHMS = [
     "bbar-rule", "capped", "eft", "eris", "greedy", "guarded", "learned", "minimal-edit", "ntm", "pdftsp:arith=float",
     "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted", "titan",
     "queue:backfill=conservative", "quota", "pricelist", "dual-posted", "dual-queue", "zcl", "reserve:arith=float",
-    "advice", "units:arith=float", "static", "mirror", "combine:mode=split", "truthful",
+    "advice", "pooled", "units:arith=float", "static", "mirror", "combine:mode=split", "truthful",
 ]  # fmt: skip
 
 

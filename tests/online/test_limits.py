@@ -114,7 +114,7 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "bbar-rule": _too_large, "guarded": _too_large, "learned": _too_large,
     "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
     "zcl": _too_large, "reserve": _too_large, "advice": _too_large, "units": _too_large, "static:price=1": _too_large,
-    "mirror": _too_large, "combine:mode=split": _too_large, "truthful": _none,
+    "mirror": _too_large, "pooled": _too_large, "combine:mode=split": _too_large, "truthful": _none,
 }  # fmt: skip
 EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "online": _none_of_bags, "online:rule=exact-step": _exact_step, "greedy": _none_of_bags, "average": _none_of_bags,

@@ -8,6 +8,8 @@ the other equations, show that the days are those of the committed run.
     python -m tests.tools.known_opt SUITE FOLDER            put OPT into the store of the folder, before `run SUITE`
     python -m tests.tools.known_opt SUITE FOLDER --recover  then, of its rows: bench/lora/results/opt.csv
 
+The committed table of `guards` and `learning` has the interval of every case: it is taken from there.
+
 Where nothing is known yet OPT is put in as [0, what all bids are worth]: true, and of use for no table but welfare.
 """
 
@@ -132,25 +134,43 @@ def _pieces(suite: str) -> Iterator[StoredResult]:
     known: dict[str, Mapping[Any, str]] = (
         {row["instance"]: row for row in figures(OPT).to_dict("records")} if OPT.exists() else {}
     )
+    rows = committed_intervals(suite)
     made: dict[str, StoredResult] = {}
     for case in chosen.cases:
         content = json.dumps({key: value for key, value in case.recipe.items() if key != "name"}, sort_keys=True)
         if content in made:
             continue
-        made[content] = _piece(family, case, known)
+        made[content] = _piece(family, case, known, rows)
         yield made[content]
 
 
-def _piece(family: Family, case: Case, known: Mapping[str, Mapping[Any, str]]) -> StoredResult:
+def committed_intervals(suite: str) -> dict[str, tuple[int, int]]:
+    """OPT's interval of each case in the committed table of a suite; empty if the table has no rows of cases."""
+    file = PAPER.with_name(f"{suite}.csv")
+    table = figures(file) if file.exists() else pd.DataFrame()
+    if not {"case", "opt_lower", "opt_upper"} <= set(table.columns):
+        return {}
+    return {row["case"]: (int(row["opt_lower"]), int(row["opt_upper"])) for row in table.to_dict("records")}
+
+
+def _piece(
+    family: Family, case: Case, known: Mapping[str, Mapping[Any, str]], rows: Mapping[str, tuple[int, int]]
+) -> StoredResult:
     instance = family.generate(case.recipe)
     identity = family.identity(instance)
-    row = known.get(identity, {"lower": "0", "upper": str(sum(each.worth for each in list_served(instance)))})
-    lower, upper = int(row["lower"]), int(row["upper"])
+    row = known.get(identity)
+    trivial = row is None and case.name not in rows
+    if row is not None:
+        lower, upper = int(row["lower"]), int(row["upper"])
+    elif trivial:
+        lower, upper = 0, sum(each.worth for each in list_served(instance))
+    else:
+        lower, upper = rows[case.name]
     status = Status.OPTIMAL if lower == upper else Status.INTERVAL
     nothing = (None,) * instance.tasks
-    told = f"from the committed means of {case.name}" if identity in known else "what all bids are worth"
+    told = "what all bids are worth" if trivial else f"from the committed figures of {case.name}"
     report = SolveReport(
-        status, lower, upper, nothing, Proof.LAGRANGIAN if identity in known else Proof.TRIVIAL, "auto", "none",
+        status, lower, upper, nothing, Proof.TRIVIAL if trivial else Proof.LAGRANGIAN, "auto", "none",
         Termination.NONE, False, 0.0, message=told,
     )  # fmt: skip
     document = json.dumps(family.solution_document(nothing)).encode()

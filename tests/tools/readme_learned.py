@@ -1,7 +1,8 @@
 """The tables of the suites `learning` and `guards` in docs/results/mechanisms.md, from their committed rows.
 
 `python -m tests.tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of those
-of `learning` and `guards` that are there and writes them to bench/lora/results.
+of `learning` and `guards` that are there and writes them to bench/lora/results. Rows of a run with `--rows` take the
+place of theirs, and its provenance stands beside the other.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pandas as pd
 from ratiobench.bench.draw.document import make_document
 from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, draw_sign, style_series
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.ratios import format_decimal
 from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
 
@@ -39,6 +41,9 @@ def take(folder: Path) -> None:
     """Keep what the tables need of a run of the suites, and its provenance; of a guard its factor, and A0 over OPT."""
     for suite in (name for name in SUITES if (folder / name).is_dir()):
         table = figures(folder / suite / "results.csv")
+        for name in ("theorem_h", "theorem_h_figures"):  # absent where no row has a guard
+            if name not in table:
+                table[name] = ""
         kept = table[KEPT].copy()
         told = [json.loads(text) if text else {} for text in table["theorem_h_figures"]]
         kept["factor"] = [format_decimal(Fraction(one["factor"]), 1, up=True) if one else "" for one in told]
@@ -46,11 +51,55 @@ def take(folder: Path) -> None:
             plain = table["theorem_a_figures"] != ""
             known = [Fraction(json.loads(text)["gamma_known_beforehand"]) for text in table["theorem_a_figures"][plain]]
             kept.loc[plain, "factor"] = [format_decimal(each, 1, up=True) for each in known]
-        pairs = zip(told, kept["opt_upper"], strict=True)
-        kept["a0_share"] = [f"{float(Fraction(one['a0'])) / int(upper):.6e}" if one else "" for one, upper in pairs]
+        lost = [one.get("a0", "") for one in told]
+        if "theorem_p_figures" in table:  # Lemma P: a factor and an additive loss, too
+            for k in range(len(table)):
+                if table["theorem_p"].iloc[k] == "holds":
+                    one = json.loads(table["theorem_p_figures"].iloc[k])
+                    lost[k] = one["loss"]
+                    kept.iloc[k, kept.columns.get_loc("factor")] = format_decimal(Fraction(one["factor"]), 1, up=True)
+        pairs = zip(lost, kept["opt_upper"], strict=True)
+        kept["a0_share"] = [f"{float(Fraction(each)) / int(upper):.6e}" if each else "" for each, upper in pairs]
         kept["excess"] = [one.get("excess", "") for one in told]
+        part = json.loads((folder / suite / "provenance.json").read_text(encoding="utf-8")).get("rows")
+        if part:
+            kept = join_rows(suite, rows(suite), kept)
         kept.to_csv(RESULTS / f"{suite}.csv", index=False, lineterminator="\n")
-        shutil.copyfile(folder / suite / "provenance.json", RESULTS / f"{suite}_provenance.json")
+        shutil.copyfile(
+            folder / suite / "provenance.json", RESULTS / f"{suite}{name_rows(suite, part)}_provenance.json"
+        )
+
+
+def name_rows(suite: str, part: list[str] | None) -> str:
+    """The end of the name of a provenance of some rows: _rows, _rows2, ...; the one that there is of these rows."""
+    number = 1
+    while part:
+        file = RESULTS / f"{suite}_rows{number if number > 1 else ''}_provenance.json"
+        if not file.exists() or json.loads(file.read_text(encoding="utf-8"))["rows"] == part:
+            return f"_rows{number if number > 1 else ''}"
+        number += 1
+    return ""
+
+
+def join_rows(suite: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """The rows of both, the new ones in the place of old ones of the same case and algorithm, in the suite's order.
+
+    Raises
+    ------
+    ValueError : OPT of a case is not the same in both.
+    """
+    intervals = {row["case"]: (row["opt_lower"], row["opt_upper"]) for row in old.to_dict("records")}
+    for row in new.to_dict("records"):
+        if intervals.get(row["case"], (row["opt_lower"], row["opt_upper"])) != (row["opt_lower"], row["opt_upper"]):
+            raise ValueError(f"{row['case']}: OPT is {intervals[row['case']]} in the committed rows")
+    order = {
+        (case.name, name): (number, place)
+        for number, case in enumerate(find_suite(suite)[1].cases)
+        for place, name in enumerate(case.algorithms)
+    }
+    both = pd.concat([new, old]).drop_duplicates(["case", "algorithm"])
+    keys = [order[row["case"], row["algorithm"]] for row in both.to_dict("records")]
+    return both.iloc[sorted(range(len(both)), key=keys.__getitem__)]
 
 
 def reached(row: Mapping[Any, Any]) -> Fraction:
@@ -86,12 +135,13 @@ def guards() -> str:
         true = mine[(mine["group"] == TRUE) & (mine["factor"] != "")]
         factor = max(true["factor"], key=Fraction, default="-")
         more = max((float(share) for share in true["a0_share"] if share), default=0.0)
-        least = min(reached(row) for row in mine[mine["group"] != TRUE].to_dict("records"))
+        false = [reached(row) for row in mine[mine["group"] != TRUE].to_dict("records")]
+        least = format_decimal(min(false), 3, up=False) if false else "-"
         bound = f"{factor} ALG" * (factor != "-") or "-"
         if more:
             power = 10.0 ** math.floor(math.log10(more))
             bound += f" + {math.ceil(more / power) * power:.0e} OPT"
-        lines.append([str(name), bound, *_means(table, str(name), groups), format_decimal(least, 3, up=False)])
+        lines.append([str(name), bound, *_means(table, str(name), groups), least])
     return make_table(["mechanism", "OPT is at most", "true history", *groups[1:], "least"], lines)
 
 
@@ -104,10 +154,11 @@ def guards_by_trace() -> str:
     for name in dict.fromkeys(table["algorithm"]):
         mine = table[table["algorithm"] == name]
         true, false = (
-            [min(reached(row) for row in part[part["trace"] == trace].to_dict("records")) for trace in traces]
+            [min(map(reached, part[part["trace"] == trace].to_dict("records")), default=None) for trace in traces]
             for part in (mine[mine["group"] == TRUE], mine[mine["group"] != TRUE])
         )
-        lines.append([str(name), *(format_decimal(value, 3, up=False) for value in (*true, *false))])
+        figures_ = ("-" if value is None else format_decimal(value, 3, up=False) for value in (*true, *false))
+        lines.append([str(name), *figures_])
     heads = [f"{trace}, {kind}" for kind in (TRUE, "least") for trace in traces]
     return make_table(["mechanism", *heads], lines)
 

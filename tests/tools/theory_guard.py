@@ -220,7 +220,7 @@ def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: Solv
         Fraction(draws.draw_below(4) * draws.draw_below(4), 2),
         Fraction(1 + draws.draw_below(2)),
         _SIZES[draws.draw_below(len(_SIZES))],
-        bool(draws.draw_below(2)),
+        draws.draw_below(3) > 0,  # by weight on two of three: `theorem_h_account` is about these alone
     )
     settings = settings._replace(settles=settings.by_weight and j % 4 > 0)
     wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)

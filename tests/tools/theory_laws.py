@@ -1,10 +1,12 @@
-"""Lemma P, Theorems A', S, S2 and N6 on random instances, beside OPT by enumeration.
+"""Lemma P, Theorem A for pools, Theorems A', S, S2 and N6 on random instances, beside OPT by enumeration.
 
 Lemma P is checked on the shared instances with every law that it covers, in turn, and with advice that means harm; its
-proof also step by step: at the final prices no schedule of a task leaves more than its mu_i (`theorem_p_dual`). The
-other theorems are about instances of a kind: equal units (`theorem_a1`), no costs and slack windows (`theorem_s` at
-price 0, `theorem_s2` in the mean over prices). N6 is checked as its proof goes (`theorem_n6`): on the instance in which
-every admitted task bids its price the inner algorithm decides the same, and OPT falls by no more than ALG.
+proof also step by step: at the final prices no schedule of a task leaves more than its mu_i (`theorem_p_dual`).
+Theorem A for pools is checked likewise on the shared instances (`theorem_pool`, `theorem_pool_dual`), and that what
+fits a node weighs no more than Omega (`theorem_pool_omega`). The other theorems are about instances of a kind: equal
+units (`theorem_a1`), no costs and slack windows (`theorem_s` at price 0, `theorem_s2` in the mean over prices). N6 is
+checked as its proof goes (`theorem_n6`): on the instance in which every admitted task bids its price the inner
+algorithm decides the same, and OPT falls by no more than ALG.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance, menu
 from ratiobench.bench.lora.theory.basis.case import Case
-from ratiobench.bench.lora.theory.price_laws import theorem_a1, theorem_p, theorem_s
+from ratiobench.bench.lora.theory.price_laws import find_omega, theorem_a1, theorem_p, theorem_pool, theorem_s
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora.format import content_hash
@@ -27,10 +30,14 @@ from ratiobench.online.lora.posted_prices import PostedPrices, PostedTrace
 from ratiobench.online.lora.price_laws import LOAD_CONSTANTS, LoadLaw, LoadPrices
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.lora.traces import PoolTerms
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
 
-INVARIANTS = ("theorem_p", "theorem_p_dual", "theorem_a1", "theorem_s", "theorem_s2", "theorem_n6")
+INVARIANTS = (
+    "theorem_p", "theorem_p_dual", "theorem_pool", "theorem_pool_dual", "theorem_pool_omega", "theorem_a1",
+    "theorem_s", "theorem_s2", "theorem_n6",
+)  # fmt: skip
 LAWS = (
     "zcl",
     "zcl:start=flat",
@@ -43,6 +50,8 @@ LAWS = (
     "combine:mode=split,a=learned,b=advice;loss=1/10;flat=1/3,share=2/3",
 )
 """Whose runs are audited, in turn."""
+POOLS = ("pooled", "pooled:loss=1/3", "pooled:loss=1/100", "pooled:spread=1", "pooled:margin=2")
+"""Forms of `pooled`, in turn; the price of any spread is covered."""
 BEHIND = ("eft", "ntm:admit=all", "pdftsp", "pdftsp:search=printed", "greedy", "posted", "eris")
 """What N6's prices are put in front of, in turn."""
 
@@ -89,6 +98,7 @@ def judged_laws(j: int, sketch: TinyInstance, given: Instance, reference: SolveR
     yield found
     if found.status is not Verdict.NOT_APPLICABLE:
         yield _every_schedule(sketch, case)
+    yield from _judged_pools(sketch, given, reference, POOLS[j % len(POOLS)])
     yield theorem_a1(case_of(f"units {j}", draw_units(draws), "units"))
     slack = draw_slack(draws)
     yield theorem_s(case_of(f"slack {j}", slack, "static:price=0"))
@@ -122,6 +132,45 @@ def _every_schedule(sketch: TinyInstance, case: Case) -> Check:
                 paid += Fraction(trace.lam.get(cell, 0)) * rate + Fraction(trace.phi.get(cell, 0)) * job.memory
             worst = max(worst, plan.net - paid - mu)
     return Check("theorem_p_dual", Verdict.HOLDS if worst <= 0 else Verdict.VIOLATED, worst, Fraction(0))
+
+
+def _judged_pools(sketch: TinyInstance, given: Instance, reference: SolveReport, name: str) -> Iterator[Check]:
+    """Theorem A for pools; its dual on every schedule of every task; Omega against all sets of tasks on a node."""
+    result = run(given, name)
+    assert result.valid, (name, result.violations[0])
+    case = Case(given, result, reference)
+    found = theorem_pool(case)
+    yield found
+    if found.status is Verdict.NOT_APPLICABLE:
+        return
+    trace = result.trace
+    assert isinstance(trace, PostedTrace)
+    assert isinstance(trace.terms, PoolTerms)
+    public, worst = given.public(""), Fraction(-1)
+    sizes = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
+    for job, offer in zip(sketch.jobs, trace.offers, strict=True):
+        mu = Fraction(0) if offer is None else max(Fraction(0), job.bid - Fraction(offer.cost))
+        for plan in menu(sketch, job).plans:
+            paid = Fraction(0)
+            for c, rate in zip(plan.cells, plan.rates, strict=True):
+                g = int(public.type_of_node[c // sketch.slots])
+                weight = max(Fraction(rate, sizes[g][0]), Fraction(job.memory, sizes[g][1]))
+                paid += trace.terms.prices[g][c % sketch.slots] * weight
+            worst = max(worst, plan.net - paid - mu)
+    yield Check("theorem_pool_dual", Verdict.HOLDS if worst <= 0 else Verdict.VIOLATED, worst, Fraction(0))
+    heaviest = Fraction(-1)
+    for g, omega in enumerate(find_omega(given)):
+        compute, memory = sizes[g]
+        kept = [
+            (job.rates[g], job.memory) for job in sketch.jobs if menu(sketch, job).plans and 0 < job.rates[g] <= compute
+        ]
+        kept = [(s, r) for s, r in kept if r <= memory]
+        for size in range(1, len(kept) + 1):
+            for some in combinations(kept, size):
+                if sum(s for s, _ in some) <= compute and sum(r for _, r in some) <= memory:
+                    weight = sum((max(Fraction(s, compute), Fraction(r, memory)) for s, r in some), Fraction(0))
+                    heaviest = max(heaviest, weight - omega)
+    yield Check("theorem_pool_omega", Verdict.HOLDS if heaviest <= 0 else Verdict.VIOLATED, heaviest, Fraction(0))
 
 
 def draw_units(draws: RandomNumbers) -> TinyInstance:

@@ -222,13 +222,15 @@ def main() -> None:
     parser.add_argument(
         "--limits", type=int, default=1000, help="members of the families limit:NAME (1000); 10000 take minutes"
     )
+    parser.add_argument("--first", type=int, default=0, help="number of the first instance, in whole parts of 200 (0)")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="one per core")
     options = parser.parse_args()
     began = time.monotonic()
     held: Counter[str] = Counter()
     least = INVARIANTS[0]
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        rounds = (range(first, first + 4 * options.processes) for first in itertools.count(0, 4 * options.processes))
+        start, step = options.first // CHUNK, 4 * options.processes
+        rounds = (range(first, first + step) for first in itertools.count(start, step))
         # Chunks are counted in order: which instances they are does not depend on the number of processes.
         for found in itertools.chain.from_iterable(pool.imap(_chunk, each) for each in rounds):
             held += found

@@ -334,6 +334,11 @@ def theorem_p(trial: Trial, floor: Fraction) -> Measure:
     return _played(trial, floor, "theorem_p", price_laws.theorem_p)
 
 
+def theorem_pool(trial: Trial, floor: Fraction) -> Measure:
+    """The same for Theorem A for pools."""
+    return _played(trial, floor, "theorem_pool", price_laws.theorem_pool)
+
+
 def theorem_s(trial: Trial, floor: Fraction) -> Measure:
     """OPT <= factor ALG of the audit: its right-hand side depends on the run alone."""
     found = _audited(trial, "theorem_s", price_laws.theorem_s)

@@ -23,7 +23,7 @@ from ratiobench.bench.lora.theory.paper import algorithm1, algorithm2, lemma4, l
 from ratiobench.bench.lora.theory.payments import kind_misreports, truthfulness
 from ratiobench.bench.lora.theory.payments.bidder_view import explain_no_payments
 from ratiobench.bench.theory.claim import ClaimScope, make_claims
-from ratiobench.online.lora.traces import GreedyTrace, LawTerms, PriceTrace, StaticTerms, UnitTerms
+from ratiobench.online.lora.traces import GreedyTrace, LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
 AUDITS = "9"
@@ -51,6 +51,7 @@ GREEDY = ClaimScope(
 GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
 BASELINES = "docs/theory/baselines.md"
 LOAD_LAWS = ClaimScope("prices that follow loads", lambda run: price_laws.has_terms(run, LawTerms))
+POOLED = ClaimScope("pooled", lambda run: price_laws.has_terms(run, PoolTerms))
 UNITS = ClaimScope("units", lambda run: price_laws.has_terms(run, UnitTerms))
 STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms))
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
@@ -513,6 +514,24 @@ CLAIMS: tuple[Claim, ...] = (
                 "n (price laws)",
                 "number of nodes that take their prices from one node with a price law; 1 without a split",
             ),
+        ),
+    ),
+    Claim(
+        name="theorem_pool",
+        statement="OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity before the first task)",
+        source=f"Theorem A for pools: {BASELINES}",
+        standing=ProofStatus.PROVED,
+        assumptions="eps < 1; the public constants bound those of the instance",
+        about=POOLED,
+        applies=explain_invalid,
+        check=price_laws.theorem_pool,
+        search=SearchSpace(
+            "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG, one price per node type and slot (Theorem A for pools)",
+            "pooled",
+            costs=-9,
+            vendors=True,
+            raised=0,
+            nodes=2,
         ),
     ),
     Claim(

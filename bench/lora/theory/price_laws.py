@@ -1,4 +1,4 @@
-r"""Lemma P (with Theorem A+), Theorem A', Theorems S and S2 on one run, as exact inequalities.
+r"""Lemma P (with Theorem A+), Theorem A for pools, Theorem A', Theorems S and S2 on one run, as exact inequalities.
 
 Every check compares OPT, and where the theorem has a dual the value D of it, with the theorem's right-hand side. What a
 theorem assumes of the instance is computed from the instance; where it fails the check says `not applicable` and why.
@@ -25,7 +25,7 @@ from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.public_constants import list_served, units_of
 from ratiobench.online.lora.roots import share_above
 from ratiobench.online.lora.run import run
-from ratiobench.online.lora.traces import LawTerms, StaticTerms, UnitTerms
+from ratiobench.online.lora.traces import LawTerms, PoolTerms, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
 MOST_PRICES = 64
@@ -90,22 +90,82 @@ def theorem_p(case: Case) -> Check:
         "loss": loss,
         "least_factor": _thousandths_of_log(most / loss) if loss else None,
     }
-    problem = terms.problem or _no_full_price(case, terms)
+    problem = terms.problem or _no_full_price(case, terms.share, terms.caps)
     if problem:
         return Check("theorem_p", Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
     claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
     return _settle(case, "theorem_p", value, factor * case.run.welfare + loss, claim, figures)
 
 
-def _no_full_price(case: Case, terms: LawTerms) -> str:
+def _no_full_price(case: Case, share: Fraction, caps: tuple[Fraction, Fraction]) -> str:
     """Why cells without room need not cost X: eps, X_c or X_m are not what the proof needs."""
     truth = find_truth(case.instance)
     if truth.share >= 1:
         return "eps < 1 fails: a task can fill a node's compute or memory"
-    if terms.share >= 1 or share_above(terms.share) >= 1:
-        return f"largest_share = {terms.share} was used, and prices were made for 1/2"
-    top_c, top_m = terms.caps
-    return truth.missing({"cap_compute": top_c, "cap_memory": top_m, "largest_share": terms.share})
+    if share >= 1 or share_above(share) >= 1:
+        return f"largest_share = {share} was used, and prices were made for 1/2"
+    return truth.missing({"cap_compute": caps[0], "cap_memory": caps[1], "largest_share": share})
+
+
+def theorem_pool(case: Case) -> Check:
+    """OPT <= D <= (max(1, Omega B) + Omega B U / G) ALG + sum Omega K psi(0), prices by node type and slot."""
+    trace = case.run.trace
+    assert isinstance(trace, PostedTrace)
+    terms = trace.terms
+    assert isinstance(terms, PoolTerms)
+    public = case.instance.public("")
+    omega = find_omega(case.instance)
+    pools = [omega[g] * node.count for g, node in enumerate(public.node_types)]
+    value = _surplus(case, trace)
+    value += sum((pool * sum(row, Fraction(0)) for pool, row in zip(pools, terms.prices, strict=True)), Fraction(0))
+    loss = public.slots * sum((a * b for a, b in zip(pools, terms.start, strict=True)), Fraction(0))
+    spread = max((_weigh_run(case, i, terms.tops) for i, d in enumerate(case.run.decisions) if d), default=Fraction(0))
+    growth = max(omega) * terms.growth
+    factor = max(Fraction(1), growth) + (growth * spread / terms.gain if terms.gain else 0)
+    most = public.slots * sum(node.count * top for node, top in zip(public.node_types, terms.tops, strict=True))
+    figures: Figures = {
+        "growth": terms.growth,
+        "omega": max(omega),
+        "spread_of_run": spread,
+        "factor": factor,
+        "loss": loss,
+        "least_factor": _thousandths_of_log(most / loss) if loss else None,
+    }
+    problem = terms.problem or _no_full_price(case, terms.share, terms.caps)
+    if problem:
+        return Check("theorem_pool", Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
+    claim = "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity at the start)"
+    return _settle(case, "theorem_pool", value, factor * case.run.welfare + loss, claim, figures)
+
+
+def _weigh_run(case: Case, i: int, tops: tuple[Fraction, ...]) -> Fraction:
+    """sum X_g w / b_il over the cells of an admitted schedule."""
+    instance, public, decision = case.instance, case.instance.public(""), case.run.decisions[i]
+    assert decision is not None
+    kind, cost = public.type_of_node.tolist(), instance.cost(i)
+    net = int(instance.bid[i]) - (0 if decision.vendor is None else instance.vendors(i)[decision.vendor][0])
+    total = Fraction(0)
+    for k, t in decision.cells:
+        g = kind[k]
+        net -= int(cost[g, t - 1])
+        compute, memory = int(public.compute[g]), int(public.memory_mb[g])
+        share = Fraction(int(instance.rate[i, g]), compute), Fraction(int(instance.memory_mb[i]), memory)
+        total += tops[g] * max(share)
+    return total / net
+
+
+def find_omega(instance: Instance) -> list[Fraction]:
+    """By node type, at least the weight max(s / C, r / D) of any tasks with a schedule that fit a node together."""
+    public, able = instance.public(""), usable_types(instance)
+    found = []
+    for g, (compute, memory) in enumerate(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True)):
+        pairs = [
+            (Fraction(int(instance.rate[each.task, g]), compute), Fraction(each.memory_mb, memory))
+            for each in list_served(instance)
+            if able[each.task, g]
+        ]
+        found.append(min(_bound_weight(pairs), _bound_weight([pair[::-1] for pair in pairs])))
+    return found
 
 
 def theorem_a1(case: Case) -> Check:

@@ -14,8 +14,8 @@ is moved to these nodes was on offer from b at no less than the task's cost, or 
 is worth. A cell that a sells moves no price of b. The documentation has the proof. With the coin `a` and `b` are any
 registered algorithms that decide at arrival; in `mode=split` those that post prices.
 
-`guarded` is a third kind of combination. For fractional problems the average of two solutions is the usual one
-(Daneshvaramoli et al., 2406.03574); whole tasks need a coin or a split.
+`guarded` is a third kind of combination. For fractional packing Grigorescu, Lin and Song (arXiv 2406.03574) switch
+between advice and any online algorithm, at a factor of 2 against either; whole tasks need a coin or a split.
 """
 
 from __future__ import annotations

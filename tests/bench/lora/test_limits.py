@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -553,3 +553,77 @@ def test_the_figures_of_the_documentation() -> None:
         for name, *shown in tables[2]:
             [worst] = frame.loc[(frame["algorithm"] == name) & frame["worst"], "ratio"].tolist()
             assert shown[place - 1] == ("unbounded" if math.isinf(worst) else f"{math.floor(1000 * worst) / 1000:.3f}")
+
+
+def _rise(law: Callable[[float], float], parts: int, theta: float, full: float = 1) -> float:
+    """The largest OPT/ALG while one slot is sold at rising values (Theorem N8, first way); the part `full` can be."""
+    earned, worst = 0.0, 0.0
+    for sold in range(parts + 1):
+        price = law(sold / parts) if sold < full * parts else math.inf
+        if price >= 1:
+            worst = max(worst, full * parts * min(price, theta) / earned if earned else math.inf)
+        if price >= theta or sold >= full * parts:
+            break
+        earned += max(1.0, price)
+    return worst
+
+
+def _grow(law: Callable[[float], float], parts: int, theta: float, factor: float) -> float:
+    """OPT/ALG where a task of the slots 1..j, worth j, is rejected first; 0 where none is (second way)."""
+    sold, earned = [0] * int(theta), 0
+    for j in range(1, int(theta) + 1):
+        while earned + j <= parts * j / factor:
+            prices = (law(sold[t] / parts) if sold[t] < parts else math.inf for t in range(j))
+            if sum(prices) >= j:
+                return parts * j / earned if earned else math.inf
+            sold[:j] = [each + 1 for each in sold[:j]]
+            earned += j
+    return 0.0
+
+
+def test_no_price_law_of_the_load_is_below_theorem_n8() -> None:
+    """Theorem A's law, laws that begin at 0 or above it, and the one that balances both ways, on 1,000 parts."""
+    theta, parts = 100.0, 1000
+    bound = formulas.bound_load_prices(theta)
+    target = math.log(theta)
+    first = bound - target  # w - ln w
+    [w0] = [w for w in (k / 10**5 for k in range(10**5, 4 * 10**5)) if abs(w - math.log(w) - first) < 6e-6][:1]
+    assert w0 + math.exp(w0) / w0 == pytest.approx(target, abs=1e-3)
+    growth = math.log(1 + theta * target)
+    laws: list[Callable[[float], float]] = [
+        lambda y: theta * math.expm1(growth * y) / (theta * target),
+        lambda y: theta * math.exp(-(1 + target) * (1 - y)),
+        lambda y: max(1.0001 * (y > 0.2), theta * math.exp(-(1 + target) * (1 - y))),
+        lambda y: 0.0 if theta * math.exp(-6 * (1 - y)) < 1 else theta * math.exp(-6 * (1 - y)),
+        lambda y: 0.0,
+        lambda y: theta * y**3,
+    ]
+    factors = [1 + k / 8 for k in range(1, 90)]
+    for law in laws:
+        worst = max(_rise(law, parts, theta), *(_grow(law, parts, theta, factor) for factor in factors))
+        assert worst >= bound - 0.02
+
+    def balanced(y: float) -> float:
+        return 0.0 if bound * y < w0 else w0 * math.exp(bound * y - w0)
+
+    assert _rise(balanced, parts, theta) == pytest.approx(bound, abs=0.05)
+    steps = [(k + 0.5) * target / 10**5 for k in range(10**5)]
+    assert sum(balanced(u / bound) * math.exp(-u) for u in steps) * target / 10**5 == pytest.approx(1, abs=1e-3)
+    assert [round(formulas.bound_load_prices(t), 3) for t in (2, 1000, 1e7)] == [1.693, 8.419, 18.625]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_no_price_of_the_pooled_weight_is_below_its_limit(most: int) -> None:
+    """Tiny tasks, and tasks of which `most` fit a node and fill most / (most + 1) of it; one law meets the bound."""
+    theta, full = 1000.0, most / (most + 1)
+    bound = (1 + math.log(full * theta)) / full
+    laws: list[Callable[[float], float]] = [
+        lambda y: theta * math.exp(-(1 + math.log(theta)) * (1 - y)),
+        lambda y: theta * math.exp(-(1 + math.log(theta)) * (1 - y / full)),
+        lambda y: theta * y,
+        lambda y: 0.0 if y < 0.5 else theta * math.exp(-20 * (1 - y)),
+    ]
+    for law in laws:
+        assert max(_rise(law, 2000, theta), _rise(law, 2000, theta, full)) >= bound - 0.02
+    best = max(_rise(lambda y: math.exp(bound * y - 1), 2000, theta, each) for each in (1, full))
+    assert best == pytest.approx(bound, abs=0.1)

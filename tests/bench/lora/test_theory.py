@@ -11,7 +11,7 @@ from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
 from ratiobench.bench.lora.counterexamples.tiny import instance
 from ratiobench.bench.lora.theory import price_laws
 from ratiobench.online.lora import guard
-from ratiobench.online.lora.algorithms import truthful, units
+from ratiobench.online.lora.algorithms import pooled, truthful, units
 from ratiobench.online.lora.price_laws import LoadLaw
 from tests.support.laboratory import NOTHING
 from tests.tools.theory_guard import Watched, judged_guards, judged_late
@@ -98,6 +98,9 @@ def test_a_price_law_that_is_too_weak_would_be_noticed(monkeypatch: pytest.Monke
     with monkeypatch.context() as patched:
         patched.setattr(LoadLaw, "growth", lambda self, share: Fraction(1))
         assert "theorem_p" in _violated_laws(30)
+    with monkeypatch.context() as patched:
+        patched.setattr(pooled.Pools, "_price", lambda self, g, load: Fraction(0))
+        assert "theorem_pool_dual" in _violated_laws(30)
     with monkeypatch.context() as patched:
         patched.setattr(units, "find_gamma", lambda count, theta: max(Fraction(1), theta / 2))
         patched.setattr(price_laws, "_values_outside", lambda *given: "")

@@ -54,7 +54,7 @@ def _variants() -> Iterator[str]:
 VARIANTS = tuple(_variants())
 PRICED_AT_MOST_THE_BID = (
     "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule", "learned", "guarded",
-    "zcl", "reserve", "advice", "units", "static", "mirror", "combine:mode=split", "truthful",
+    "zcl", "reserve", "advice", "units", "static", "mirror", "pooled", "combine:mode=split", "truthful",
 )  # fmt: skip
 """Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
 DRAWN = ("static", "static:arith=exact", "static:arith=float")

@@ -308,12 +308,33 @@ def test_no_bid_gains(name: str, verdict: Verdict) -> None:
     assert checks["rational"] is checks["no_deficit"] is Verdict.HOLDS
 
 
+def test_a_pool_has_one_price_by_weight() -> None:
+    """Two nodes of 4 samples: tasks of 2 and 1 are half and a quarter of one; X = 40 per node; G = 1, eps = 1/2.
+
+    psi(y) = 40 (4^y - 1): a quarter of the pool is sold, then three eighths. The fullest node is offered.
+    """
+    day = _day((1, 1, 2, 20), (1, 1, 1, 4), (1, 1, 2, 8), (1, 1, 1, 10), nodes=2)
+    rule = "pooled:cap_compute=10,cap_memory=20,largest_share=1/2,spread=2"
+    result = run(day, rule)
+    assert [d and d.cells for d in result.decisions] == [((0, 1),), None, None, ((0, 1),)]
+    costs = [0, 40 * (4**0.25 - 1) / 4, 40 * (4**0.25 - 1) / 2]
+    assert [float(offer.cost) for offer in result.trace.offers] == pytest.approx([*costs, costs[1]])
+    assert [float(each) for row in result.trace.terms.prices for each in row] == pytest.approx([40 * (4**0.375 - 1)])
+    check = check_claim(day, rule, "theorem_pool")
+    assert check.status is Verdict.HOLDS
+    assert check.figures["omega"] == 1
+    reserved = run(day, "pooled:cap_compute=10,cap_memory=20,largest_share=1/2,loss=1/16").trace
+    assert [float(offer.cost) for offer in reserved.offers] == pytest.approx([1.25, 2.5, 10, 5])
+    assert "cap_compute is too small" in check_claim(day, rule.replace("10", "9"), "theorem_pool").reason
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "reserve:loss=0", "reserve:loss=2", "reserve:margin=1/2", "advice:flat=1", "zcl:spread=0", "zcl:start=high",
         "static:split=0", "static:split=3/2", "static:price=1,split=2", "static:least_density=0",
-        "units:fewest_units=0", "units:margin=0", "mirror:step=0", "mirror:rule=best", "combine:share=0",
+        "units:fewest_units=0", "units:margin=0", "pooled:loss=0", "pooled:loss=2", "pooled:margin=1/2",
+        "mirror:step=0", "mirror:rule=best", "combine:share=0",
         "combine:share=2", "combine:a=titan", "combine:a=queue", "combine:a=nobody", "combine:a=combine",
         "combine:a=eft,mode=split", "combine:b=learned;guard=3,mode=split", "combine:b=zcl;prior=x",
         "truthful:ratio=1/2", "truthful:inner=titan", "truthful:inner=mine.module", "zcl:constants=public",
@@ -330,10 +351,11 @@ def test_guarantees_are_told_with_their_checks() -> None:
     """Each has a standing, and the ones with a theorem the check that goes with it."""
     assert bound_checks("zcl:prior=x") == ("theorem_p",)
     assert bound_checks("units:prior=x") == ("theorem_a1",)
+    assert bound_checks("pooled:prior=x") == ("theorem_pool",)
     assert "n B" in proof_status("combine:mode=split,prior=x")["guarantee"]
     assert proof_status("combine:mode=split,b=units,prior=x")["guarantee"] == "none"
     assert "Theorem N6" in proof_status("truthful:inner=posted,prior=x")["guarantee"]
-    for name in ("zcl", "reserve", "advice", "units", "static", "mirror", "combine"):
+    for name in ("zcl", "reserve", "advice", "units", "pooled", "static", "mirror", "combine"):
         assert proof_status(name)["truthful"].startswith("no: constants")
     assert np.isfinite(float(run(named("tiny_two_types"), "static").trace.terms.theta))
 

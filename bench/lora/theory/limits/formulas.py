@@ -1,4 +1,4 @@
-"""Theorems N1 to N7 in numbers: the least competitive ratio that any online algorithm can have.
+"""Theorems N1 to N8 in numbers: the least competitive ratio that any online algorithm can have.
 
 Functions of whole levels are exact fractions; functions of a spread theta are floating-point numbers, found by
 bisection, of which `round_down` makes figures that are safe to print. Values and levels may be in any unit.
@@ -277,6 +277,18 @@ def bound_advice_flat(factor: float, loss: float, value: float) -> float:
     return 0.0 if fails(start) else _least(fails, start, 1.0)
 
 
+def bound_load_prices(theta: float) -> float:
+    """Theorem N8, fluid: ln theta + w - ln w with w + e^w / w = ln theta, for prices that follow a cell's load.
+
+    Up to theta = e^(1 + e) it is N1: 1 + ln theta.
+    """
+    target = log(theta)
+    if target <= 1 + math.e:
+        return 1 + target
+    root = _least(lambda w: w + math.exp(w) / w >= target, 1.0, target)
+    return target + root - log(root)
+
+
 # What is proved of mechanisms, at the same parameters.
 
 
@@ -303,6 +315,23 @@ def factor_units(units: int, theta: float) -> float:
         return price >= theta
 
     return _least(holds, 1.0, theta + 2)
+
+
+def factor_pooled(spread: float, share: float, nodes: int, omega: float = 1.0) -> float:
+    """Theorem A for pools: the least max(1, Omega B) + Omega B U / G over G = 2^j - 1.
+
+    B = ((1 + G)^(eps / (K (1 - eps))) - 1) K / eps.
+
+    Parameters
+    ----------
+    spread, share : U and eps. nodes : K. omega : at least the weight of what fits a node.
+    """
+
+    def factor(doublings: int) -> float:
+        growth = omega * expm1(doublings * log(2) * share / (nodes * (1 - share))) * nodes / share
+        return max(1.0, growth) + growth * spread / (2.0**doublings - 1)
+
+    return min(factor(j) for j in range(1, 60))
 
 
 def factor_reserve(loss: float, share: float, flat: float = 0.0) -> float:

@@ -94,7 +94,7 @@ def _of_posted(given: Parameters) -> LimitRow:
     return LimitRow(
         "posted", "min over B of max(1, B) + B U/G (Theorem A)", _up(factor_posted(given)), DETERMINISTIC,
         formulas.round_down(least_of_deterministic(given)),
-        "ln ln U + O(1) for small eps; large tasks: one price per node, not the size of the tasks, costs the rest",
+        "ln ln U + O(1) for small eps, which no price of the load avoids (N8); else one price per node costs the rest",
     )  # fmt: skip
 
 
@@ -153,6 +153,15 @@ def _of_units(given: Parameters) -> LimitRow:
     )  # fmt: skip
 
 
+def _of_pools(given: Parameters) -> LimitRow:
+    factor = formulas.factor_pooled(float(given.spread), float(given.share), given.nodes)
+    return LimitRow(
+        "pooled", "min over G of Omega B (1 + U/G), mixed sizes, Omega = 1 here (Theorem A for pools)", _up(factor),
+        DETERMINISTIC, formulas.round_down(least_of_deterministic(given)),
+        "Omega/(1 - eps) for mixed sizes; ln ln U for several cells (N8)",
+    )  # fmt: skip
+
+
 def _of_static(given: Parameters) -> LimitRow:
     bound = formulas.bound_theta(float(given.theta))
     return LimitRow(
@@ -194,6 +203,7 @@ _ROWS: Mapping[str, _Row] = {
     "posted": _of_posted,
     "reserve": _of_loss("reserve", f"B, {LOST} (Theorem A+)", formulas.factor_reserve, lambda spread: LOSS),
     "units": _of_units,
+    "pooled": _of_pools,
     "minimal-edit": _of_minimal_edit,
     "capped": _of_certificate("capped"),
     "bbar-rule": _of_certificate("bbar-rule"),
