@@ -1,0 +1,52 @@
+"""Examples of a strategy that many tests check: drawn once in a process, not again by every test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+
+
+class Examples(Generic[T]):
+    """The examples that Hypothesis draws of a strategy, for several tests.
+
+    Hypothesis is seeded by a test's function, so every parameter of one test would draw the same examples anew.
+
+    Parameters
+    ----------
+    strategy : draws values that no test changes.
+    count : how many are drawn.
+    key : what tells two examples apart; of equal ones the first is checked.
+    """
+
+    def __init__(self, strategy: st.SearchStrategy[T], count: int, key: Callable[[T], Hashable]) -> None:
+        self._strategy, self._count, self._key = strategy, count, key
+
+    @cached_property
+    def drawn(self) -> tuple[T, ...]:
+        """The different examples, in the order in which they were drawn."""
+        found: dict[Hashable, T] = {}
+        self._run(lambda example: found.setdefault(self._key(example), example))
+        return tuple(found.values())
+
+    def check(self, holds: Callable[[T], None]) -> None:
+        """Check a property on every example; where it fails, Hypothesis searches and shrinks a counterexample."""
+        try:
+            for example in self.drawn:
+                holds(example)
+        except Exception:
+            self._run(holds)
+            raise
+
+    def _run(self, body: Callable[[T], object]) -> None:
+        @settings(max_examples=self._count)
+        @given(self._strategy)
+        def test(example: T) -> None:
+            body(example)
+
+        test()
