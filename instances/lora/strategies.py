@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,13 +16,13 @@ Document = dict[str, Any]
 # Hypothesis validates a strategy when it is first drawn from, which takes longer than to draw: each is made once.
 
 
-@lru_cache(maxsize=None)
+@cache
 def one_in(n: int) -> st.SearchStrategy[bool]:
     """True about once in n draws; shrinks to False."""
     return st.integers(1, n).map(lambda value: value == n)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lists(low: int, high: int, size: int) -> st.SearchStrategy[list[int]]:
     """Lists of so many integers between two bounds."""
     return st.lists(st.integers(low, high), min_size=size, max_size=size)
@@ -97,7 +97,7 @@ def tiny_documents(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
     }
 
 
-@lru_cache(maxsize=None)
+@cache
 def compositions(total: int) -> st.SearchStrategy[list[int]]:
     """Ordered ways to write `total` as a sum of 1 to 3 positive counts (the node types)."""
     ways = [[total]]
@@ -106,7 +106,7 @@ def compositions(total: int) -> st.SearchStrategy[list[int]]:
     return st.sampled_from(ways)
 
 
-@lru_cache(maxsize=None)
+@cache
 @st.composite
 def _tiny_node_type(draw: st.DrawFn, name: str, count: int, slots: int, base: int) -> Document:
     low = -3 if draw(one_in(4)) else 0
@@ -119,7 +119,7 @@ def _tiny_node_type(draw: st.DrawFn, name: str, count: int, slots: int, base: in
     }
 
 
-@lru_cache(maxsize=None)
+@cache
 @st.composite
 def _tiny_task(draw: st.DrawFn, arrival: int, slots: int, types: int) -> Document:
     tight = draw(one_in(4))
