@@ -9,7 +9,21 @@ from typing import Generic, TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.lora import Instance, content_hash
+
 T = TypeVar("T")
+
+
+_optima: dict[str, int] = {}
+
+
+def optimum_of(instance: Instance) -> int:
+    """The optimum of a tiny instance by brute force, computed once in a process."""
+    key = content_hash(instance)
+    if key not in _optima:
+        _optima[key] = enumerate_optimum(instance)[0]
+    return _optima[key]
 
 
 class Examples(Generic[T]):

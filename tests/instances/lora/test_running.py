@@ -33,6 +33,7 @@ from ratiobench.online.lora.protocol import WAIT
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.simulator import Simulator
 from tests.formulations.lora.test_runs import GANG, made
+from tests.support.examples import Examples, optimum_of
 
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -86,16 +87,20 @@ POLICIES = (
 )  # fmt: skip
 
 
+FULL = Examples(tiny_full_instances(), 40, content_hash)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
-@given(instance=tiny_full_instances())
-def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str, instance: Instance) -> None:
-    result = run(instance, policy)
-    assert result.valid, result.violations
-    report = check(instance, result.decisions)
-    assert report.valid
-    assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
-    assert result.trace is None or not instance.running
+def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str) -> None:
+    def holds(instance: Instance) -> None:
+        result = run(instance, policy)
+        assert result.valid, result.violations
+        report = check(instance, result.decisions)
+        assert report.valid
+        assert report.welfare == result.welfare <= optimum_of(instance)
+        assert result.trace is None or not instance.running
+
+    FULL.check(holds)
 
 
 @pytest.mark.parametrize(

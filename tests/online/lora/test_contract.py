@@ -35,7 +35,7 @@ from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, WAITED, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
-from tests.support.examples import Examples
+from tests.support.examples import Examples, optimum_of
 
 
 def _variants() -> Iterator[str]:
@@ -117,17 +117,6 @@ def _alike(one: OnlineRun, other: OnlineRun) -> bool:
 TINY = Examples(tiny_instances(), 60, content_hash)
 
 
-_optima: dict[str, int] = {}
-
-
-def _optimum(instance: Instance) -> int:
-    """The optimum by brute force, once for all algorithms."""
-    key = content_hash(instance)
-    if key not in _optima:
-        _optima[key] = enumerate_optimum(instance)[0]
-    return _optima[key]
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_is_valid_repeatable_and_below_opt(variant: str) -> None:
     """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
@@ -136,7 +125,7 @@ def test_a_run_is_valid_repeatable_and_below_opt(variant: str) -> None:
         result = run(instance, variant)
         _obeys(instance, result, variant)
         assert _alike(result, run(instance, variant))
-        assert result.welfare <= _optimum(instance)
+        assert result.welfare <= optimum_of(instance)
 
     TINY.check(holds)
 
