@@ -27,6 +27,9 @@ settings.register_profile(
 settings.load_profile("deterministic")
 # Nothing is read that an earlier run has kept, and nothing is left in the user's folder.
 os.environ["RATIOBENCH_CACHE"] = ""
+# The hundreds of processes that tests start read compiled modules, also where the caller's environment stores none:
+# to compile those of a command again takes a third of its start.
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""
 
 
 SLOW = Path(__file__).parent / "slow.txt"
