@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from ratiobench.formulations import backends, worker
 from ratiobench.formulations.lora import slot_cuts
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, crosscheck, pairs
+from ratiobench.formulations.lora.crosscheck import crosscheck, pairs
 from ratiobench.formulations.lora.models import rigid
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
@@ -44,7 +44,7 @@ def agree(instance: Instance) -> int:
     optimum, best = enumerate_optimum(instance)
     canonical = rigid.canonical(instance, best)
     assert check(instance, canonical).welfare >= optimum
-    for pair in pairs(RUN_FORMULATIONS):
+    for pair in pairs(ScheduleKind.RIGID):
         report = solve(instance, *pair)
         assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), pair
         assert check(instance, report.solution).welfare == optimum

@@ -18,7 +18,7 @@ from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
 from ratiobench.formulations.lora.certificate import document as certificate_document
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, pairs
+from ratiobench.formulations.lora.crosscheck import pairs
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import verify
@@ -203,7 +203,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["opt", str(file), "--formulation", "rigid", "--backend", "cbc"]) == 0
     assert "the solver said: rigid / cbc" in capsys.readouterr().out
     assert main(["crosscheck", str(file)]) == 0
-    rows = len(pairs(RUN_FORMULATIONS)) + 1  # with the solvers of extras that are installed
+    rows = len(pairs(ScheduleKind.RIGID)) + 1  # with the solvers of extras that are installed
     assert f"all agree: OPT = 20 micro-dollars ({rows} of {rows} rows end as optimal)" in capsys.readouterr().out
     assert main(["export", str(file), "--format", "lp"]) == 0
     assert "once_0: + 1 r_0_0_1_1" in capsys.readouterr().out
