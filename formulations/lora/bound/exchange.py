@@ -152,7 +152,7 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
                 gain, one, two = _way(_MOVES[MORE_INNER], state, order, count, at, price, far)
                 entries = _go((one, two), _ENDS[MORE_INNER], state, rank, at, journal, entries)
             value += gain
-        result = -1
+        result = np.int64(-1)
         best = value
         while True:
             need = max(0, -(-(work - a * slow) // fast))

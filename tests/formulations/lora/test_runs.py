@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
@@ -29,6 +28,7 @@ from ratiobench.instances.lora.restriction import list_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+from tests.support.examples import on_examples
 
 
 def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:
@@ -47,8 +47,7 @@ def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1
     )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(instance=tiny_instances_of_kinds())
+@on_examples(tiny_instances_of_kinds(), 300)
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     """lower <= OPT <= upper, with fewer schedules no more than with more, and the file says the same."""
     assert content_hash(parse(document(instance))) == content_hash(instance)

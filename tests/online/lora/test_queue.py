@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
@@ -22,7 +21,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.lora.runs import first_slot, run_lengths
 from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
-from tests.support.examples import Examples, optimum_of
+from tests.support.examples import Examples, on_examples, optimum_of
 
 
 def starts(instance: Instance, algorithm: str) -> list[int]:
@@ -258,8 +257,7 @@ class Watched(Queue):
         return starts, wake
 
 
-@settings(max_examples=300, deadline=None)
-@given(instance=tiny_instances_of_kinds())
+@on_examples(tiny_instances_of_kinds(), 300)
 def test_easy_never_delays_the_first_task(instance: Instance) -> None:
     """Its earliest start never grows later while it is the first, and it starts no later than that."""
     watched = Watched()

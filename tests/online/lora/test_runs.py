@@ -25,7 +25,7 @@ from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
-from tests.support.examples import Examples, optimum_of
+from tests.support.examples import Examples, on_examples, optimum_of
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
 VARIANTS = (
@@ -113,8 +113,7 @@ class Load:
             self.free_mb[k, t - 1] -= task.memory_mb
 
 
-@settings(max_examples=300, deadline=None)
-@given(instance=instances())
+@on_examples(instances(), 300)
 def test_greedy_takes_the_cheapest_and_eft_the_earliest_with_room(instance: Instance) -> None:
     """Ties: the first vendor, the fewest cells, the smallest list of (slot, node)."""
     cheap, early = run(instance, "greedy"), run(instance, "eft:admit=all")
