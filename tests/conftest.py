@@ -27,10 +27,13 @@ settings.register_profile(
 settings.load_profile("deterministic")
 # Nothing is read that an earlier run has kept, and nothing is left in the user's folder.
 os.environ["RATIOBENCH_CACHE"] = ""
+# The hundreds of processes that tests start read compiled modules, also where the caller's environment stores none:
+# to compile those of a command again takes a third of its start.
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""
 
 
 SLOW = Path(__file__).parent / "slow.txt"
-"""The slow test functions, one a line; `tests.tools.slow_tests` measures and writes them."""
+"""The slow test functions, one a line, the file first that takes longest; `tests.tools.slow_tests` writes them."""
 
 
 def function_of(test: str) -> str:
@@ -38,15 +41,20 @@ def function_of(test: str) -> str:
     return test.partition("[")[0]
 
 
+def file_of(test: str) -> str:
+    """The file of a test."""
+    return test.partition("::")[0]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow ones, for `-m "not slow"`, and begin with their files: the last of two processes waits less."""
-    slow = set(SLOW.read_text().split())
+    """Mark the slow ones, for `-m "not slow"`; begin with the longest files: the last of two processes waits less."""
+    slow = dict.fromkeys(SLOW.read_text().split())
     for item in items:
         if function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
-    files = {name.partition("::")[0] for name in slow}
-    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in files)
+    places = {file: place for place, file in enumerate(dict.fromkeys(map(file_of, slow)))}
+    items.sort(key=lambda item: places.get(file_of(item.nodeid), len(places)))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING
 from typing import Any, NoReturn
@@ -110,6 +111,17 @@ class _ShowVersion(argparse.Action):
             found = "of a folder that is not installed"
         print(f"{NAME} {found}")
         parser.exit(0)
+
+
+_made = threading.local()
+
+
+def thread_parser() -> Parser:
+    """The parser of this thread, made at its first call: a parser keeps the words that it last read."""
+    if not hasattr(_made, "parser"):
+        _made.parser = make_parser()
+    parser: Parser = _made.parser
+    return parser
 
 
 def make_parser() -> Parser:

@@ -6,7 +6,7 @@ solution, to HiGHS and to CBC, and to SCIP and Gurobi where they are installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ratiobench.formulations import backends
@@ -23,13 +23,13 @@ from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import exclude_killed, require_runs
+from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 
 CERTIFIED = "certificate"
 """Name of the row of the certified interval, in the place of a formulation."""
-FORMULATIONS = ("printed", "printed-ortools", "tight", "cpsat")
-RUN_FORMULATIONS = (rigid.NAME, rigid.CPSAT_NAME)
-"""Those of instances whose tasks are all rigid or gangs, of which P as printed is no model."""
+ORDER = ("printed", "printed-ortools", "tight", "cpsat", rigid.NAME, rigid.CPSAT_NAME)
+"""The order of the rows; other formulations stand behind these."""
 
 EFFORTS = {"highs": 20, "cpsat": 4}
 """Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)."""
@@ -77,14 +77,14 @@ def crosscheck(
 
     Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
     """
-    names: Sequence[str] = FORMULATIONS
+    schedules = ScheduleKind.ANY
     if instance.run.any() or instance.running:
         require_runs(instance, "solvers are compared on instances whose tasks are all `any` on empty nodes, or on")
-        names = RUN_FORMULATIONS
+        schedules = ScheduleKind.RIGID
     instance = exclude_killed(instance)
     check_settings(effort, 0.0, seconds)
     rows = []
-    chosen = pairs(names)
+    chosen = pairs(schedules)
     for number, pair in enumerate(chosen):
         tell(f"{number} of {len(chosen) + 1} rows done, now {pair.formulation} with {pair.backend}")
         rows.append(solve_pair(instance, pair, effort, seconds))
@@ -93,13 +93,13 @@ def crosscheck(
     return compare_answers(rows, upper=rows[-1].bound if rows[-1].certified else None)
 
 
-def pairs(names: Sequence[str] = FORMULATIONS) -> list[Pair]:
-    """These formulations with the solvers that go with each, those of optional extras where they are installed."""
-    known = registry()
+def pairs(schedules: ScheduleKind = ScheduleKind.ANY) -> list[Pair]:
+    """The exact formulations of these tasks with their solvers, those of optional extras where they are installed."""
+    known = [each for each in registry().values() if each.schedules is schedules]
     return [
-        Pair(name, backend)
-        for name in names
-        for backend in known[name].backends
+        Pair(each.name, backend)
+        for each in sorted(known, key=lambda each: ORDER.index(each.name) if each.name in ORDER else len(ORDER))
+        for backend in each.backends
         if backend not in backends.EXTRAS or backends.installed_version(backend)
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,9 +13,19 @@ from ratiobench.instances.lora.model import Instance
 Document = dict[str, Any]
 
 
+# Hypothesis validates a strategy when it is first drawn from, which takes longer than to draw: each is made once.
+
+
+@cache
 def one_in(n: int) -> st.SearchStrategy[bool]:
     """True about once in n draws; shrinks to False."""
     return st.integers(1, n).map(lambda value: value == n)
+
+
+@cache
+def _lists(low: int, high: int, size: int) -> st.SearchStrategy[list[int]]:
+    """Lists of so many integers between two bounds."""
+    return st.lists(st.integers(low, high), min_size=size, max_size=size)
 
 
 @st.composite
@@ -74,7 +85,7 @@ def tiny_documents(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
     base = draw(st.integers(0, 2))
     node_types = [draw(_tiny_node_type(f"g{g}", count, slots, base)) for g, count in enumerate(counts)]
     size = draw(st.integers(0, max_tasks)) if draw(one_in(20)) else draw(st.integers(1, max_tasks))
-    arrivals = sorted(draw(st.lists(st.integers(1, slots), min_size=size, max_size=size)))
+    arrivals = sorted(draw(_lists(1, slots, size)))
     return {
         "format": FORMAT,
         "name": "tiny",
@@ -86,6 +97,7 @@ def tiny_documents(draw: st.DrawFn, max_tasks: int = 4, max_nodes: int = 3, max_
     }
 
 
+@cache
 def compositions(total: int) -> st.SearchStrategy[list[int]]:
     """Ordered ways to write `total` as a sum of 1 to 3 positive counts (the node types)."""
     ways = [[total]]
@@ -94,6 +106,7 @@ def compositions(total: int) -> st.SearchStrategy[list[int]]:
     return st.sampled_from(ways)
 
 
+@cache
 @st.composite
 def _tiny_node_type(draw: st.DrawFn, name: str, count: int, slots: int, base: int) -> Document:
     low = -3 if draw(one_in(4)) else 0
@@ -102,10 +115,11 @@ def _tiny_node_type(draw: st.DrawFn, name: str, count: int, slots: int, base: in
         "count": count,
         "compute": draw(st.integers(1, 8)),
         "memory_mb": base + draw(st.integers(1, 6)),
-        "tariff": draw(st.lists(st.integers(low, 3), min_size=slots, max_size=slots)),
+        "tariff": draw(_lists(low, 3, slots)),
     }
 
 
+@cache
 @st.composite
 def _tiny_task(draw: st.DrawFn, arrival: int, slots: int, types: int) -> Document:
     tight = draw(one_in(4))
@@ -122,10 +136,9 @@ def _tiny_task(draw: st.DrawFn, arrival: int, slots: int, types: int) -> Documen
         task["valuation"] = draw(st.integers(0, 40))
     if draw(one_in(3)):
         low = -5 if draw(st.booleans()) else 0
-        row = st.lists(st.integers(low, 8), min_size=slots, max_size=slots)
-        task["cost"] = [draw(row) for _ in range(types)]
+        task["cost"] = [draw(_lists(low, 8, slots)) for _ in range(types)]
     else:
-        task["energy_wh"] = draw(st.lists(st.integers(0, 3), min_size=types, max_size=types))
+        task["energy_wh"] = draw(_lists(0, 3, types))
     offers = draw(st.integers(0, 2))
     task["vendors"] = [
         {

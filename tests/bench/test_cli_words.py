@@ -10,13 +10,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.cli.parser import make_parser
+from ratiobench.bench.cli.parser import make_parser, thread_parser
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
@@ -387,3 +388,14 @@ def test_a_command_ended_by_sigterm_says_so_and_leaves_nothing(tmp_path: Path) -
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (143, "ratiobench: terminated\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["cluster.toml", "log.csv"]
+
+
+def test_a_parser_is_made_once_a_thread_and_reads_each_line_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing of a line, in order or in error, is in what is read of the next one; other threads have their own."""
+    parser = thread_parser()
+    first = vars(parser.parse_args(["run", "quick", "--only", "a", "b", "--quiet"]))
+    assert "no option; did you mean" in refused(capsys, "run", "quick", "--onyl", "a")
+    assert vars(parser.parse_args(["run", "quick", "--only", "a", "b", "--quiet"])) == first
+    assert vars(parser.parse_args(["run", "quick"])).keys() == first.keys() - {"only", "quiet"}
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(thread_parser).result() is not parser is thread_parser()

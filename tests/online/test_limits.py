@@ -38,8 +38,9 @@ def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task whose table is too large is no rejection that nobody sees: the run ends, and names task and limit."""
     data = long_task(60_000)
     data["tasks"][-1]["rate"] = [7, 9]
-    with pytest.raises(InputError, match=r"tasks\[5\].*(at most|the most)"):
-        run(parse(data), name)
+    instance = parse(data)
+    with pytest.raises(InputError, match=rf"^{instance.name}: tasks\[5\]: .*(at most|the most)"):
+        run(instance, name)
 
 
 def _titan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +116,9 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
     "zcl": _too_large, "reserve": _too_large, "advice": _too_large, "units": _too_large, "static:price=1": _too_large,
     "mirror": _too_large, "pooled": _too_large, "combine:mode=split": _too_large, "truthful": _none,
+    "pdftsp:arith=float": _too_large, "pdftsp:search=printed,arith=float": _too_large,
+    "pdftsp:units=canonical": _too_large, "posted:arith=float": _too_large, "reserve:arith=float": _too_large,
+    "units:arith=float": _too_large, "static": _too_large,
 }  # fmt: skip
 EAPM: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "online": _none_of_bags, "online:rule=exact-step": _exact_step, "greedy": _none_of_bags, "average": _none_of_bags,

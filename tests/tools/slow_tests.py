@@ -1,18 +1,19 @@
 """Measure every test's CPU seconds and write `tests/slow.txt`: `pytest -p tests.tools.slow_tests -n 2 --dist loadfile`.
 
 In the list are the slowest test functions, of all their parameters together, until all others take `BUDGET` seconds of
-one core: `-m "not slow"` leaves these functions out. A run of some files changes what the list says of these alone.
+one core: `-m "not slow"` leaves these out. Files are sorted by their seconds, and tests run in this order. A run
+of some files changes what the list says of these alone.
 """
 
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from tests.conftest import SLOW, function_of
+from tests.conftest import SLOW, file_of, function_of
 
 BUDGET = 160.0
 """CPU seconds of all tests that are not slow: 80 s on each of two cores, collection aside."""
@@ -31,6 +32,15 @@ def choose(seconds: Mapping[str, float], budget: float = BUDGET) -> list[str]:
         found.append(name)
         left -= seconds[name]
     return sorted(found)
+
+
+def by_file(names: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
+    """Functions sorted by the seconds of their files, the longest first; files without seconds stand last, as given."""
+    spent = dict.fromkeys(map(file_of, [*names, *seconds]), 0.0)
+    for name, each in seconds.items():
+        spent[file_of(name)] += each
+    places = {file: place for place, file in enumerate(spent)}
+    return sorted(names, key=lambda name: (-spent[file_of(name)], places[file_of(name)], name))
 
 
 def _cpu() -> float:
@@ -66,8 +76,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the list, in the process that started the others."""
     if hasattr(session.config, "workerinput") or not _seconds:
         return
-    files = {name.partition("::")[0] for name in _seconds}
+    files = set(map(file_of, _seconds))
     everything = session.config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    others = [] if everything else [name for name in SLOW.read_text().split() if name.partition("::")[0] not in files]
+    others = [] if everything else [name for name in SLOW.read_text().split() if file_of(name) not in files]
     chosen = choose(_seconds) if everything else [n for n, seconds in _seconds.items() if seconds >= SLOW_SECONDS]
-    SLOW.write_text("".join(f"{name}\n" for name in sorted([*others, *chosen])))
+    SLOW.write_text("".join(f"{name}\n" for name in by_file([*others, *chosen], _seconds)))

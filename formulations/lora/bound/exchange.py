@@ -15,6 +15,19 @@ NONE, INNER, OUTER = 0, 1, 2
 TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5
 _FROM = np.array([NONE, INNER, NONE, OUTER, INNER, OUTER])
 _TO = np.array([INNER, NONE, OUTER, NONE, OUTER, INNER])
+# Ways to change the numbers of cells: rows of tables, because a kernel is compiled anew for every constant given to it.
+MORE_OUTER, MORE_INNER, FEWER_OUTER, SWAP = 0, 1, 2, 3
+_MOVES = np.array(
+    [
+        [TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER],
+        [TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER],
+        [DROP_OUTER, OUTER_TO_INNER, DROP_INNER],
+        [OUTER_TO_INNER, DROP_OUTER, TAKE_INNER],
+    ]
+)
+"""Of each way the move alone, and the two moves by way of the third choice."""
+_ENDS = np.array([[OUTER, INNER], [INNER, OUTER], [NONE, INNER], [INNER, NONE]])
+"""Of each way the choice to which it leads, and the one in between."""
 
 
 @inlined
@@ -26,8 +39,9 @@ def _best_move(move, state, order, count, at):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _way(first, second, third, state, order, count, at, cost, far):  # type: ignore[no-untyped-def]
+def _way(moves, state, order, count, at, cost, far):  # type: ignore[no-untyped-def]
     """(cost, slot, slot) of the cheaper of a move alone, and of two moves by way of the third choice."""
+    first, second, third = moves[0], moves[1], moves[2]
     direct = _best_move(first, state, order, count, at)
     one = _best_move(second, state, order, count, at)
     two = _best_move(third, state, order, count, at)
@@ -42,8 +56,9 @@ def _way(first, second, third, state, order, count, at, cost, far):  # type: ign
 
 
 @inner
-def _go(way, to, other, state, rank, at, journal, entries):  # type: ignore[no-untyped-def]
-    """Take a way to a choice, by way of the other one; write down what the slots were."""
+def _go(way, ends, state, rank, at, journal, entries):  # type: ignore[no-untyped-def]
+    """Take a way to its end, by way of the other choice; write down what the slots were."""
+    to, other = ends[0], ends[1]
     for step in range(2):
         slot = way[step]
         if slot >= 0:
@@ -127,48 +142,48 @@ def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
             b = max(0, -(-(work - a * slow) // fast))
         if a > inner_slots:
             continue
-        entries = 0
+        entries = np.int64(0)
         value = price[NONE, 0]
         for step in range(a + b):
             if step < b:
-                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
-                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
+                gain, one, two = _way(_MOVES[MORE_OUTER], state, order, count, at, price, far)
+                entries = _go((one, two), _ENDS[MORE_OUTER], state, rank, at, journal, entries)
             else:
-                gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
-                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
+                gain, one, two = _way(_MOVES[MORE_INNER], state, order, count, at, price, far)
+                entries = _go((one, two), _ENDS[MORE_INNER], state, rank, at, journal, entries)
             value += gain
-        result = -1
+        result = np.int64(-1)
         best = value
         while True:
             need = max(0, -(-(work - a * slow) // fast))
             while b > need:
-                gain, one, two = _way(DROP_OUTER, OUTER_TO_INNER, DROP_INNER, state, order, count, at, price, far)
+                gain, one, two = _way(_MOVES[FEWER_OUTER], state, order, count, at, price, far)
                 if one < 0 or not gain < 0:
                     break
                 value += gain
                 b -= 1
-                entries = _go((one, two), NONE, INNER, state, rank, at, journal, entries)
+                entries = _go((one, two), _ENDS[FEWER_OUTER], state, rank, at, journal, entries)
             while result < 0:  # at the first `a`; the best `b` only falls from there on
-                gain, one, two = _way(TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER, state, order, count, at, price, far)
+                gain, one, two = _way(_MOVES[MORE_OUTER], state, order, count, at, price, far)
                 if one < 0 or not gain < 0:
                     break
                 value += gain
                 b += 1
-                entries = _go((one, two), OUTER, INNER, state, rank, at, journal, entries)
+                entries = _go((one, two), _ENDS[MORE_OUTER], state, rank, at, journal, entries)
             if result < 0 or value < best:
                 best = value
                 result = entries
-            gain, one, two = _way(TAKE_INNER, TAKE_OUTER, OUTER_TO_INNER, state, order, count, at, price, far)
-            swapped, three, four = _way(OUTER_TO_INNER, DROP_OUTER, TAKE_INNER, state, order, count, at, price, far)
+            gain, one, two = _way(_MOVES[MORE_INNER], state, order, count, at, price, far)
+            swapped, three, four = _way(_MOVES[SWAP], state, order, count, at, price, far)
             if need == 0 and (one < 0 or gain >= 0) and (three < 0 or swapped >= 0):
                 break
             if one >= 0:
                 value += gain
-                entries = _go((one, two), INNER, OUTER, state, rank, at, journal, entries)
+                entries = _go((one, two), _ENDS[MORE_INNER], state, rank, at, journal, entries)
             elif three >= 0 and b > max(0, -(-(work - (a + 1) * slow) // fast)):
                 value += swapped
                 b -= 1
-                entries = _go((three, four), INNER, NONE, state, rank, at, journal, entries)
+                entries = _go((three, four), _ENDS[SWAP], state, rank, at, journal, entries)
             else:
                 break
             a += 1

@@ -29,14 +29,32 @@ MEMORY = ctypes.create_string_buffer(b"secret")
 """A part of the referee's memory."""
 
 
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(scope="module", autouse=True)
+def _secret() -> Iterator[None]:
+    """A secret in the environment, also of the servers from which policies are forked."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RATIOBENCH_SECRET", "secret")
+        fork_server.close_all()  # those that begin now have it, too
+        yield
+    fork_server.close_all()
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def wanted(request: pytest.FixtureRequest) -> str:
+    """Tests of one way of isolation come one after another."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def way(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A way of isolation, the only one that can be had; skips where it cannot."""
-    wanted: str = request.param
     try:
         sandbox.choose(wanted)
     except InputError as error:
         pytest.skip(str(error))
+    if wanted == NO_ISOLATION:  # a cheat could change the servers; isolated ones share them, as policies do
+        fork_server.close_all()
     monkeypatch.setattr(sandbox, "requested", lambda isolate: wanted)
     return wanted
 
@@ -46,8 +64,6 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of the user, in it a secret and a victim; the memory of a policy is bounded."""
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "victim").write_text("whole")
-    monkeypatch.setenv("RATIOBENCH_SECRET", "secret")
-    fork_server.close_all()  # those that begin now have it, too
     monkeypatch.setattr(isolation, "MEMORY_MB", 600)
     monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
     yield tmp_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -38,30 +39,31 @@ BY_HAND = {
 
 @pytest.mark.usefixtures("mutants")
 @pytest.mark.parametrize(
-    ("kind", "claim", "least"),
+    ("kind", "least"),
     [
-        ("honest", None, 0),
-        ("second", "rational", 1),
-        ("second", "truthful_bid", 1),
-        ("half", "truthful_bid", 9),
-        ("falls", "truthful_type", 1),
-        ("by bid", "truthful_bid", 3),
-        ("ignores room", "truthful_type", 1),
-        ("charges one more", None, 0),
-        ("free", "no_deficit", 8),
+        ("honest", {}),
+        ("second", {"rational": 1, "truthful_bid": 1}),
+        ("half", {"truthful_bid": 9}),
+        ("falls", {"truthful_type": 1}),
+        ("by bid", {"truthful_bid": 3}),
+        ("ignores room", {"truthful_type": 1}),
+        ("charges one more", {}),
+        ("free", {"no_deficit": 8}),
     ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_a_mutant_is_caught(kind: str, claim: str | None, least: int) -> None:
+def test_a_mutant_is_caught(kind: str, least: Mapping[str, int]) -> None:
     """Never `holds` where some bid gains, `violated` only with a lie that gains as much in a run of its own.
 
-    On ten crowded instances and one by hand; so often as is said `claim` itself is violated.
+    On ten crowded instances and one by hand; each claim of `least` is violated at least so often.
     """
-    algorithm, caught = f"mutant:kind={kind}", 0
+    algorithm, caught = f"mutant:kind={kind}", dict.fromkeys(least, 0)
     instances = [crowded(Stream("mutants", seed)) for seed in range(10)]
     for seed, instance in enumerate([*(BY_HAND[key] for key in (kind,) if key in BY_HAND), *instances]):
         result = run(instance, algorithm)
         checks = checks_of_payments(instance, result)
-        caught += claim is not None and checks[claim].status is Verdict.VIOLATED
+        for claim in least:
+            caught[claim] += checks[claim].status is Verdict.VIOLATED
         for name in NAMES[:2]:
             check = checks[name]
             if check.status is Verdict.VIOLATED:
@@ -81,7 +83,7 @@ def test_a_mutant_is_caught(kind: str, claim: str | None, least: int) -> None:
         if kind == "charges one more" and result.admitted:
             assert {checks[name].status for name in NAMES[:2]} <= {Verdict.UNDECIDED, Verdict.VIOLATED}
             assert "was booked" in checks["truthful_bid"].reason or "not the least" in checks["truthful_bid"].reason
-    assert caught >= least
+    assert all(caught[claim] >= least[claim] for claim in least), caught
 
 
 def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(

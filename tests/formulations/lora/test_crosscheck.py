@@ -18,12 +18,14 @@ from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module
 from ratiobench.formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolverAnswer, Termination
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import dumps
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names
+from ratiobench.instances.lora.schedules import ScheduleKind
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import contended_instance
 
@@ -77,6 +79,17 @@ def test_the_rows_are_both_builds_of_p_by_both_solvers_and_the_certificate_last(
     assert (printed.columns, printed.rows) == (18, 58)
     assert all(row.answer.solver for row in rows)
     assert all((row.answer.bound, row.answer.value, row.answer.verified) == (312, 312, 312) for row in rows)
+
+
+def test_a_further_formulation_has_rows_behind_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every registered one that is exact for the instance; the literal reading, which is not, is left out."""
+    before, known = pairs(), registry()
+    assert list(dict.fromkeys(each.formulation for each in before)) == ["printed", "printed-ortools", "tight", "cpsat"]
+    assert {each.formulation for each in pairs(ScheduleKind.RIGID)} == {"rigid", "rigid-cpsat"}
+    more = replace(known["tight"], name="another")
+    monkeypatch.setattr(module, "registry", lambda: {"another": more, **known})
+    assert pairs()[: len(before)] == before
+    assert {each.formulation for each in pairs()[len(before) :]} == {"another"}
 
 
 def test_a_wrong_word_of_cbc_is_shown_as_such() -> None:

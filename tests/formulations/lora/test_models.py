@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiobench.formulations import backends, worker
@@ -31,6 +31,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
+from tests.support.examples import on_examples
 
 PAIRS = [
     (each.name, backend)
@@ -118,8 +119,7 @@ def test_the_pair_agrees_with_brute_force_under_contention(formulation: str, bac
     assert positive > CONTENDED * 3 // 4
 
 
-@settings(max_examples=200)
-@given(tiny_instances())
+@on_examples(tiny_instances(), 200)
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Any mixture of types, vendors, rate 0, rates above compute, negative costs, explicit costs, empty windows."""
     optimum, solution = enumerate_optimum(instance)
@@ -133,8 +133,7 @@ def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instanc
             assert report.status is Status.OPTIMAL
 
 
-@settings(max_examples=100)
-@given(tiny_instances())
+@on_examples(tiny_instances(), 100)
 def test_auto_solves_tiny_instances_to_optimality(instance: Instance) -> None:
     """`auto` closes the interval, and its work is the same the second time."""
     optimum, _ = enumerate_optimum(instance)
@@ -372,7 +371,7 @@ def test_every_formulation_is_listed_with_its_backends() -> None:
     """`formulations()` names all that `choose` takes."""
     listed = dict(formulations())
     of_p = {"tight", "printed", "printed:literal", "printed-ortools", "cpsat", "enumerate", "auto"}
-    assert set(listed) == of_p | {"one-node", "rigid", "rigid-cpsat"}
+    assert set(listed) == {"auto", "enumerate", *registry()} >= of_p | {"one-node", "rigid", "rigid-cpsat"}
     for name, each in registry().items():
         assert all(backend in listed[name] for backend in each.backends)
         assert set(each.backends) <= set(backends.backends())
@@ -505,8 +504,7 @@ def test_an_instance_without_tasks_has_optimum_zero() -> None:
         assert (report.lower, report.upper, report.solution) == (0, 0, ())
 
 
-@settings(max_examples=100)
-@given(tiny_instances())
+@on_examples(tiny_instances(), 100)
 def test_any_solution_is_feasible_in_tight_after_renumbering_nodes(instance: Instance) -> None:
     """Symmetry breaking and dropped vendors cut off no welfare: the renumbered optimum satisfies every row."""
     optimum, solution = enumerate_optimum(instance)

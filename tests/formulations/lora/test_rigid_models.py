@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 
 from ratiobench.formulations import backends, worker
 from ratiobench.formulations.lora import slot_cuts
+from ratiobench.formulations.lora import solve as solve_module
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, crosscheck, pairs
+from ratiobench.formulations.lora.crosscheck import crosscheck, pairs
 from ratiobench.formulations.lora.models import rigid
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.models.formulation import registry, solution_of, vector_of
@@ -26,6 +27,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.formulations.lora.test_runs import GANG, made
+from tests.support.examples import on_examples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,12 +41,18 @@ def runs_of(instance: Instance) -> Instance:
     return exclude_killed(restrict(instance, ScheduleKind.RIGID))
 
 
+@pytest.fixture
+def little_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each of the solvers the same search; the less it finds, the more is left to them."""
+    monkeypatch.setattr(solve_module, "RUN_SEARCH", 1)
+
+
 def agree(instance: Instance) -> int:
     """Every formulation with every installed solver proves what brute force finds; the optimum."""
     optimum, best = enumerate_optimum(instance)
     canonical = rigid.canonical(instance, best)
     assert check(instance, canonical).welfare >= optimum
-    for pair in pairs(RUN_FORMULATIONS):
+    for pair in pairs(ScheduleKind.RIGID):
         report = solve(instance, *pair)
         assert (report.lower, report.upper, report.message) == (optimum, optimum, ""), pair
         assert check(instance, report.solution).welfare == optimum
@@ -54,8 +62,8 @@ def agree(instance: Instance) -> int:
     return optimum
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(instance=tiny_instances_of_kinds())
+@pytest.mark.usefixtures("little_search")
+@on_examples(tiny_instances_of_kinds(), 60)
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Gangs, limits below the work, vendors, delays, negative tariffs, explicit costs, memory."""
     if instance.tasks:
@@ -72,6 +80,7 @@ def contended_runs(number: int) -> Instance:
     return restrict(instance, ScheduleKind.RIGID)
 
 
+@pytest.mark.usefixtures("little_search")
 def test_all_installed_pairs_agree_with_brute_force_under_contention() -> None:
     positive = sum(agree(contended_runs(number)) > 0 for number in range(60))
     assert positive > 40

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import ratiobench
 from ratiobench.bench.cli.main import main
@@ -18,7 +17,7 @@ from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
 from ratiobench.formulations.lora.certificate import document as certificate_document
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.crosscheck import RUN_FORMULATIONS, pairs
+from ratiobench.formulations.lora.crosscheck import pairs
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import verify
@@ -29,6 +28,7 @@ from ratiobench.instances.lora.restriction import list_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
+from tests.support.examples import on_examples
 
 
 def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:
@@ -47,8 +47,7 @@ def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1
     )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(instance=tiny_instances_of_kinds())
+@on_examples(tiny_instances_of_kinds(), 300)
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     """lower <= OPT <= upper, with fewer schedules no more than with more, and the file says the same."""
     assert content_hash(parse(document(instance))) == content_hash(instance)
@@ -203,7 +202,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["opt", str(file), "--formulation", "rigid", "--backend", "cbc"]) == 0
     assert "answer of the solver: rigid / cbc" in capsys.readouterr().out
     assert main(["crosscheck", str(file)]) == 0
-    rows = len(pairs(RUN_FORMULATIONS)) + 1  # with the solvers of extras that are installed
+    rows = len(pairs(ScheduleKind.RIGID)) + 1  # with the solvers of extras that are installed
     assert f"all agree: OPT = 20 micro-dollars ({rows} of {rows} rows end as optimal)" in capsys.readouterr().out
     assert main(["export", str(file), "--format", "lp"]) == 0
     assert "once_0: + 1 r_0_0_1_1" in capsys.readouterr().out

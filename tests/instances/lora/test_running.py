@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from ratiobench.bench.family.day_facts import read_facts
 from ratiobench.bench.lora.days import day_facts
@@ -32,9 +31,9 @@ from ratiobench.instances.lora.strategies import tiny_full_instances
 from ratiobench.online.lora.protocol import WAIT
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.simulator import Simulator
+from tests.formulations.lora.test_rigid_models import little_search  # noqa: F401
 from tests.formulations.lora.test_runs import GANG, made
-
-CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
+from tests.support.examples import Examples, on_examples, optimum_of
 
 
 def full(instance: Instance, *jobs: dict[str, Any]) -> Instance:
@@ -44,8 +43,7 @@ def full(instance: Instance, *jobs: dict[str, Any]) -> Instance:
     )
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=CHECKS)
-@given(instance=tiny_full_instances())
+@on_examples(tiny_full_instances(), 250)
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     assert content_hash(parse(document(instance))) == content_hash(instance)
     optimum, best = enumerate_optimum(instance)
@@ -66,8 +64,8 @@ def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance
             assert not verify(empty, document_of).valid
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=CHECKS)
-@given(instance=tiny_full_instances())
+@pytest.mark.usefixtures("little_search")
+@on_examples(tiny_full_instances(), 60)
 def test_every_exact_model_has_the_optimum_of_brute_force(instance: Instance) -> None:
     runs = restrict(instance, ScheduleKind.RIGID)
     optimum, best = enumerate_optimum(runs)
@@ -86,16 +84,20 @@ POLICIES = (
 )  # fmt: skip
 
 
+FULL = Examples(tiny_full_instances(), 40, content_hash)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
-@given(instance=tiny_full_instances())
-def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str, instance: Instance) -> None:
-    result = run(instance, policy)
-    assert result.valid, result.violations
-    report = check(instance, result.decisions)
-    assert report.valid
-    assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
-    assert result.trace is None or not instance.running
+def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str) -> None:
+    def holds(instance: Instance) -> None:
+        result = run(instance, policy)
+        assert result.valid, result.violations
+        report = check(instance, result.decisions)
+        assert report.valid
+        assert report.welfare == result.welfare <= optimum_of(instance)
+        assert result.trace is None or not instance.running
+
+    FULL.check(holds)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from ratiobench.online.lora.constants import eris_high, eris_low
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import percentage
+from tests.support.examples import Examples
 from tests.support.literal import (
     Answer,
     Load,
@@ -49,29 +50,38 @@ def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:
     return [None if decision is None else decision[:3] for decision in result.decisions]
 
 
+TINY = Examples(tiny_instances(max_tasks=5), 150, content_hash)
+
+
 @pytest.mark.parametrize("admit", ["profitable", "all"])
 @pytest.mark.parametrize("name", ["eft", "ntm"])
-@settings(max_examples=150)
-@given(instance=tiny_instances(max_tasks=5))
-def test_earliest_finish_is_its_literal_twin(name: str, admit: str, instance: Instance) -> None:
+def test_earliest_finish_is_its_literal_twin(name: str, admit: str) -> None:
     """Vendor, fastest node with room per slot, lowest index on ties, rejection when the work is not covered."""
-    wanted = run_earliest_finish(instance, alone=name == "ntm", profitable=admit == "profitable")
-    assert _answers(instance, f"{name}:admit={admit}") == wanted
+
+    def holds(instance: Instance) -> None:
+        wanted = run_earliest_finish(instance, alone=name == "ntm", profitable=admit == "profitable")
+        assert _answers(instance, f"{name}:admit={admit}") == wanted
+
+    TINY.check(holds)
 
 
-@settings(max_examples=150)
-@given(instance=tiny_instances(max_tasks=5))
-def test_greedy_is_its_literal_twin(instance: Instance) -> None:
+def test_greedy_is_its_literal_twin() -> None:
     """Cheapest schedule with room, charged at cost, admitted when the bid is above it."""
-    assert _answers(instance, "greedy") == run_greedy(instance)
+
+    def holds(instance: Instance) -> None:
+        assert _answers(instance, "greedy") == run_greedy(instance)
+
+    TINY.check(holds)
 
 
-@settings(max_examples=150)
-@given(instance=tiny_instances(max_tasks=5))
-def test_eris_is_its_literal_twin(instance: Instance) -> None:
+def test_eris_is_its_literal_twin() -> None:
     """Prices from 80-digit powers, rounded to 2^-20; charge q + sum e + price, rounded up."""
-    assert (eris_low(instance), eris_high(instance)) == eris_bounds(instance)
-    assert _answers(instance, "eris") == run_eris(instance)
+
+    def holds(instance: Instance) -> None:
+        assert (eris_low(instance), eris_high(instance)) == eris_bounds(instance)
+        assert _answers(instance, "eris") == run_eris(instance)
+
+    TINY.check(holds)
 
 
 def test_eris_in_doubles_agrees_where_integers_would_overflow() -> None:

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
@@ -35,6 +35,7 @@ from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, WAITED, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
+from tests.support.examples import Examples, optimum_of
 
 
 def _variants() -> Iterator[str]:
@@ -113,41 +114,71 @@ def _alike(one: OnlineRun, other: OnlineRun) -> bool:
     )
 
 
+TINY = Examples(tiny_instances(), 60, content_hash)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=60)
-@given(instance=tiny_instances())
-def test_a_run_is_valid_repeatable_and_below_opt(variant: str, instance: Instance) -> None:
+def test_a_run_is_valid_repeatable_and_below_opt(variant: str) -> None:
     """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
-    result = run(instance, variant)
-    _obeys(instance, result, variant)
-    assert _alike(result, run(instance, variant))
-    optimum, _ = enumerate_optimum(instance)
-    assert result.welfare <= optimum
+
+    def holds(instance: Instance) -> None:
+        result = run(instance, variant)
+        _obeys(instance, result, variant)
+        assert _alike(result, run(instance, variant))
+        assert result.welfare <= optimum_of(instance)
+
+    TINY.check(holds)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=50)
-@given(instance=tiny_instances(max_tasks=5), data=st.data())
-def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Instance, data: st.DataObject) -> None:
-    """With seed and constants given: later tasks altered, then cut away. A batch is one decision."""
-    whole = _fixed(instance, variant, instance)
-    spec = parse_name(variant)
-    assert spec.entry is not None
-    batch = hasattr(spec.entry.make(spec.options), "decide_batch")
-    ends = [i for i in range(1, instance.tasks) if not batch or instance.arrival[i] != instance.arrival[i - 1]]
-    if not ends or whole.counts.get(WAITED):  # what waits competes with later arrivals
-        return
-    end = data.draw(st.sampled_from(ends))
+class Changed(NamedTuple):
+    """An instance, and two that are alike up to a task: with other tasks behind it, and without them."""
+
+    instance: Instance
+    altered: Instance
+    cut: Instance
+    end: int
+    """The first task that differs."""
+
+
+@st.composite
+def _changed(draw: st.DrawFn, *, batches: bool) -> Changed:
+    """With `batches`, no slot has tasks before and behind the cut."""
+    instance = draw(tiny_instances(max_tasks=5))
+    ends = [i for i in range(1, instance.tasks) if not batches or instance.arrival[i] != instance.arrival[i - 1]]
+    assume(ends)
+    end = draw(st.sampled_from(ends))
     altered: dict[str, Any] = document(instance)
     for task in altered["tasks"][end:]:
-        task["bid"] = data.draw(st.integers(0, 60))
-        task["work"] = data.draw(st.integers(1, 8))
-        task["memory_mb"] = data.draw(st.integers(1, 4))
+        task["bid"] = draw(st.integers(0, 60))
+        task["work"] = draw(st.integers(1, 8))
+        task["memory_mb"] = draw(st.integers(1, 4))
         task.pop("valuation", None)
-    cut = altered | {"tasks": altered["tasks"][:end]}
-    for other in (parse(altered), parse(cut)):
-        again = _fixed(instance, variant, other, with_constants_of=instance)
-        assert again.decisions[:end] == whole.decisions[:end]
+    return Changed(instance, parse(altered), parse(altered | {"tasks": altered["tasks"][:end]}), end)
+
+
+CHANGED = {
+    batches: Examples(
+        _changed(batches=batches), 50, lambda drawn: (content_hash(drawn.instance), content_hash(drawn.altered))
+    )
+    for batches in (False, True)
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_decisions_do_not_depend_on_later_arrivals(variant: str) -> None:
+    """With seed and constants given: later tasks altered, then cut away. A batch is one decision."""
+
+    def holds(drawn: Changed) -> None:
+        whole = _fixed(drawn.instance, variant, drawn.instance)
+        if whole.counts.get(WAITED):  # what waits competes with later arrivals
+            return
+        for other in (drawn.altered, drawn.cut):
+            again = _fixed(drawn.instance, variant, other, with_constants_of=drawn.instance)
+            assert again.decisions[: drawn.end] == whole.decisions[: drawn.end]
+
+    spec = parse_name(variant)
+    assert spec.entry is not None
+    CHANGED[hasattr(spec.entry.make(spec.options), "decide_batch")].check(holds)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -20,6 +20,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
+from tests.support.examples import on_examples
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 
 
@@ -35,8 +36,7 @@ def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, obje
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@settings(max_examples=150)
-@given(instance=tiny_instances())
+@on_examples(tiny_instances(), 150)
 def test_each_search_makes_the_decisions_of_its_literal_twin(search: str, instance: Instance) -> None:
     """Enumeration for (9), the table in one-sample units for (13); ties included."""
     assert _offers(instance, f"pdftsp:search={search}") == run_pdftsp(instance, search)
@@ -150,8 +150,7 @@ def test_the_critical_payment_is_the_bid_minus_f(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@settings(max_examples=150)
-@given(instance=tiny_instances())
+@on_examples(tiny_instances(), 150)
 def test_doubles_follow_the_stated_order_of_operations(search: str, instance: Instance) -> None:
     """The twin in Python's floats gives the same bits: F, schedules, admissions, charges."""
     assert _offers(instance, f"pdftsp:arith=float,search={search}") == run_pdftsp(instance, search, floats=True)

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances, tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.queue import Queue
@@ -23,6 +21,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.lora.runs import first_slot, run_lengths
 from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
+from tests.support.examples import Examples, on_examples, optimum_of
 
 
 def starts(instance: Instance, algorithm: str) -> list[int]:
@@ -189,16 +188,21 @@ def with_limits(draw: st.DrawFn, instances: st.SearchStrategy[Instance]) -> Inst
     return parse(data)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None)
-@given(instance=with_limits(st.one_of(tiny_instances(), tiny_instances_of_kinds())))
-def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(policy: str, instance: Instance) -> None:
-    """By the referee, the verifier and brute force."""
-    result = run(instance, policy)
+LIMITED = Examples(with_limits(st.one_of(tiny_instances(), tiny_instances_of_kinds())), 60, content_hash)
+
+
+def _is_valid_and_below_the_optimum(instance: Instance, algorithm: str) -> None:
+    result = run(instance, algorithm)
     assert result.valid, result.violations
     report = check(instance, result.decisions)
     assert report.valid
-    assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
+    assert report.welfare == result.welfare <= optimum_of(instance)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(policy: str) -> None:
+    """By the referee, the verifier and brute force."""
+    LIMITED.check(lambda instance: _is_valid_and_below_the_optimum(instance, policy))
 
 
 def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
@@ -210,14 +214,13 @@ def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
 AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "learned:binding=late", "guarded", "titan"]
 
 
+CLASSIC_LIMITED = Examples(with_limits(tiny_instances()), 40, content_hash)
+
+
 @pytest.mark.parametrize("name", AT_ARRIVAL)
-@settings(max_examples=40, deadline=None)
-@given(instance=with_limits(tiny_instances()))
-def test_algorithms_that_answer_at_arrival_plan_by_limits(name: str, instance: Instance) -> None:
+def test_algorithms_that_answer_at_arrival_plan_by_limits(name: str) -> None:
     """They see the limit as the work; what ran is valid and below the optimum."""
-    result = run(instance, name)
-    assert result.valid, result.violations
-    assert check(instance, result.decisions).welfare == result.welfare <= enumerate_optimum(instance)[0]
+    CLASSIC_LIMITED.check(lambda instance: _is_valid_and_below_the_optimum(instance, name))
 
 
 class Watched(Queue):
@@ -254,8 +257,7 @@ class Watched(Queue):
         return starts, wake
 
 
-@settings(max_examples=300, deadline=None)
-@given(instance=tiny_instances_of_kinds())
+@on_examples(tiny_instances_of_kinds(), 300)
 def test_easy_never_delays_the_first_task(instance: Instance) -> None:
     """Its earliest start never grows later while it is the first, and it starts no later than that."""
     watched = Watched()

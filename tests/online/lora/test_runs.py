@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.models.enumerate import Schedule, enumerate_optimum, list_schedules
+from ratiobench.formulations.lora.models.enumerate import Schedule, list_schedules
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora import Instance, document, parse
+from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
@@ -25,6 +25,7 @@ from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
+from tests.support.examples import Examples, on_examples, optimum_of
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
 VARIANTS = (
@@ -58,19 +59,24 @@ def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
     )
 
 
+LIMITED = Examples(instances(limits=True), 80, content_hash)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=80, deadline=None)
-@given(instance=instances(limits=True))
-def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(variant: str, instance: Instance) -> None:
+def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(variant: str) -> None:
     """By the referee, the verifier and brute force; a trace only that theorems about all kinds read."""
-    result = run(instance, variant)
-    assert result.valid, result.violations
-    report = check(instance, result.decisions)
-    assert report.valid
-    assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
-    if instance.run.any():
-        shown = ((instance.limit > 0) & (instance.limit != instance.work)).any()
-        assert result.trace is None or (isinstance(result.trace, LinearTrace | GreedyTrace) and not shown)
+
+    def holds(instance: Instance) -> None:
+        result = run(instance, variant)
+        assert result.valid, result.violations
+        report = check(instance, result.decisions)
+        assert report.valid
+        assert report.welfare == result.welfare <= optimum_of(instance)
+        if instance.run.any():
+            shown = ((instance.limit > 0) & (instance.limit != instance.work)).any()
+            assert result.trace is None or (isinstance(result.trace, LinearTrace | GreedyTrace) and not shown)
+
+    LIMITED.check(holds)
 
 
 def schedules(instance: Instance, task: Task) -> Iterator[tuple[Schedule, list[tuple[int, int]]]]:
@@ -107,8 +113,7 @@ class Load:
             self.free_mb[k, t - 1] -= task.memory_mb
 
 
-@settings(max_examples=300, deadline=None)
-@given(instance=instances())
+@on_examples(instances(), 300)
 def test_greedy_takes_the_cheapest_and_eft_the_earliest_with_room(instance: Instance) -> None:
     """Ties: the first vendor, the fewest cells, the smallest list of (slot, node)."""
     cheap, early = run(instance, "greedy"), run(instance, "eft:admit=all")
