@@ -120,7 +120,13 @@ def test_days_that_may_pause_and_move_have_all_policies() -> None:
     assert set(ON_REQUEST) <= set(names)
     assert list(default_policies(["any"])) == [name for name in names if name not in ON_REQUEST]
     assert list(default_policies(["any", "rigid"])) == [*AT_ARRIVAL, *QUEUES]
-    assert refusal("learned", "any") == refusal("queue", "several") == refusal("greedy", "one-node") == ""
+    assert (
+        refusal("learned", "any")
+        == refusal("queue", "several")
+        == refusal("queue", "rigid and gang")
+        == refusal("greedy", "one-node")
+        == ""
+    )
     assert refusal("learned", "rigid") == "no form for tasks that are rigid or gangs"
 
 
@@ -274,7 +280,7 @@ def test_the_list_prices_of_an_import_are_a_file_to_edit(inside: Path, tmp_path:
 def test_an_imported_day_says_what_was_assumed_for_how_much_of_it(inside: Path) -> None:
     """Jobs and GPU-hours by hand: nine jobs in the instance, one too wide, one cancelled."""
     facts = day_facts(days()[0])
-    assert facts.kind == "several"
+    assert facts.kind == "rigid and gang"
     assert facts.jobs == 11
     log = [line.split("|") for line in sacct().splitlines() if line[:2].isdecimal() and "-03-03T" in line]
     hours = [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ratiobench.bench.family.day_facts import read_facts
-from ratiobench.bench.lora.days import day_facts
+from ratiobench.bench.lora.days import RUNS_ONLY, day_facts
 from ratiobench.bench.lora.gantt import gantt
 from ratiobench.bench.report.timeline.gantt import draw_gantt
 from ratiobench.formulations.lora.certificate import document as certificate_document
@@ -220,6 +220,6 @@ def test_the_chart_of_nodes_shows_what_runs_from_before() -> None:
     assert [tuple(block) for block in task.blocks] == [(0, 0, 2, 0.5, 1.0)]
     assert "1 from before" in draw_gantt(chart)
     facts = day_facts(instance)
-    assert (facts.empty, facts.kind) == (False, "several")
+    assert (facts.empty, facts.kind) == (False, RUNS_ONLY)
     assert read_facts(facts.document(), "", "") == facts
     assert day_facts(replace(instance, running=(), cache={})).empty
