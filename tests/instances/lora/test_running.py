@@ -24,6 +24,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.changes import apply_change
 from ratiobench.instances.lora.feasibility import load
 from ratiobench.instances.lora.format import FORMAT_2, content_hash, document, parse
+from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import exclude_killed, only_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
@@ -96,6 +97,21 @@ def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str, insta
     assert report.valid
     assert report.welfare == result.welfare <= enumerate_optimum(instance)[0]
     assert result.trace is None or not instance.running
+
+
+def test_days_that_begin_full_are_the_history_that_they_are_without_such_jobs() -> None:
+    """Of earlier days tasks count: joined, and one alone as `prior`; a policy then runs on a day that begins full."""
+    tasks = ({"run": "rigid", "rate": [2, 2]}, {"run": "rigid", "rate": [2, 2], "bid": 30})
+    days = [replace(made(*tasks), name=f"day {n}", cache={}) for n in (1, 2)]
+    begun = [full(day, {"nodes": [0], "last": 2}) for day in days]
+    assert document(join(begun)) == document(join(days))
+    today = full(days[0], {"nodes": [1], "last": 1})
+    for name in ("posted", "bbar-rule", "capped", "dual-posted"):
+        text = f"{name}:prior=history"
+        first, second, alone = (run(today, text, prior=past) for past in (join(begun), join(days), begun[1]))
+        assert first.valid, first.violations
+        assert (first.decisions, first.constants) == (second.decisions, second.constants)
+        assert [each.value for each in alone.constants] == [each.value for each in first.constants]
 
 
 @pytest.mark.parametrize(
