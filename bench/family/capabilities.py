@@ -500,12 +500,13 @@ class TimelineFunction(Protocol):
 class CompilationSteps(Protocol):
     """What `warm` compiles."""
 
-    def __call__(self, algorithms: Collection[str] | None, /) -> Sequence[Step]:
+    def __call__(self, algorithms: Collection[str] | None, kinds: Collection[str] = (), /) -> Sequence[Step]:
         """List the steps that compile all kernels of some algorithms and their audits.
 
         Parameters
         ----------
         algorithms : their names; None for all algorithms with all options.
+        kinds : of the arrivals (`DayFacts.kind`): only kernels for these are compiled; empty: not known.
 
         Returns
         -------

@@ -345,6 +345,11 @@ class Family(ABC):
         """Changes of what instances assume, by which one sees what an answer rests on, and words of the assumption."""
         return {}
 
+    @property
+    def capacity_change(self) -> str:
+        """The change that adds a machine of each type in turn; empty where there is none."""
+        return ""
+
     def change_effect(self, change: str) -> str:
         """Return the effect of a change on OPT.
 

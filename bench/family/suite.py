@@ -293,6 +293,7 @@ class Suite:
     command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     axes : of a sweep, the parameters that `--over` can choose.
     over : names of the axes that were chosen; empty for the suite's own `cases`.
+    kinds : of the arrivals of all cases (`DayFacts.kind`), where they are known; empty: not known.
     """
 
     name: str
@@ -312,6 +313,7 @@ class Suite:
     command: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     over: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def select_axes(self, names: Sequence[str]) -> Suite:
         """Restrict a sweep to some axes.

@@ -150,6 +150,10 @@ class LoraFamily(Family):
 
         return ASSUMPTIONS
 
+    @property
+    def capacity_change(self) -> str:
+        return "nodes=+1"
+
     def change_effect(self, change: str) -> str:
         from ratiobench.instances.lora.changes import find_effect
 

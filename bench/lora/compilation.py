@@ -7,38 +7,53 @@ two steps compile is compiled by a step before both, or one of them waits for th
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
 
 from ratiobench.bench.family.capabilities import Step
+from ratiobench.bench.lora.days import RUNS_ONLY
 from ratiobench.bench.lora.theory.basis import density, dual
 from ratiobench.bench.lora.theory.payments import cost_kernel
 from ratiobench.formulations.lora import batch, solve
 from ratiobench.formulations.lora.bound.minimal_covers import list_minimal_covers
 from ratiobench.formulations.lora.covering.schedules import cheapest_cover
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.history import join
+from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.schedules import ScheduleKind
+from ratiobench.instances.lora.schedules import RUNS, ScheduleKind
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import parse
-from ratiobench.online.lora.run import ENVIRONMENT, run
+from ratiobench.online.lora.run import ENVIRONMENT, RUNS_ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
 _LEARNED = "prices that are learned"
+_RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
 _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
 
 
-def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
+def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
 
     Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
     there are.
+
+    Parameters
+    ----------
+    kinds : of the days (`day_facts`). Where all tasks are rigid or gangs, other kernels run, and no audits' kernels are
+        compiled: such days are audited on request.
     """
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
+    if algorithms is not None and kinds and set(kinds) <= {RUNS_ONLY, *(kind.value for kind in RUNS)}:
+        return [
+            Step(_RUNS, 22, solve.warm_runs),
+            Step(_RUNS_ONLINE, 15, partial(_run_possible, names, RUNS_ENVIRONMENT.small())),
+        ]
     shipped = [spec for spec in map(parse, names) if spec.entry is not None]
     online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
     # The unit of money of these is made of all minimal covers, which audits look at as well.
@@ -48,13 +63,13 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
     steps = [
         Step(_BOUNDS, 9, solve.warm_bounds),
         Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
-        Step(_ONLINE, 14, partial(_run_each, others)),
+        Step(_ONLINE, 14, partial(_run_possible, others)),
         Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
         Step(_FACTS, 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
     ]
     if learned:
         # Shares come from a day's dual prices.
-        steps.append(Step(_LEARNED, 12, partial(_run_each, learned), (_FACTS,)))
+        steps.append(Step(_LEARNED, 12, partial(_run_possible, learned), (_FACTS,)))
     if len(online) < len(shipped):
         steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
@@ -63,7 +78,9 @@ def compilation_steps(algorithms: Collection[str] | None) -> Sequence[Step]:
         # The guard of learned prices lists patterns of a node, too.
         steps.append(Step("prices of single cells", 25, solve.warm_cells, (_LEARNED,)))
         steps.append(Step("the search without migration", 5, alone, (_SEARCH,)))
-        steps.append(Step("the search without pauses", 8, solve.warm_runs, (_SEARCH,)))
+        steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
+        runs = partial(_run_possible, names, RUNS_ENVIRONMENT.small())
+        steps.append(Step(_RUNS_ONLINE, 10, runs, (_LEARNED, "the best answer to a batch")))
     return steps
 
 
@@ -76,9 +93,18 @@ def _warm_covers() -> None:
         cheapest_cover(task, public, cost, usable, node)
 
 
-def _run_each(names: Sequence[str]) -> None:
-    _warm_covers()
-    instance = ENVIRONMENT.small()
+def _run_possible(names: Sequence[str], instance: Instance | None = None) -> None:
+    """Run those that can run on a small instance; options such as a list of prices may be for the days alone."""
+    for name in names:
+        with suppress(InputError):
+            _run_each([name], instance)
+
+
+def _run_each(names: Sequence[str], instance: Instance | None = None) -> None:
+    """Run each on the instance; None: the small one of problem P."""
+    if instance is None:
+        _warm_covers()
+        instance = ENVIRONMENT.small()
     before = join([instance, instance])  # the instance itself is refused as its own prior
     for name in names:
         run(instance, name, prior=before)

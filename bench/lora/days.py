@@ -16,13 +16,14 @@ from ratiobench.instances.io.errors import InputError, make_printable
 from ratiobench.instances.lora.feasibility import free_compute, servable
 from ratiobench.instances.lora.import_basis import FIELD, KINDS
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import find_kind
+from ratiobench.instances.lora.restriction import find_kind, only_runs
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora.one_node import restrict
 from ratiobench.online.lora.registry import algorithms, parse
 
-SEVERAL = "several"
-"""The kind of days whose tasks are not all of one kind, or that begin with jobs on their nodes."""
+SEVERAL, RUNS_ONLY = "several", "rigid and gang"
+"""Kinds of days whose tasks are not all of one kind, or that begin with jobs on their nodes; `RUNS_ONLY` where all
+tasks are rigid or gangs."""
 CONTENDED = 0.1
 """Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
@@ -64,7 +65,7 @@ def refusal(algorithm: str, kind: str) -> str:
     """
     spec = parse(algorithm)
     try:
-        restrict(spec, None if kind == SEVERAL else ScheduleKind(kind))
+        restrict(spec, None if kind in (SEVERAL, RUNS_ONLY) else ScheduleKind(kind))
     except InputError as error:
         return error.problem.partition(";")[0].removeprefix("it has ")
     return ""
@@ -77,7 +78,7 @@ def day_facts(instance: Instance) -> DayFacts:
     basis = origin.get(FIELD)
     load, busiest, contended = _find_contention(instance)
     facts = DayFacts(
-        SEVERAL if kind is None else kind.value,
+        kind.value if kind is not None else RUNS_ONLY if only_runs(instance) else SEVERAL,
         load=load,
         busiest=busiest,
         contended=contended,

@@ -227,6 +227,8 @@ def make_backtest(
         notes=(f"{len(days)} days in the order {order}: {days[0].name} to {days[-1].name}", *doubts, *refusals),
         history=history,
         audited=False,
+        # A change may make the tasks of other kinds.
+        kinds=() if changes else tuple(dict.fromkeys(day.facts.kind for day in days)),
         backtest={"by": by, "changes": changes, "facts": {day.name: day.facts.document() for day in days[history:]}},
         command=(
             "backtest",

@@ -40,13 +40,21 @@ Choice = Collection[str] | None
 """Names of algorithms; None for all there are."""
 
 
-def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kernel]:
+def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collection[str] = ()) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 
     Steps that wait for no other run side by side, as many as there are cores.
+
+    Parameters
+    ----------
+    chosen : names of algorithms by family.
+    say : prints a line; None: to standard error.
+    kinds : of the arrivals, as `CompilationSteps` takes them.
     """
     say = _to_stderr if say is None else say
-    waiting = [(name, choice, step) for name, choice in chosen.items() for step in _steps(families()[name], choice)]
+    waiting = [
+        (name, choice, step) for name, choice in chosen.items() for step in _steps(families()[name], choice, kinds)
+    ]
     if not waiting:
         return []
     total = sum(step.seconds for _, _, step in waiting)
@@ -63,7 +71,7 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
             for each in ready[: workers - len(running)]:
                 waiting.remove(each)
                 with hide_main_module():
-                    future = pool.submit(_compile_step, each[0], each[1], each[2].name, say is not _silent)
+                    future = pool.submit(_compile_step, each[0], each[1], kinds, each[2].name, say is not _silent)
                 running[future] = each[0], each[2].name
             if not running:
                 raise ValueError(f"{waiting[0][2].name} waits for what is no step: {', '.join(waiting[0][2].after)}")
@@ -76,7 +84,9 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None) -> list[Kerne
     return found
 
 
-def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = False) -> None:
+def compile_missing(
+    family: Family, algorithms: Collection[str], quiet: bool = False, kinds: Collection[str] = ()
+) -> None:
     """The same for the algorithms of a run, where the record does not say that it was done before.
 
     Families that do not say what they compile compile while they run. What goes wrong here is left to the run. A user's
@@ -88,12 +98,12 @@ def compile_missing(family: Family, algorithms: Collection[str], quiet: bool = F
     plain = dict.fromkeys(kernel_record.strip_prior(name) for name in algorithms)
     known = [name for name in plain if name.partition(":")[0] in shipped]
     algorithms = list(dict.fromkeys(_without_user_code(family, name) for name in known))
-    if kernel_record.is_compiled(family.name, algorithms):
+    if kernel_record.is_compiled(family.name, algorithms, kinds):
         return
     set_current("")  # it tells by itself
     with suppress(BrokenProcessPool, InputError):
-        compile_all({family.name: algorithms}, _silent if quiet else None)
-        kernel_record.record_compiled(family.name, algorithms)
+        compile_all({family.name: algorithms}, _silent if quiet else None, kinds)
+        kernel_record.record_compiled(family.name, algorithms, kinds)
 
 
 def _without_user_code(family: Family, name: str) -> str:
@@ -109,9 +119,9 @@ def _to_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _steps(family: Family, choice: Choice) -> list[Step]:
+def _steps(family: Family, choice: Choice, kinds: Collection[str] = ()) -> list[Step]:
     if family.compilation_steps is not None:
-        return list(family.compilation_steps(choice))
+        return list(family.compilation_steps(choice, kinds))
     return [Step(f"what {family.name} needs", 1, family.warm)]
 
 
@@ -127,10 +137,10 @@ def _shared(say: Say) -> list[Kernel]:
     return found
 
 
-def _compile_step(family: str, choice: Choice, name: str, telling: bool) -> list[Kernel]:
+def _compile_step(family: str, choice: Choice, kinds: Collection[str], name: str, telling: bool) -> list[Kernel]:
     """In a process of its own."""
     say = _to_stderr if telling else _silent
-    step = next(each for each in _steps(families()[family], choice) if each.name == name)
+    step = next(each for each in _steps(families()[family], choice, kinds) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking
     with collect_kernels(say) as found:
         say(f"  {step.name}, about {step.seconds:.0f} s")

@@ -27,30 +27,43 @@ _PRIOR = re.compile(r"[:,]prior=[^,]*")
 """Where constants come from changes nothing that is compiled."""
 
 
-def is_compiled(family: str, algorithms: Collection[str]) -> bool:
-    """Whether the record says that all was compiled for these; yes as well where no record can be kept."""
+def is_compiled(family: str, algorithms: Collection[str], kinds: Collection[str] = ()) -> bool:
+    """Whether the record says that all was compiled for these; yes as well where no record can be kept.
+
+    Parameters
+    ----------
+    kinds : of the arrivals, where only what these need was compiled; empty: what all need.
+    """
     if not _given() and not os.access(_home("formulations"), os.W_OK):
         import_module("ratiobench.formulations.kernels")  # which chooses another place for the caches
     place = _place()
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         return True
-    known = _read().get("algorithms", {}).get(family)
-    return known is not None and (ALL in known or {strip_prior(name) for name in algorithms} <= set(known))
+    record = _read().get("algorithms", {})
+    if ALL in record.get(family, ()):
+        return True
+    known = record.get(_entry(family, kinds))
+    return known is not None and {strip_prior(name) for name in algorithms} <= set(known)
 
 
-def record_compiled(family: str, algorithms: Collection[str] | None) -> None:
+def record_compiled(family: str, algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> None:
     """Write down that all was compiled for these; None for all there are. Nothing where that cannot be written."""
+    entry = _entry(family, kinds)
     known = _read().get("algorithms", {})
     added = [ALL] if algorithms is None else [strip_prior(name) for name in algorithms]
     document = {
         "made_with": _made_with(),
         "caches": sorted(str(path) for path in _caches()),
         "sources": {str(path): _stamp(path) for path in sorted(_sources())},
-        "algorithms": known | {family: sorted({*known.get(family, []), *added})},
+        "algorithms": known | {entry: sorted({*known.get(entry, []), *added})},
     }
     with suppress(OSError, ValueError):
         _place().mkdir(parents=True, exist_ok=True)
         write_atomically(_place() / FILE, json.dumps(document).encode())
+
+
+def _entry(family: str, kinds: Collection[str]) -> str:
+    return f"{family}: {', '.join(sorted(set(kinds)))}" if kinds else family
 
 
 def _read() -> dict[str, Any]:

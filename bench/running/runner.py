@@ -568,7 +568,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             own, library = _open_stores(options, open_stores)
             folder = make_folder(options.folder / "instances")
             if options.dask is None:
-                compile_missing(family, list(dict.fromkeys([*names, *studied])), options.quiet)
+                compile_missing(family, list(dict.fromkeys([*names, *studied])), options.quiet, suite.kinds)
             if options.fresh or options.retry_failed:
                 own.clear(failed_only=not options.fresh)
             own.begin(

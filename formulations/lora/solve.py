@@ -71,8 +71,8 @@ SEARCH_ONCE = 60
 """Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
 BRANCH_TASKS, BRANCH_NODES = 300, 2_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
-RUN_TASKS = 100
-"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver: 300 take minutes, not seconds."""
+RUN_TASKS = 300
+"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit."""
 RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
 """Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
 RUN_SEARCH = 1_000

@@ -16,6 +16,9 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public
 def join(days: Sequence[Instance]) -> Instance:
     """The days one after another in time, on the nodes of all of them; a task stays within its own day.
 
+    What jobs from before (`running`) held when a day began is left out: history is what tasks asked for, and public
+    constants are about tasks on empty nodes. So they are the same with and without such jobs.
+
     Raises
     ------
     InputError : days of other nodes or slots, or together of more slots than the format has.

@@ -29,6 +29,9 @@ class Basis:
 
     def __init__(self, laws: Laws) -> None:
         self._laws = laws
+        low, high = (float(Fraction(end, 10**6)) for end in laws.per_gpu_hour)
+        self._drawn = f"${low:g}" if low == high else f"drawn evenly from ${low:g} to ${high:g}"
+        self._slack = f"{float(laws.slack):g}"
         self.jobs, self._seconds = 0, 0
         self._found: dict[tuple[str, str], list[int | None]] = {}
 
@@ -61,16 +64,14 @@ class Basis:
         per_second : units of work of a GPU-second.
         """
         laws, seconds = self._laws, _gpu_seconds(job)
-        low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
-        drawn = f"${float(low):g}" if low == high else f"drawn evenly from ${float(low):g} to ${float(high):g}"
         free = sizes.split.run is ScheduleKind.ANY and not sizes.limit
         self._add(
             "bids read from the log"
             if job.bid is not None
-            else f"bids invented: {drawn} per GPU-hour of the run (--price)",
+            else f"bids invented: {self._drawn} per GPU-hour of the run (--price)",
             seconds,
         )
-        slack = f"{float(laws.slack):g}"
+        slack = self._slack
         if job.deadline is not None:
             window = "deadlines read from the log"
         elif job.limit is None:

@@ -8,7 +8,9 @@ with one price per node in place of two): what is asked for at them, by the best
 
 Before the day the tasks are those of D earlier days, each with the weight 1/D, on K_g nodes of each type. In slot t of
 the day they are those that arrive later, times the cube root of today's work so far over that of earlier days by then,
-and the tasks that wait; K_gt is what is still free. A few subgradient steps follow whatever has changed.
+and the tasks that wait; K_gt is what is still free. A few subgradient steps follow whatever has changed. Where jobs
+from before hold nodes when the day begins, the prices are first solved again from the beginning, on what these leave.
+What held nodes when an earlier day began is not looked at: of earlier days only the tasks count.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ TRUST = 0.05
 """Part of a day's work that speaks for the amount of earlier days until as much of today's has come."""
 MOST = 10_000
 """Past tasks that are looked at; of more, every so many-th stands for all."""
+_WHOLE = 1e-6
+"""Parts of a node by which sums of shares may miss the number of free nodes."""
 
 
 class Demand(NamedTuple):
@@ -146,7 +150,7 @@ class DualPrices:
     Parameters
     ----------
     history : earlier days, one after another in one instance; None without any: prices begin at 0.
-    rounds : steps whenever prices are solved again; 0: they stay as they were before the day.
+    rounds : steps whenever prices are solved again; 0: they stay as they were when the day began.
 
     Attributes
     ----------
@@ -164,12 +168,15 @@ class DualPrices:
         self._past = past.choose(slice(None, None, stride))
         self._weight = np.full(self._past.tasks, stride / max(1, len(days)))
         self._expected = np.cumsum(np.bincount(self._past.arrival, self._weight * _work(self._past), public.slots))
-        self._came = 0.0
+        self._came, self._begun = 0.0, False
         self.nu = np.zeros((len(self._nodes), public.slots))
         self._unit = _median(_density(self._past))
-        if self._unit:
+        self._begin(np.repeat(self._nodes, public.slots, axis=1))
+
+    def _begin(self, free: Floats) -> None:
+        """Prices before the day, on the nodes that are free when it begins; 0 without a history."""
+        if self._past.tasks and self._unit:
             self.nu[:] = 0.5 * self._unit
-            free = np.repeat(self._nodes, public.slots, axis=1)
             steps = FIRST_STEP / (1.0 + np.arange(FIRST_ROUNDS) / HALVED)
             self.nu = self._solve(self._past, self._weight, 0, free, steps)
 
@@ -184,6 +191,9 @@ class DualPrices:
         ----------
         free : (G, T) nodes that are free, parts of a node included.
         """
+        if not self._begun and (free < self._nodes - _WHOLE).any():  # before any task runs: by jobs from before
+            self._begin(free)
+        self._begun = True
         if not self._rounds:
             return
         later = np.flatnonzero(self._past.arrival > slot)

@@ -8,9 +8,9 @@ from typing import Any
 
 from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
-from ratiobench.instances.lora.format import FORMAT, document, parse
+from ratiobench.instances.lora.format import FORMAT, FORMAT_2, document, parse
 from ratiobench.instances.lora.model import Instance
-from ratiobench.instances.lora.restriction import find_kind
+from ratiobench.instances.lora.restriction import find_kind, only_runs
 from ratiobench.instances.lora.restriction import restrict as restrict_instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
@@ -46,12 +46,13 @@ class LoraEnvironment(Environment[Instance]):
     one_node : every task is kept on one node, as an algorithm of the form `migrate=no` does.
     late : no task leaves at its deadline, as with the option `leave=never` of algorithms that decide later; anyone's
         own algorithm sets it so, too, and is handed it as all options.
+    runs : every task is rigid or a gang.
     """
 
     registry = REGISTRY
 
-    def __init__(self, one_node: bool = False, late: bool = False) -> None:
-        self._one_node, self._late = one_node, late
+    def __init__(self, one_node: bool = False, late: bool = False, runs: bool = False) -> None:
+        self._one_node, self._late, self._runs = one_node, late, runs
 
     def _judged(self, instance: Instance) -> Instance:
         """The instance whose rules a run keeps."""
@@ -69,7 +70,7 @@ class LoraEnvironment(Environment[Instance]):
         if leave not in LEAVE:
             raise InputError("algorithm", f"{spec.head}:leave", explain_unknown_name(leave, LEAVE))
         one_node = is_one_node(spec) or (find_kind(instance) is ScheduleKind.ONE_NODE and not instance.running)
-        return _ENVIRONMENTS[one_node, LEAVE[leave]], spec
+        return _ENVIRONMENTS[one_node, LEAVE[leave], only_runs(instance)], spec
 
     def arrivals(self, instance: Instance) -> int:
         """Tasks."""
@@ -112,14 +113,18 @@ class LoraEnvironment(Environment[Instance]):
         )  # fmt: skip
 
     def small(self) -> Instance:
-        """Two nodes of two types, two tasks."""
+        """Two nodes of two types, two tasks; a rigid one and a gang with time limits where all tasks are such."""
         task = {
             "arrival": 1, "deadline": 3, "memory_mb": 1, "work": 3, "bid": 9, "rate": [2, 1], "energy_wh": [1, 1],
             "vendors": [{"price": 0, "delay": 0}, {"price": 1, "delay": 1}],
         }  # fmt: skip
+        tasks = [task, task]
+        if self._runs:
+            limited = task | {"limit": 4, "user": "u"}
+            tasks = [limited | {"run": "rigid"}, limited | {"run": "gang", "nodes": 2}]
         return parse(
             {
-                "format": FORMAT,
+                "format": FORMAT_2 if self._runs else FORMAT,
                 "name": "warm",
                 "slots": 3,
                 "slot_seconds": 600,
@@ -127,7 +132,7 @@ class LoraEnvironment(Environment[Instance]):
                 "node_types": [
                     {"name": str(g), "count": 2, "compute": 4, "memory_mb": 4, "tariff": [0, 0, 0]} for g in range(2)
                 ],
-                "tasks": [task, task],
+                "tasks": tasks,
             },
             "warm",
         )
@@ -167,12 +172,13 @@ class LoraEnvironment(Environment[Instance]):
         return bool(instance.running) or find_kind(instance) not in (ScheduleKind.ANY, ScheduleKind.ONE_NODE)
 
 
-ENVIRONMENT = LoraEnvironment()
+ENVIRONMENT, RUNS_ENVIRONMENT = LoraEnvironment(), LoraEnvironment(runs=True)
 _ENVIRONMENTS = {
-    (one_node, late): LoraEnvironment(one_node=one_node, late=late)
+    (one_node, late, runs): LoraEnvironment(one_node=one_node, late=late, runs=runs)
     for one_node in (False, True)
     for late in (False, True)
-} | {(False, False): ENVIRONMENT}
+    for runs in (False, True)
+} | {(False, False, False): ENVIRONMENT, (False, False, True): RUNS_ENVIRONMENT}
 
 
 def _charged_above_bid(instance: Instance, solution: Solution) -> int:

@@ -120,7 +120,13 @@ def test_days_that_may_pause_and_move_have_all_policies() -> None:
     assert set(ON_REQUEST) <= set(names)
     assert list(default_policies(["any"])) == [name for name in names if name not in ON_REQUEST]
     assert list(default_policies(["any", "rigid"])) == [*AT_ARRIVAL, *QUEUES]
-    assert refusal("learned", "any") == refusal("queue", "several") == refusal("greedy", "one-node") == ""
+    assert (
+        refusal("learned", "any")
+        == refusal("queue", "several")
+        == refusal("queue", "rigid and gang")
+        == refusal("greedy", "one-node")
+        == ""
+    )
     assert refusal("learned", "rigid") == "no form for tasks that are rigid or gangs"
 
 
@@ -182,7 +188,8 @@ def test_policies_are_ranked_by_another_measure(inside: Path, by: str) -> None:
     assert len(found.complete) == len(evaluated().complete)
     answer = advise(found, LORA)
     assert any(each.startswith(f"Ranked by {criterion.title}, as --by asks. By welfare") for each in answer)
-    assert (" on average (for all comparisons at once" in answer[0]) == (by != "revenue")
+    assert answer[0].startswith("Recommended: ")
+    assert (" on average (for all comparisons at once" in answer[1]) == (by != "revenue")
 
 
 def test_another_measure_is_an_option_and_nothing_runs_again(
@@ -210,7 +217,12 @@ def test_the_answer_says_how_much_of_opt_is_certain_and_what_is_left() -> None:
     """80 of an OPT in [90, 100]: at least 80 %, and at most a quarter more."""
     found = judged([policy("a", [40, 40], share=(Fraction(4, 5), Fraction(8, 9))), policy("b", [30, 40])])
     found = replace(found, opt={day: (Fraction(45), Fraction(50)) for day in found.days})
-    assert advise(found, LORA)[1] == (
+    answer = advise(found, LORA)
+    assert (
+        answer[-1] == "What one more node of each type would be worth: `backtest ... --what-if nodes=+1` computes it."
+    )
+    assert not any("--what-if nodes" in line for line in advise(found, families()["eapm"]))
+    assert answer[0] == (
         "Recommended: a, with welfare 80 µ$, certainly at least 80.0 % of OPT. A scheduler that knows the "
         "future could earn at most 25.0 % more."
     )
@@ -274,7 +286,7 @@ def test_the_list_prices_of_an_import_are_a_file_to_edit(inside: Path, tmp_path:
 def test_an_imported_day_says_what_was_assumed_for_how_much_of_it(inside: Path) -> None:
     """Jobs and GPU-hours by hand: nine jobs in the instance, one too wide, one cancelled."""
     facts = day_facts(days()[0])
-    assert facts.kind == "several"
+    assert facts.kind == "rigid and gang"
     assert facts.jobs == 11
     log = [line.split("|") for line in sacct().splitlines() if line[:2].isdecimal() and "-03-03T" in line]
     hours = [

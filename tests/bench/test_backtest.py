@@ -202,7 +202,8 @@ def test_a_notebook_has_it_too(inside: Path, tmp_path: Path) -> None:
     found = ratiobench.backtest("days", [Cautious, "eft"], tmp_path / "out", history=2, workers=1)
     assert list(found.exact["algorithm"][:2]) == ["own:Cautious:prior=history", "eft"]
     assert list(found.exact["constants_source"][:2]) == ["history", "none"]
-    assert found.advice[0].startswith("eft and own:Cautious:prior=history cannot be distinguished on these 2 days.")
+    assert found.advice[0].startswith("Recommended: eft, with welfare ")
+    assert found.advice[1].startswith("eft and own:Cautious:prior=history cannot be distinguished on these 2 days.")
     assert ratiobench.results(tmp_path / "out").advice == found.advice
     with pytest.raises(ratiobench.InputError, match="history"):
         ratiobench.backtest("days", history=0)

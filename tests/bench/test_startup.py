@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv as reader
 import json
+import os
 import subprocess
 import sys
 from collections import Counter, deque
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
+from ratiobench.bench.lora.days import RUNS_ONLY
 from ratiobench.bench.perf import startup
 from ratiobench.bench.perf.measurement import Measurement
 from ratiobench.bench.perf.page import format_csv as as_csv
@@ -27,6 +31,8 @@ from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_stably
 from ratiobench.formulations.lora import solve
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import RUNS_ENVIRONMENT
 
 IN_BOTH = {
     "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers
@@ -126,7 +132,9 @@ def test_a_step_waits_for_those_that_it_names(monkeypatch: pytest.MonkeyPatch) -
             return self
 
         def __exit__(self, *_: object) -> None: ...
-        def submit(self, work: Any, family: str, choice: Any, name: str, telling: bool) -> Future[list[Any]]:
+        def submit(
+            self, work: Any, family: str, choice: Any, kinds: Any, name: str, telling: bool
+        ) -> Future[list[Any]]:
             begun.append(name)
             future: Future[list[Any]] = Future()
             future.set_result([])
@@ -169,7 +177,7 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_record, "_sources", lambda: {source})
     asked: list[Any] = []
-    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say: asked.append(chosen))
+    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say, kinds: asked.append(chosen))
     family = families()["lora"]
     for names in (
         ["greedy", "posted:prior=history,margin=2"],
@@ -180,8 +188,15 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
         kernel_compilation.compile_missing(family, names)
     assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert kernel_record.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
+    rigid = ["rigid", "gang"]
+    assert not kernel_record.is_compiled("lora", ["greedy"], rigid)
+    kernel_record.record_compiled("lora", ["greedy"], rigid)
+    assert kernel_record.is_compiled("lora", ["greedy"], ["gang", "rigid"])
+    assert not kernel_record.is_compiled("lora", ["queue"], rigid)
+    assert not kernel_record.is_compiled("lora", ["queue"])
     kernel_record.record_compiled("lora", None)
     assert kernel_record.is_compiled("lora", ["titan"])
+    assert kernel_record.is_compiled("lora", ["queue"], rigid)
     assert not kernel_record.is_compiled("eapm", ["online"])
     source.write_text("changed")
     assert not kernel_record.is_compiled("lora", ["greedy"])
@@ -209,15 +224,60 @@ def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pyt
     """Before anything is begun, and not where a cluster runs it."""
     asked: list[Any] = []
 
-    def ask(family: Any, algorithms: Any, quiet: bool) -> None:
-        asked.append((family.name, algorithms, quiet))
+    def ask(family: Any, algorithms: Any, quiet: bool, kinds: Any) -> None:
+        asked.append((family.name, algorithms, quiet, kinds))
         raise InputError("", "", "that is enough")
 
     monkeypatch.setattr(runner, "compile_missing", ask)
     words = ["run", "tiny", "--only", "tiny_contention", "--add", "greedy", "--out", str(tmp_path / "out")]
     assert main([*words, "--quiet"]) == 2
-    [(family, algorithms, quiet)] = asked
-    assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet) == ("lora", True, True, True)
+    [(family, algorithms, quiet, kinds)] = asked
+    assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet, kinds) == ("lora", True, True, True, ())
+    days = {f"day{n}": replace(_rigid_day(), name=f"day{n}") for n in (1, 2)}
+    with pytest.raises(InputError, match="that is enough"):
+        ratiobench.backtest(days, ["greedy"], out=tmp_path / "backtest")
+    assert asked[-1][3] == (RUNS_ONLY,)
+
+
+def _rigid_day() -> Instance:
+    return RUNS_ENVIRONMENT.small()
+
+
+_COUNT_RUNS = """
+import json, sys
+from ratiobench.bench.lora.compilation import compilation_steps
+from ratiobench.bench.lora.days import RUNS_ONLY, default_policies
+from ratiobench.bench.running.kernel_compilation import collect_kernels
+from ratiobench.formulations.lora.solve import solve
+from ratiobench.instances.lora.history import join
+from ratiobench.online.lora.run import RUNS_ENVIRONMENT, run
+
+names = default_policies([RUNS_ONLY])
+found = []
+for step in compilation_steps([*names, "pricelist:file=missing.toml"], [RUNS_ONLY]):
+    with collect_kernels() as kernels:
+        step.work()
+    found.append([kernel.name for kernel in kernels])
+day = RUNS_ENVIRONMENT.small()
+with collect_kernels() as kernels:
+    solve(day, formulation="auto", backend="none")
+    for name in names:
+        run(day, name, prior=join([day, day]))
+print(json.dumps([*found, [kernel.name for kernel in kernels]]))
+"""
+
+
+def test_days_of_rigid_tasks_compile_what_they_run_and_no_more(tmp_path: Path) -> None:
+    """The search of problem P alone takes half a minute. A list of prices for other nodes stops nothing."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", _COUNT_RUNS]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    search, online, later = json.loads(done.stdout)
+    assert "formulations.lora.run_search._anneal" in search
+    assert {"online.lora.search.rigid.find_cheapest_run", "online.lora.search.queueing.plan_starts"} <= set(online)
+    assert set(search) & set(online) <= {"formulations.kernels.sort_stably"}
+    assert not any("heuristic" in name or "bound" in name or "additive" in name for name in (*search, *online))
+    assert later == []
 
 
 def test_a_silent_compilation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,9 @@ GREEDY = ClaimScope(
     "greedy",
     lambda run: run.algorithm == "greedy" and (isinstance(run.trace, GreedyTrace) or not run.remarks.unproved),
 )
-GUARDED = ClaimScope("guarded prices", guarded.is_guarded)
+GUARDED = ClaimScope(
+    "guarded prices, which refuse rigid tasks and gangs: the theorem is false for these", guarded.is_guarded
+)
 BASELINES = "docs/theory/baselines.md"
 LOAD_LAWS = ClaimScope("prices that follow loads", lambda run: price_laws.has_terms(run, LawTerms))
 POOLED = ClaimScope("pooled", lambda run: price_laws.has_terms(run, PoolTerms))
@@ -465,7 +467,8 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         standing=ProofStatus.PROVED,
-        assumptions="none; E is 0 if the announced classes and caps bound those of the instance",
+        assumptions="tasks may pause and move (for rigid tasks and gangs it is false: docs/theory/mechanisms.md); E is "
+        "0 if the announced classes and caps bound those of the instance",
         about=GUARDED,
         applies=explain_invalid,
         check=guarded.theorem_h,

@@ -35,9 +35,10 @@ MOST_DAYS = 365
 def advise(found: Backtest, family: Family) -> list[str]:
     """The answer in a few sentences.
 
-    The recommendation, how much of OPT it certainly has, how much is left for any scheduler; then what qualifies it.
+    The recommendation, how much of OPT it certainly has, how much is left for any scheduler; whether others are behind
+    beyond chance; then what qualifies it.
     """
-    lines = [_recommend(found, family), *_certify(found, family)]
+    lines = [*_certify(found, family), _recommend(found, family)]
     lines += _tell_gap(found, family)
     lines += _tell_left_out(found)
     if found.criterion is not WELFARE:
@@ -51,6 +52,7 @@ def advise(found: Backtest, family: Family) -> list[str]:
     if found.hindsight is not None and len(found.complete) > 1 and found.criterion is WELFARE:
         lines.append(_look_back(found, family))
     lines += [_tell_what_if(found, each, family) for each in found.what_ifs]
+    lines += _suggest_capacity(found, family)
     for each in found.policies:
         if Source.ORACLE in each.sources:
             lines.append(f"{each.name} took constants from the days on which it is judged, so it is not recommended.")
@@ -349,6 +351,15 @@ def _tell_what_if(found: Backtest, what_if: WhatIf, family: Family) -> str:
         same = what_if.found.best == found.best
         parts.append(f"{what_if.found.best} {'stays' if same else 'is then'} the best policy.")
     return " ".join(parts)
+
+
+def _suggest_capacity(found: Backtest, family: Family) -> list[str]:
+    """How to see what more hardware is worth, where OPT is known and that was not done."""
+    change = family.capacity_change
+    done = any(each.change.startswith(change.partition("=")[0]) for each in found.what_ifs)
+    if not change or done or not found.best or not found.opt or not all(found.opt.values()):
+        return []
+    return [f"What one more node of each type would be worth: `backtest ... --what-if {change}` computes it."]
 
 
 def _days(found: Backtest) -> str:

@@ -144,7 +144,7 @@ register(
     Entry(
         "dual-posted",
         "prices for runs from the dual of earlier days, solved again within the day; posted at arrival",
-        "1",
+        "2",
         _OPTIONS,
         DualPosted,
         standing=state_always(guarantee="none", truthful="in the bid"),
@@ -156,7 +156,7 @@ register(
     Entry(
         "dual-queue",
         "tasks wait, ordered by what they gain at prices from the dual of earlier days and of those that wait",
-        "1",
+        "2",
         _OPTIONS
         | {
             "backfill": Option("easy", ("none", "easy", "conservative", "first-fit"), "as of `queue`"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -19,6 +22,67 @@ from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_runs import GANG, made
+from tests.online.lora.test_later import cluster
+
+Rule = Callable[[Sequence[int]], int]
+
+
+class Guard:
+    """Theorem H with proposed prices 0 and rho 0: tasks that fill a node, three nodes of one type, four slots."""
+
+    def __init__(self, beta: int, worth: int, rule: Rule) -> None:
+        self.beta, self.worth, self.rule = beta, worth, rule
+        self.credit = [self.least(3)] * 4
+        self.taken: list[set[int]] = [set(), set(), set()]
+        self.tasks: list[dict[str, Any]] = []
+        self.welfare = 0
+
+    def least(self, free: int) -> Fraction:
+        """Phi(N)."""
+        return self.worth / (1 + Fraction(self.beta, 3)) ** free
+
+    def free(self, slot: int) -> int:
+        return sum(slot not in node for node in self.taken)
+
+    def sell(self, first: int, last: int) -> int | None:
+        """The node of a task that bids the least that is above its cost; None where no node is free in all slots."""
+        slots = range(first, last + 1)
+        nodes = [k for k, node in enumerate(self.taken) if not node & set(slots)]
+        if not nodes:
+            return None
+        prices = [max(Fraction(0), (self.least(self.free(t) - 1) - self.credit[t - 1]) * 3 / self.beta) for t in slots]
+        node = self.rule(nodes)
+        for t, price in zip(slots, prices, strict=True):
+            assert price <= self.credit[t - 1]
+            self.taken[node].add(t)
+            self.credit[t - 1] += self.beta * price / 3
+            assert self.credit[t - 1] >= self.least(self.free(t))
+        bid = math.floor(sum(prices)) + 1
+        self.welfare += bid
+        self.tasks.append(runs_in(first, last, bid))
+        return node
+
+
+@pytest.mark.parametrize("beta", [30, 200])
+@pytest.mark.parametrize(("rule", "same"), [(min, True), (max, True), ("turns", False)])
+def test_theorem_h_is_false_for_runs_whatever_rule_chooses_the_nodes(beta: int, rule: Any, same: bool) -> None:
+    """The proof's tasks: every slot has a free node, no node is free in all, and OPT is above the bound."""
+    turns = iter((0, 1, 2, 0, 1))
+    guard = Guard(beta, 10**9, rule if callable(rule) else lambda nodes: nodes[next(turns) % len(nodes)])
+    assert (guard.sell(1, 1) == guard.sell(4, 4)) is same
+    for first, last in [(1, 2), (2, 4)] if same else [(1, 4)]:
+        assert guard.sell(first, last) is not None
+    assert all(guard.free(t) for t in range(1, 5))
+    assert guard.sell(1, 4) is None
+    optimum, _ = enumerate_optimum(cluster(*guard.tasks, runs_in(1, 4, guard.worth), nodes=(3,), slots=4))
+    assert optimum > max(1, beta) * guard.welfare + 4 * 3 * guard.least(3)
+
+
+def runs_in(first: int, last: int, bid: int) -> dict[str, Any]:
+    """A task that arrives in slot 1 and can run in these slots only: its pre-processing takes the slots before."""
+    vendors = [{"price": 0, "delay": first - 1}]
+    return {"arrival": 1, "deadline": last, "work": last - first + 1, "bid": bid, "vendors": vendors}
+
 
 OURS = ("dual_certificate", "theorem_a", "theorem_b", "theorem_c", "theorem_c_a_priori", "theorem_g")
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ratiobench.bench.family.day_facts import read_facts
-from ratiobench.bench.lora.days import day_facts
+from ratiobench.bench.lora.days import RUNS_ONLY, day_facts
 from ratiobench.bench.lora.gantt import gantt
 from ratiobench.bench.report.timeline.gantt import draw_gantt
 from ratiobench.formulations.lora.certificate import document as certificate_document
@@ -23,6 +23,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.changes import apply_change
 from ratiobench.instances.lora.feasibility import load
 from ratiobench.instances.lora.format import FORMAT_2, content_hash, document, parse
+from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import exclude_killed, only_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
@@ -98,6 +99,21 @@ def test_runs_of_all_policies_are_valid_and_below_the_optimum(policy: str) -> No
         assert result.trace is None or not instance.running
 
     FULL.check(holds)
+
+
+def test_days_that_begin_full_are_the_history_that_they_are_without_such_jobs() -> None:
+    """Of earlier days tasks count: joined, and one alone as `prior`; a policy then runs on a day that begins full."""
+    tasks = ({"run": "rigid", "rate": [2, 2]}, {"run": "rigid", "rate": [2, 2], "bid": 30})
+    days = [replace(made(*tasks), name=f"day {n}", cache={}) for n in (1, 2)]
+    begun = [full(day, {"nodes": [0], "last": 2}) for day in days]
+    assert document(join(begun)) == document(join(days))
+    today = full(days[0], {"nodes": [1], "last": 1})
+    for name in ("posted", "bbar-rule", "capped", "dual-posted"):
+        text = f"{name}:prior=history"
+        first, second, alone = (run(today, text, prior=past) for past in (join(begun), join(days), begun[1]))
+        assert first.valid, first.violations
+        assert (first.decisions, first.constants) == (second.decisions, second.constants)
+        assert [each.value for each in alone.constants] == [each.value for each in first.constants]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +238,6 @@ def test_the_chart_of_nodes_shows_what_runs_from_before() -> None:
     assert [tuple(block) for block in task.blocks] == [(0, 0, 2, 0.5, 1.0)]
     assert "1 from before" in draw_gantt(chart)
     facts = day_facts(instance)
-    assert (facts.empty, facts.kind) == (False, "several")
+    assert (facts.empty, facts.kind) == (False, RUNS_ONLY)
     assert read_facts(facts.document(), "", "") == facts
     assert day_facts(replace(instance, running=(), cache={})).empty

@@ -72,6 +72,29 @@ def test_prices_are_where_there_is_too_little() -> None:
     assert prices.nu[0, 1:].max() < 5
 
 
+@pytest.mark.parametrize("rounds", [0, 20])
+def test_a_day_that_begins_full_is_priced_on_the_nodes_that_are_left(rounds: int) -> None:
+    """Four tasks want a slot of which one node of two is held: the price is between the first bid and the second."""
+    past = cluster(*({"bid": bid, "deadline": 1} for bid in (90, 80, 30, 20)), slots=4)
+    public, nobody = past.public(""), read_demand([], past.public(""))
+    whole = np.repeat(np.array([[float(kind.count)] for kind in public.node_types]), 4, axis=1)
+    prices = DualPrices(public, past, rounds)
+    before = prices.nu.copy()
+    left = whole.copy()
+    left[0, 0] = 1
+    again = DualPrices(public, past, rounds)
+    again.solve(0, left, read_demand([past.task(0)], public))
+    assert 30 <= before[0, 0] <= 80
+    if not rounds:
+        assert 80 <= again.nu[0, 0] <= 90
+        prices.solve(0, whole, nobody)
+        assert (prices.nu == before).all()
+        prices.solve(0, left, nobody)  # what tasks of today take is no job from before
+        assert (prices.nu == before).all()
+    else:
+        assert again.nu[0, 0] > 0
+
+
 def test_of_many_past_tasks_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty alike: a third of them, each three times as heavy, have the same prices."""
     past = cluster(*({"arrival": t, "deadline": t, "bid": 30} for t in (1, 2, 3) for _ in range(10)), slots=4)
