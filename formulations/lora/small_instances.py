@@ -40,7 +40,6 @@ class Primal:
     Parameters
     ----------
     until : moment of `time.perf_counter` after which no program is begun; None for none.
-    part : of the seconds left that a program may take.
     facets : rows that tighten the programs.
     proved : by HiGHS's report no better solution uses the cells that are open.
     stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
@@ -50,31 +49,31 @@ class Primal:
     solution: Solution
     lower: int
     until: float | None
-    part: float
     facets: list[CellRow] = field(default_factory=list)
     proved: bool = False
     stated: int | None = None
     turn: int = 0
 
-    def _seconds(self) -> float | None:
-        return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * self.part)
+    def _seconds(self, part: float) -> float | None:
+        return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * part)
 
     def complete(self, schedules: list[Column]) -> None:
         """One program of the other tasks beside these schedules, as far as they fit."""
         given = [(each.task, each.option, each.local) for each in schedules]
-        solution, welfare = complete(self.instance, given, Limits(work=REST, seconds=self._seconds()))
+        solution, welfare = complete(self.instance, given, Limits(work=REST, seconds=self._seconds(1 / 3)))
         if welfare > self.lower:
             self.solution, self.lower = solution, welfare
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int) -> None:
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int, part: float) -> None:
         """One program of all tasks in these cells.
 
         Parameters
         ----------
         whole : no better solution uses other cells, so that what the program proves is an upper end of OPT.
         units : of work, `WORK` units of HiGHS's each.
+        part : of the seconds left that it may take.
         """
-        limits = Limits(work=WORK * units, seconds=self._seconds())
+        limits = Limits(work=WORK * units, seconds=self._seconds(part))
         before = self.lower
         found = improve_within(self.instance, self.solution, before, cells, self.facets, limits)
         self.solution, self.lower = found.solution, found.welfare
@@ -98,6 +97,7 @@ def grow(
     lower: int,
     nodes: int,
     effort: int,
+    certified: bool,
     seconds: float | None = None,
 ) -> Tree | None:
     """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
@@ -108,6 +108,7 @@ def grow(
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
     effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
+    certified : only the tree proves, not a program by HiGHS's word.
     seconds : no further node is begun after them.
     """
     began = time.perf_counter()
@@ -119,9 +120,6 @@ def grow(
         return seconds is not None and time.perf_counter() - began > part * seconds
 
     search = Search(Decomposition(p, lambda: passed(1.0)), lower)
-    # Where no tree follows the last program may take all the time.
-    primal = Primal(
-        instance, solution, lower, None if seconds is None else began + seconds, 1 / 3 if nodes > 1 else 1.0
-    )
-    search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
+    primal = Primal(instance, solution, lower, None if seconds is None else began + seconds)
+    search.run(rent[p.klass], nodes, effort, primal, certified, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

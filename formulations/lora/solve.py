@@ -541,7 +541,7 @@ def _branch(
     dual = interval.dual
     if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
         return
-    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1)) if certified else 1
+    nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = (
         instance,
         dual.rent,
@@ -549,6 +549,7 @@ def _branch(
         interval.lower,
         nodes,
         min(effort, UNLIMITED),
+        certified,
         seconds,
     )
     reply = backends.call(

@@ -531,10 +531,11 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int) -> None:
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int, part: float) -> None:
         """Look among solutions that use these cells; `whole` where no better one uses others.
 
         units : of work.
+        part : of the seconds left that it may take.
         """
 
     def search(self, cells: NDArray[np.bool_]) -> None:
@@ -555,6 +556,7 @@ class Search:
         nodes: int,
         effort: int,
         primal: PrimalSearch,
+        certified: bool,
         time_to_branch: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
@@ -564,6 +566,7 @@ class Search:
         price : (entries, T) to begin with.
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root and turns of programs.
+        certified : only the tree proves; otherwise what a program proves by a solver's word ends the search.
         time_to_branch : says when it is time to branch.
         """
         programme = self.programme
@@ -580,10 +583,10 @@ class Search:
         small = int(programme.pool.nodes[programme.pool.kind] @ self._open_cells(1.0).sum(axis=1)) <= SMALL_PROGRAM
         if small:
             self._improve_all(primal, ALL_GUESSES, 1)
-            if nodes > 1:
+            if certified:
                 self._improve_all(primal, (1.0,), SMALL_UNITS)
                 self._grow(nodes, BRANCHINGS, primal)
-            self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort))
+            self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort), 1 / 3 if certified else 1.0)
         else:
             if self._may_improve(primal):
                 self._improve_some(primal)
@@ -621,13 +624,13 @@ class Search:
             done += 1
         return False
 
-    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: int) -> None:
+    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: int, part: float = 1 / 3) -> None:
         """Programs of all tasks in the cells of solutions better than guesses of OPT."""
         for share in shares:
             if self._is_open(self.root) and not primal.proved and not self.programme.over():
                 cells = self._open_cells(share)
                 if share < 1 or cells.sum() <= OPEN_SHARE * len(self.programme.slots.entry):
-                    primal.improve(cells, share == 1.0, units)
+                    primal.improve(cells, share == 1.0, units, part)
                     self.enough = primal.lower + 0.999
 
     def _is_open(self, node: Node) -> bool:
