@@ -10,10 +10,19 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "ratiobench"
 author = "the ratiobench authors"
+copyright = f"2026, {author}"
 version = release = metadata.version("ratiobench")
 html_title = f"ratiobench {release}"
 
-extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "mathml", "generated_pages"]
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "mathml",
+    "docstrings",
+    "generated_pages",
+]
 exclude_patterns = ["_build", "extensions"]
 nitpicky = False
 suppress_warnings = ["myst.header"]

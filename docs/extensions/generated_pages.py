@@ -66,8 +66,13 @@ def _options(command: Command) -> Iterator[str]:
     yield "| option | values | default | meaning |\n|---|---|---|---|"
     defaults = defaults_of(command.options)
     for name, each in options_of(command.options).items():
-        values = "" if isinstance(each.values, Switch) else each.values.range + ", several" * each.several
-        spelling = each.metavar if each.positional else f"{flag_of(name)}{' ' * bool(each.metavar)}{each.metavar}"
+        values = "" if isinstance(each.values, Switch) else each.values.range.replace("|", " | ")
+        values += ", several" * each.several
+        spelling = (
+            (each.metavar or name.upper())
+            if each.positional
+            else f"{flag_of(name)}{' ' * bool(each.metavar)}{each.metavar}"
+        )
         cells = (f"`{spelling}`", values, "required" if name not in defaults else each.told, each.summary)
         yield "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
     if command.document is not None:
