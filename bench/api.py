@@ -397,8 +397,8 @@ def simulate(file: Any, algorithm: Any, **options: Any) -> Any:
     >>> run = ratiobench.simulate(named("thm5_T5_3tasks"), "greedy")
     >>> run.valid, run.welfare, run.admitted
     (True, 312, 3)
-    >>> [run.welfare for run in ratiobench.simulate(named("thm5_T5_3tasks"), ["greedy", "pdftsp"])]
-    [312, 12]
+    >>> [run.admitted for run in ratiobench.simulate([named("thm5_T5_3tasks"), named("tiny_contention")], "greedy")]
+    [3, 3]
     """
     isolate = options.get("isolate")
     sandbox.choose(isolate)

@@ -118,7 +118,7 @@ def test_a_backtest_builds_policies_in_a_sandbox(mark: Path, monkeypatch: pytest
     """Before any run, when it asks which constants a policy needs."""
     seen: list[Any] = []
     monkeypatch.setattr("ratiobench.bench.running.runner.run_suite", lambda *given: seen.append(given) or {})
-    monkeypatch.setattr("ratiobench.bench.report.write.write_report", lambda *given: 0)
+    monkeypatch.setattr("ratiobench.bench.report.write.write_report", lambda *given, **named: 0)
     Path("days").mkdir()
     for day in "ab":
         write(named("tiny_contention"), Path("days") / f"{day}.json")

@@ -139,7 +139,7 @@ def test_certificates_and_solvers_that_prove_agree() -> None:
     measured = parts.compare_proofs([recipe], 20.0, {"highs": "1", "cpsat": "2"}, _quiet)
     assert measured.columns == parts.PROOFS
     assert [(row["model"], row["solver"]) for row in measured.rows] == [
-        ("certificate", "-"), ("tight", "highs"), ("cpsat", "cpsat"), ("printed", "highs"),
+        ("certificate", "-"), ("opt", "-"), ("tight", "highs"), ("cpsat", "cpsat"), ("printed", "highs"),
     ]  # fmt: skip
     assert {row["ended"] for row in measured.rows} == {"proved"}
     assert len({row["incumbent"] for row in measured.rows}) == 1
@@ -148,12 +148,14 @@ def test_certificates_and_solvers_that_prove_agree() -> None:
 
 def test_what_is_not_proved_counts_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A contender without a proof has the limit as its median, one without any bound a gap of 100 %."""
-    monkeypatch.setattr(parts, "certify", lambda *_: parts.Answer(90, 100, 0.0, 3.0, "seconds"))
+    for name in ("certify", "solve_in_time"):
+        monkeypatch.setattr(parts, name, lambda *_: parts.Answer(90, 100, 0.0, 3.0, "seconds"))
     monkeypatch.setattr(parts, "solve_directly", lambda *_: parts.Answer(None, None, 1.0, 2.0, "memory"))
     recipe = "paper:tasks=6,nodes=2,slots=10"
     measured = parts.compare_proofs([recipe], 20.0, {"highs": "1"}, _quiet)
-    first, *others = measured.notes[1:]
+    first, second, *others = measured.notes[1:]
     assert first == "certificate: 0 of 1 proved, median 20 s; gap 10 % in the median, 10 % at most"
+    assert second == first.replace("certificate", "opt")
     assert all("median 20 s; gap 100 %" in each for each in others)
 
 

@@ -158,7 +158,7 @@ def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest
     page = (folder / "report.html").read_text()
     assert "contradicts its text" in page
     assert "depends on it: in the first two readings its mean over all 100 repetitions is above" in page
-    assert "What the paper claims" in page
+    assert "Claims and verdicts" in page
     assert "Profit rate" in page
 
 

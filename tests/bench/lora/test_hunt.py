@@ -104,7 +104,7 @@ def test_a_true_claim_is_approached_and_not_violated(claim: str) -> None:
     assert found.check.status is Verdict.HOLDS
 
 
-OTHER_SIDES = ("lemma2", "lemma4", "theorem3", "theorem_h", "theorem_p")
+OTHER_SIDES = ("lemma2", "lemma4", "theorem3", "theorem_h", "theorem_p", "theorem_pool")
 """Claims whose sides an audit tells otherwise than a search."""
 
 
