@@ -108,7 +108,7 @@ def grow(
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
     effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
-    certified : only the tree proves, not a program by HiGHS's word.
+    certified : whether only the tree is a proof, not an optimum that HiGHS reports of a program.
     seconds : no further node is begun after them.
     """
     began = time.perf_counter()

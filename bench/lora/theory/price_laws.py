@@ -83,18 +83,30 @@ def theorem_p(case: Case) -> Check:
         node.count * min(size * terms.caps[0], mb * terms.caps[1])
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
-    figures: Figures = {
-        "growth": terms.growth,
-        "lent": terms.lend,
-        "factor": factor,
-        "loss": loss,
-        "least_factor": _thousandths_of_log(most / loss) if loss else None,
-    }
+    claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
+    figures: Figures = {"growth": terms.growth, "lent": terms.lend}
+    return _compare(case, "theorem_p", claim, terms, value, _Bound(factor, loss, most), figures)
+
+
+class _Bound(NamedTuple):
+    """factor ALG + loss, and the value of all capacity at full prices, in micro-dollars."""
+
+    factor: Fraction
+    loss: Fraction
+    most: Fraction
+
+
+def _compare(
+    case: Case, name: str, claim: str, terms: LawTerms | PoolTerms, value: Fraction, bound: _Bound, figures: Figures
+) -> Check:
+    """The dual value against the bound, where the constants are what the proof needs."""
+    factor, loss, most = bound
+    least = _thousandths_of_log(most / loss) if loss else None
+    figures = {**figures, "factor": factor, "loss": loss, "least_factor": least}
     problem = terms.problem or _no_full_price(case, terms.share, terms.caps)
     if problem:
-        return Check("theorem_p", Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
-    claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
-    return _settle(case, "theorem_p", value, factor * case.run.welfare + loss, claim, figures)
+        return Check(name, Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
+    return _settle(case, name, value, factor * case.run.welfare + loss, claim, figures)
 
 
 def _no_full_price(case: Case, share: Fraction, caps: tuple[Fraction, Fraction]) -> str:
@@ -122,20 +134,11 @@ def theorem_pool(case: Case) -> Check:
     spread = max((_weigh_run(case, i, terms.tops) for i, d in enumerate(case.run.decisions) if d), default=Fraction(0))
     growth = max(omega) * terms.growth
     factor = max(Fraction(1), growth) + (growth * spread / terms.gain if terms.gain else 0)
-    most = public.slots * sum(node.count * top for node, top in zip(public.node_types, terms.tops, strict=True))
-    figures: Figures = {
-        "growth": terms.growth,
-        "omega": max(omega),
-        "spread_of_run": spread,
-        "factor": factor,
-        "loss": loss,
-        "least_factor": _thousandths_of_log(most / loss) if loss else None,
-    }
-    problem = terms.problem or _no_full_price(case, terms.share, terms.caps)
-    if problem:
-        return Check("theorem_pool", Verdict.NOT_APPLICABLE, value, None, problem, None, figures)
+    tops = (node.count * top for node, top in zip(public.node_types, terms.tops, strict=True))
+    most = public.slots * sum(tops, Fraction(0))
     claim = "OPT <= D <= (max(1, Omega B) + Omega B U/G) ALG + (priced capacity at the start)"
-    return _settle(case, "theorem_pool", value, factor * case.run.welfare + loss, claim, figures)
+    figures: Figures = {"growth": terms.growth, "omega": max(omega), "spread_of_run": spread}
+    return _compare(case, "theorem_pool", claim, terms, value, _Bound(factor, loss, most), figures)
 
 
 def _weigh_run(case: Case, i: int, tops: tuple[Fraction, ...]) -> Fraction:

@@ -60,8 +60,8 @@ TURNS, BRANCHINGS = 4, 8
 """Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
 one, twice as many after each that finds nothing."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
-"""A program of all tasks in the cells that the prices leave open comes first where it has at most so many columns of
-cells; units of its work. It is solved in seconds there, where programs of some tasks in turns take longer."""
+"""A program of all tasks in the cells that the prices leave open comes before programs of some tasks where it has at
+most so many columns of cells: it is solved sooner than these there. Units of its work."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
@@ -86,7 +86,7 @@ IDLE = 3
 BROKEN = 1e-4
 """A facet is added where it is broken by more than this part of its right-hand side."""
 INSIDE = 20
-"""Last points of a pair that broke no facet which are kept, so that none is looked for where a point lies below one."""
+"""Points kept of each pair, the last ones that broke no facet: a point below one of them breaks none either."""
 LEVELS = 2_000
 """Coefficients of a facet are whole numbers up to this one."""
 
@@ -163,7 +163,7 @@ class Separator:
             self._inside[j] = [np.ones(n)] if all_fit else []
         inside = self._inside[j]
         if any((point <= each + 1e-9).all() for each in inside):
-            return None  # what lies below a mixture of sets is one
+            return None  # a point below a mixture of sets is a mixture of subsets
         solver = self._solvers.get(j)
         if solver is None:
             solver = self._solvers[j] = new_solver(Limits())
@@ -566,7 +566,8 @@ class Search:
         price : (entries, T) to begin with.
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root and turns of programs.
-        certified : only the tree proves; otherwise what a program proves by a solver's word ends the search.
+        certified : whether only the tree is a proof; if not, an optimum that the solver of a program reports ends the
+            search.
         time_to_branch : says when it is time to branch.
         """
         programme = self.programme
@@ -579,7 +580,7 @@ class Search:
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
         self._waiting = [(-root.value, 0, root)]
-        # What costs least first: programs of all tasks where the prices leave few cells open, else of some tasks.
+        # The cheapest steps come first: programs of all tasks where few cells are open, else programs of some tasks.
         small = int(programme.pool.nodes[programme.pool.kind] @ self._open_cells(1.0).sum(axis=1)) <= SMALL_PROGRAM
         if small:
             self._improve_all(primal, ALL_GUESSES, 1)

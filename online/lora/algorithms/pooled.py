@@ -149,8 +149,8 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 
 def _state(options: Mapping[str, str]) -> str:
     if options["loss"] == "none":
-        return f"OPT <= Omega B (1 + U/G) ALG, B about ln(1+G)/(1-eps), {WITHIN} (Theorem A for pools)"
-    return f"OPT <= Omega B ALG + {options['loss']} sum Omega K X, {WITHIN} (Theorem A for pools)"
+        return f"OPT <= (max(1, Omega B) + Omega B U/G) ALG, B about ln(1+G)/(1-eps), {WITHIN} (Theorem A for pools)"
+    return f"OPT <= max(1, Omega B) ALG + {options['loss']} sum Omega K X, {WITHIN} (Theorem A for pools)"
 
 
 register(
