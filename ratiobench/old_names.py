@@ -18,7 +18,7 @@ from types import ModuleType
 
 PACKAGES = ("bench", "formulations", "instances", "online")
 _NEW = "ratiobench"
-_CURRENT = ("", *PACKAGES, "__main__", "old_names", "testing")
+_CURRENT = ("", *PACKAGES, "__main__", "adapters", "environments", "old_names", "testing")
 _IN_IO = (
     "disk_cache", "display", "documents", "errors", "fields", "files", "json_items", "keys", "numerals", "packing",
     "recipe", "seeds", "text_files",

@@ -10,7 +10,7 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled
 from ratiobench.online.lora.search.additive import first_schedule
 
-CANDIDATE_FEATURES = 5
+CANDIDATE_FEATURES = 6
 TASK_FEATURES = 4
 
 
@@ -123,11 +123,12 @@ def book(i, cells, length, task, free, kind):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def observe(i, slot, count, task, free, cluster, found, types, width, seen):  # type: ignore[no-untyped-def]
+def observe(i, slot, count, task, free, cluster, found, types, width, scale, seen):  # type: ignore[no-untyped-def]
     """Write what the agent sees, all of it in [0, 1].
 
     In order: clock, window, work, bid of the task; of each candidate whether it exists, gain / bid, first and last slot
-    after the arrival, free part of its cells; of each node type and slot the free part of compute, then of memory.
+    after the arrival, free part of its cells, gain per sample over `scale`; of each node type and slot the free part of
+    compute, then of memory.
     """
     deadlines, _, works, bids, _, _ = task
     compute, memory = free
@@ -153,7 +154,8 @@ def observe(i, slot, count, task, free, cluster, found, types, width, seen):  # 
                 n = cells[j, x, 0]
                 share += compute[n, cells[j, x, 1] - 1] / capacity[0, kind[n]]
             seen[at + 4] = share / length
-        at += 5
+            seen[at + 5] = min(1.0, gains[j] / max(1, works[i]) / scale)
+        at += CANDIDATE_FEATURES
     for g in range(len(first_node) - 1):
         nodes = first_node[g + 1] - first_node[g]
         for t in range(slots_of):

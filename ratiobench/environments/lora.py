@@ -42,6 +42,8 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
     Attributes
     ----------
     metadata : of Gymnasium; there are no render modes.
+    types, width : node types and slots of the observation, the most that an instance has.
+    price_scale : largest bid per sample of the instances, micro-dollars.
 
     Raises
     ------
@@ -62,19 +64,19 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
     ) -> None:
         self._episodes = [_Episode(*each) for each in find_episodes("lora", instances, seed, count)]
         self._k, self._continuous, self._verify = k, continuous, verify
-        self._types = max(len(each.first_node) - 1 for each in self._episodes)
-        self._width = max(each.instance.slots for each in self._episodes)
+        self.types = max(len(each.first_node) - 1 for each in self._episodes)
+        self.width = max(each.instance.slots for each in self._episodes)
         self.price_scale = max(each.dearest for each in self._episodes)
-        size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * self._types * self._width
+        size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * self.types * self.width
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
         if continuous:
-            self.action_space: Any = gymnasium.spaces.Box(0.0, 1.0, (self._types,), np.float32)
+            self.action_space: Any = gymnasium.spaces.Box(0.0, 1.0, (self.types,), np.float32)
         else:
             self.action_space = gymnasium.spaces.Discrete(k + 1)
         self._found = (
             np.zeros(k, np.int64),
             np.zeros(k, np.int64),
-            np.zeros((k, self._width, 2), np.int64),
+            np.zeros((k, self.width, 2), np.int64),
             np.zeros(k, np.int64),
         )
         self._count = 0
@@ -166,8 +168,9 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
             episode.free,
             episode.cluster,
             self._found,
-            self._types,
-            self._width,
+            self.types,
+            self.width,
+            self.price_scale,
             seen,
         )
         return np.clip(seen, 0.0, 1.0, out=seen)

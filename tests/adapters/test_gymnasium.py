@@ -12,7 +12,9 @@ import pytest
 import ratiobench as rb
 from ratiobench.bench.evaluation.cases import find_family, tiny_cases
 from ratiobench.environments import register_environments, register_plugin
+from ratiobench.environments.agent import AgentView
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.named import named
 
 gymnasium = pytest.importorskip("gymnasium")
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,48 @@ def test_the_best_candidate_is_that_of_greedy() -> None:
     environment = gymnasium.make("ratiobench/Lora-v0", count=3).unwrapped
     values = rb.play([each.instance for each in tiny_cases(find_family("lora"), 1, 3)], "greedy").value.tolist()
     assert [_play(environment, each, lambda mask: int(mask[1]))[0] for each in range(3)] == values
+
+
+class Watching:
+    """Takes candidates by a rule on the observation, as an agent that was trained would."""
+
+    def __init__(self, k: int, types: int, width: int, scale: float) -> None:
+        self._shape = k, types, width, scale
+        self.seen: list[Any] = []
+
+    def start(self, public: Any, constants: Any) -> None:
+        self._eyes = AgentView(public, *self._shape)
+
+    def decide(self, task: Any, view: Any) -> Any:
+        seen, mask = self._eyes.see(task, view)
+        self.seen.append((seen.copy(), mask.tolist()))
+        return self._eyes.decision(by_rule(seen, mask))
+
+
+def by_rule(seen: Any, mask: Any) -> int:
+    """Some action that exists, another one where the observation differs in anything."""
+    return int(np.float64(seen).sum() * 1e4) % int(np.sum(mask))
+
+
+def test_an_agent_sees_the_same_under_the_referee() -> None:
+    """Observations, masks and welfare, arrival by arrival, with vendors, two node types and instances of two widths."""
+    instances = [named("tiny_vendors"), *(each.instance for each in tiny_cases(find_family("lora"), 1, 3))]
+    environment = gymnasium.make("ratiobench/Lora-v0", instances=instances, k=4, verify=True).unwrapped
+    for number, instance in enumerate(instances):
+        seen, info = environment.reset(seed=0, options={"instance": number})
+        expected, ended = [(seen.copy(), info["action_mask"].tolist())], False
+        while not ended:
+            seen, _, ended, _, info = environment.step(by_rule(*expected[-1]))
+            expected.append((seen.copy(), info["action_mask"].tolist()))
+        algorithm = Watching(4, environment.types, environment.width, environment.price_scale)
+        played = rb.play([instance], algorithm)
+        assert (played.valid[0], played.value_exact[0]) == (True, info["welfare"])
+        assert len(algorithm.seen) == len(expected) - 1
+        for (mine, mask), (theirs, other) in zip(algorithm.seen, expected[:-1], strict=True):
+            assert mask == other
+            assert np.array_equal(mine, theirs)
+    with pytest.raises(ValueError, match="1 slots"):
+        AgentView(instances[0].public(""), 4, 2, 1, 1.0)
 
 
 def test_an_action_without_a_candidate_rejects() -> None:

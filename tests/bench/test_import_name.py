@@ -53,6 +53,12 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
     assert run_python(code, tmp_path).stdout == "[]\n"
 
 
+def test_what_a_trained_policy_imports_loads_no_commands(tmp_path: Path) -> None:
+    """The commands can make an instance again, so a policy that loads them is refused."""
+    code = "import sys, ratiobench.environments.agent; print([m for m in sys.modules if 'ratiobench.bench' in m])"
+    assert run_python(code, tmp_path).stdout == "[]\n"
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_old_names_lead_to_the_modules_of_today(name: str, tmp_path: Path) -> None:
     """With one warning that names the new one; inside the checkout and elsewhere, and below the package."""

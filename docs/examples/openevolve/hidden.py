@@ -79,7 +79,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     best = evolve(given.family, given.candidates, given.folder, given.tiny, given.stages)
     first = HERE.parent / "policies" / f"{given.family}.py"
-    options = {"isolate": given.isolate, "stage": tuple(given.hidden_stages.split(","))}
+    options = {"isolate": given.isolate, "stage": tuple(given.hidden_stages.split(",")), "budget": "600s"}
     options |= {"count": given.count, "law": given.law}
     show(given.family, [first, best], given.folder, **options)
 

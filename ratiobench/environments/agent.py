@@ -1,0 +1,95 @@
+"""What an agent trained on `ratiobench/Lora-v0` sees under the referee: the environment's observation, task by task.
+
+It needs no Gymnasium, so that a policy's file can use it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, find_candidates, observe
+from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
+from ratiobench.instances.lora.model import Public, Task
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.protocol import View
+
+__all__ = ["AgentView"]
+
+
+class AgentView:
+    """Observations and actions of `ratiobench/Lora-v0` for an algorithm that the referee runs.
+
+    Parameters
+    ----------
+    public : the public part of the instance.
+    k : candidates of a task.
+    types, width : node types and slots of the environment's observation; an instance may have fewer.
+    scale : the environment's `price_scale`, micro-dollars per sample.
+
+    Raises
+    ------
+    ValueError : the instance has more node types or slots than the observation.
+    """
+
+    def __init__(self, public: Public, k: int, types: int, width: int, scale: float) -> None:
+        if len(public.node_types) > types or public.slots > width:
+            raise ValueError(f"the agent sees {types} node types and {width} slots")
+        self._public, self._types, self._width, self._scale = public, types, width, scale
+        self._size = TASK_FEATURES + CANDIDATE_FEATURES * k + 2 * types * width
+        capacity = np.ascontiguousarray([public.compute, public.memory_mb])
+        self._cluster = (public.type_of_node, public.first_node, capacity)
+        self._found = (
+            np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros((k, width, 2), np.int64), np.zeros(k, np.int64)
+        )  # fmt: skip
+        self._count = 0
+        self._vendors: tuple[int | None, ...] = ()
+
+    def see(self, task: Task, view: View) -> tuple[Any, Any]:
+        """The observation and the mask of actions at an arrival.
+
+        Parameters
+        ----------
+        task, view : as `decide` is given them.
+
+        Returns
+        -------
+        (size,) numbers in [0, 1], and (k + 1,) booleans: which actions exist.
+        """
+        options = task.options
+        columns = tuple(np.array([each]) for each in (task.deadline, task.memory_mb, task.work, task.bid))
+        about = (*columns, np.array(task.rate)[None], np.array(task.cost, dtype=np.int64)[None])
+        vendors = (
+            np.array([[each.first for each in options]]),
+            np.array([[each.price for each in options]]),
+            np.array([len(options)]),
+        )
+        free = (np.array(view.compute), np.array(view.memory_mb))
+        self._count = find_candidates(0, about, vendors, free, self._cluster, STATE_LIMIT, self._found)
+        self._vendors = tuple(each.vendor for each in options)
+        seen = np.empty(self._size, np.float32)
+        observe(
+            0, task.arrival, self._count, about, free, self._cluster, self._found, self._types, self._width,
+            self._scale, seen,
+        )  # fmt: skip
+        mask = np.arange(len(self._found[0]) + 1) <= self._count
+        return np.clip(seen, 0.0, 1.0, out=seen), mask
+
+    def decision(self, action: int) -> Decision | None:
+        """What an action means at the arrival that was seen last.
+
+        Parameters
+        ----------
+        action : 0 rejects; j takes candidate j.
+
+        Returns
+        -------
+        The decision, without a payment; None where the action rejects or does not exist.
+        """
+        if not 0 < action <= self._count:
+            return None
+        _, options, cells, lengths = self._found
+        j = action - 1
+        pairs = sorted(cells[j, : lengths[j]].tolist(), key=lambda cell: cell[1])
+        return Decision(self._vendors[options[j]], tuple((node, slot) for node, slot in pairs), 0)
