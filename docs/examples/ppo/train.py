@@ -122,8 +122,8 @@ def train(environment: Any, count: int, steps: int, seed: int) -> Any:
     # Rewards in exact units are large: they are scaled for training alone.
     scaled = gymnasium.wrappers.NormalizeReward(Training(environment, count, seed), gamma=DISCOUNT)
     agent = MaskablePPO(
-        "MlpPolicy", scaled, seed=seed, n_steps=4096, batch_size=512, n_epochs=8, gamma=DISCOUNT, gae_lambda=0.9,
-        ent_coef=0.01, learning_rate=1e-3, policy_kwargs={"net_arch": [UNITS, UNITS]},
+        "MlpPolicy", scaled, seed=seed, n_steps=min(4096, steps), batch_size=512, n_epochs=8, gamma=DISCOUNT,
+        gae_lambda=0.9, ent_coef=0.01, learning_rate=1e-3, policy_kwargs={"net_arch": [UNITS, UNITS]},
     )  # fmt: skip
     began = time.monotonic()
     agent.learn(total_timesteps=steps, callback=Progress())
