@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, list_names, shorten, suggest_name
 from ratiobench.instances.io.files import list_instances
 from ratiobench.instances.io.plugins import ALGORITHMS, Plugin, plugins_of
-from ratiobench.online.modules import class_names, module_name
+from ratiobench.online.modules import class_names, module_file, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
@@ -164,6 +164,8 @@ class Registry(Generic[Instance]):
                 found = [each for each in classes if each in class_names(path)]
                 if found:
                     return f"no algorithm of this name; an own algorithm is MODULE:CLASS: write {path}:{found[0]}"
+        if name.endswith(".py"):
+            return _explain_file(name)
         near = suggest_name(name, known)
         if near:
             return f"no algorithm of this name{near} `list algorithms` prints all {len(known)}"
@@ -324,6 +326,17 @@ class Registry(Generic[Instance]):
         if oracle and (entry.learns or entry.public_constants):
             algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))
         return entry, algorithm, constants
+
+
+def _explain_file(name: str) -> str:
+    """Why a file of Python, in which no class was found, is no algorithm, and which file was probably meant."""
+    form = "an own algorithm is MODULE:CLASS"
+    try:
+        module_file(module_name(name))
+    except InputError:
+        near = suggest_name(name, (file.name for file in Path().glob("*.py")))
+        return f"there is no such file in the current folder or on the import path; {form}{near}"
+    return f"the file is no Python or defines no class; {form}"
 
 
 @cache

@@ -537,7 +537,10 @@ class Family(ABC):
         ------
         InputError : the family has no such check, or an option is out of range.
         """
-        raise InputError("crosscheck", "", f"the family {self.name} has one formulation for each solver only")
+        problem = f"the family {self.name} has no printed program that several solvers solve"
+        raise InputError(
+            "crosscheck", "", f"{problem}; `opt FILE --formulation NAME --backend SOLVER` asks one of them"
+        )
 
     @property
     def printed_key(self) -> str:

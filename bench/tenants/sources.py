@@ -11,7 +11,8 @@ SOURCES = (
         ("National University of Defense Technology",),
         "Chinese patent application, technical number 43223594 (page of 5 November 2024)",
         2024,
-        "the three parts of the cost, `patent`; its formulas are lost on the page, and every reading is an option",
+        "the three parts of the cost, `patent`; its formulas are lost on the page, and readings of h, of l and of the "
+        "search are options",
         kind="patent",
     ),
     Source(

@@ -316,6 +316,20 @@ def test_a_file_in_place_of_a_module_is_understood(
         assert "write bad1:A" in refused(capsys, "simulate", LORA, "-a", name)
 
 
+def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And not to be a name that `list algorithms` should have."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    told = refused(capsys, "simulate", LORA, "-a", "mime.py")
+    assert "there is no such file in the current folder" in told
+    assert "did you mean 'mine.py'?" in told
+    assert "defines no class" in refused(capsys, "simulate", LORA, "-a", "mine.py")
+    (tmp_path / "mine.py").write_text("class (\n")
+    assert "no Python" in refused(capsys, "simulate", LORA, "-a", "mine.py")
+
+
 def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """Each by family; those of `list claims` are what `audit --claim` takes, a solver says what it solves."""
     assert main(["list", "claims"]) == 0

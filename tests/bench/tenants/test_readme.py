@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.registry import find_suite
+from ratiobench.bench.tenants.sources import SOURCES
 from ratiobench.online.spec import version
 from ratiobench.online.tenants.run import ENVIRONMENT
 from tests.tools import readme_tables, readme_tenants
@@ -17,6 +18,14 @@ from tests.tools import readme_tables, readme_tenants
 @pytest.mark.parametrize(("file", "name"), readme_tenants.TABLES)
 def test_a_table_is_that_of_the_committed_run(file: str, name: str) -> None:
     assert readme_tables.block(file, name) == readme_tenants.TABLES[file, name]()
+
+
+def test_the_source_of_the_search_names_the_readings_that_are_options() -> None:
+    """Those of h, l and the search; ES, E_b, theta and lambda have one reading each."""
+    (gives,) = (source.gives for source in SOURCES if source.name == "patent")
+    options = set(ENVIRONMENT.registry.entries()["patent"].options)
+    assert options == {"h", "load", "search", "width", "expansions"}
+    assert gives.endswith("readings of h, of l and of the search are options")
 
 
 def test_shown_ratios_are_upper_bounds() -> None:

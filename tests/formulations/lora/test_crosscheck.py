@@ -216,10 +216,13 @@ def test_the_command_has_json(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert "cbc" in document["verdict"]
 
 
-def test_other_families_have_no_such_check(tmp_path: Path) -> None:
-    """One clear error."""
-    with pytest.raises(InputError, match="eapm"):
-        ratiobench.crosscheck(next(iter(ratiobench.generate("eapm:users=2").values())))
+@pytest.mark.parametrize("family", ["eapm", "edgeflow", "tenants"])
+def test_other_families_have_no_such_check(family: str) -> None:
+    """One clear error, which names the family and what to use in its place."""
+    file = next(file for file in sorted(Path("instances", family, "named").glob("*.json")) if file.stem != "expected")
+    told = f"the family {family} has no printed program that several solvers solve; `opt FILE"
+    with pytest.raises(InputError, match=told):
+        ratiobench.crosscheck(file)
 
 
 def test_the_function_gives_a_frame() -> None:
