@@ -48,6 +48,7 @@ from tests.tools import (
     readme_eapm,
     readme_edgeflow,
     readme_learned,
+    readme_pictures,
     readme_tables,
     readme_tenants,
     rigid_days,
@@ -195,6 +196,16 @@ def test_every_marked_table_has_one_place_and_one_maker() -> None:
     ]
     marked = [(file, name) for file in TEXTS for name in re.findall(r"<!-- (.+): begin -->", _text(file))]
     assert sorted(marked) == sorted([*made, *others])
+
+
+def test_the_pictures_of_the_papers_figures_are_those_of_the_committed_means(tmp_path: Path) -> None:
+    """Every mean, its interval, the order and the axis, with pdFTSP in the paper's units."""
+    drawn = readme_pictures.write(tmp_path)
+    assert len(drawn) == 15
+    for file in drawn:
+        committed = (readme_tables.PAPER.parent / file.name).read_text(encoding="utf-8")
+        assert file.read_text(encoding="utf-8") == committed, file.name
+        assert "pdftsp:units=paper" in committed
 
 
 @pytest.mark.parametrize("file", [file for file in TEXTS if file not in (TEMPLATE, HISTORY)])

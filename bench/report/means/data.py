@@ -131,13 +131,23 @@ class MeanRows:
 
 def take_means(found: Results, plot: Plot, family: Family) -> MeanRows:
     """The rows of a figure of means, from the results."""
-    quantity, axis = find_quantity(plot.kind), find_quantity(plot.kind).title
-    if plot.kind in QUANTITIES:
-        sense = found.sense
-        axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
     values = CaseValues(found, plot)
     means, printed = list(_means(values)), list(_printed(values))
-    beside = list(_beside(plot, means))
+    return make_rows(plot, family, found.sense, means, printed, list(_beside(plot, means)))
+
+
+def make_rows(
+    plot: Plot,
+    family: Family,
+    sense: Sense,
+    means: Sequence[Mean],
+    printed: Sequence[GainBesidePaper] = (),
+    beside: Sequence[MeanBesidePaper] = (),
+) -> MeanRows:
+    """The rows of a figure of means, with the words of its axis; money is drawn in dollars."""
+    quantity, axis = find_quantity(plot.kind), find_quantity(plot.kind).title
+    if plot.kind in QUANTITIES:
+        axis = axis.format(objective=family.objective, reached=REACHED[sense], ratio=ratio_words(sense))
     if not quantity.money:
         return MeanRows(plot, axis, means, printed, beside)
     unit = family.unit if family.dollars is None else "dollars"
