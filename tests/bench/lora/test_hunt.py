@@ -40,7 +40,7 @@ from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of
 from tests.support.literal import run_pdftsp
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools.theory_run import sketch_of_number
 
 FALSE = ("theorem5", "lemma3", "lemma4", "theorem3")
