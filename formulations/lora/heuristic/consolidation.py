@@ -5,6 +5,9 @@ nothing. Where sizes are many, every node is left with a little that no cell fit
 more. Two nodes at a time are packed again, the fuller one as full as a bounded search can make it (minimum bin slack,
 Gupta and Ho 1999, with two resources and what the other node must still hold). Where patterns are known, a slot is
 packed anew instead: see `packing`.
+
+What a slot has left is often less than the smallest cell. A task may run in another slot, too: two tasks exchange a
+slot each, so that free capacity is gathered in fewer slots, where whole cells fit.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined, sort_stably
-from ratiobench.formulations.lora.bound.pricing import Pool
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.insertion import Workspace
 from ratiobench.formulations.lora.heuristic.state import State
 
@@ -24,6 +27,10 @@ FULL = 1e-4
 """A node with no more room than this part of it is left alone."""
 AT_ONCE = 10_000
 """Nodes times slots that `consolidate` looks at between two chunks of a descent."""
+REACH = 72
+"""Most slots between two cells that are exchanged."""
+DEARER = 0.2
+"""What an exchange may cost, as a part of the rent of the capacity that it moves."""
 
 
 def find_types_without_patterns(d: Workspace) -> list[int]:
@@ -36,18 +43,31 @@ def consolidate(p: Pool, s: State, d: Workspace, turn: int | None = None) -> Non
 
     Only types without listed patterns are looked at, and slots in which cells have a price.
     """
-    slots = p.tariff.shape[1]
     for g in find_types_without_patterns(d):
-        span = slots if turn is None else min(slots, max(1, AT_ONCE // int(p.nodes[g])))
-        first = 0 if turn is None else turn * span % slots
         partners = min(24, max(2, PAIRS // int(p.nodes[g])))
-        for low, high in ((first, min(slots, first + span)), (0, max(0, first + span - slots))):
+        for low, high in _spans(p, g, turn):
             _gather(p, s, d, g, low, high, partners)
 
 
+def exchange_slots(p: Pool, s: State, d: Workspace, turn: int | None = None) -> None:
+    """Gather free capacity over time by exchanges of slots, among those that `consolidate` looks at."""
+    for g in find_types_without_patterns(d):
+        for low, high in _spans(p, g, turn):
+            _exchange_slots(p, s, d, g, low, high)
+
+
+def _spans(p: Pool, g: int, turn: int | None) -> tuple[tuple[int, int], tuple[int, int]]:
+    """First slots and ends of the two parts, the second one often empty, of a type's turn."""
+    slots = p.tariff.shape[1]
+    span = slots if turn is None else min(slots, max(1, AT_ONCE // int(p.nodes[g])))
+    first = 0 if turn is None else turn * span % slots
+    return (first, min(slots, first + span)), (0, max(0, first + span - slots))
+
+
 def warm(p: Pool, s: State, d: Workspace) -> None:
-    """Compile the kernel by use."""
+    """Compile the kernels by use."""
     _gather(p, s, d, 0, 0, 0, 2)
+    _exchange_slots(p, s, d, 0, 0, 0)
 
 
 @inlined
@@ -218,3 +238,117 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
                 s.free_mb[first_node + b, slot] = capacity_mb - total_mb + used_mb
         if changed:
             d.version[kind, slot] += 1
+
+
+@inlined
+def _entry(p, i, kind):  # type: ignore[no-untyped-def]
+    """The task's entry for a node type that it can use."""
+    e = p.type_start[i]
+    while p.kind[e] != kind:
+        e += 1
+    return e
+
+
+@inlined
+def _can_run(p, s, d, i, slot):  # type: ignore[no-untyped-def]
+    """Whether the task's window and offer allow a cell in the slot, in which it has none."""
+    t = slot - p.first[i]
+    return p.offset[s.option[i]] <= t < p.width[i] and s.place[d.at[i] + t] < 0
+
+
+@inlined
+def _exchange(p, s, d, kind, i, slot, j, other):  # type: ignore[no-untyped-def]
+    """Let task i run in the slot and on the node of task j, and j in those of i."""
+    k, node = s.place[d.at[i] + slot - p.first[i]], s.place[d.at[j] + other - p.first[j]]
+    for task, old, was, new, to in ((i, slot, k, other, node), (j, other, node, slot, k)):
+        e = _entry(p, task, kind)
+        here = d.at[task] - p.first[task]
+        s.place[here + old] = -1
+        s.place[here + new] = to
+        s.free[was, old] += p.rate[e]
+        s.free_mb[was, old] += p.memory[task]
+        s.free[to, new] -= p.rate[e]
+        s.free_mb[to, new] -= p.memory[task]
+        s.net[task] += base_cost(p, task, kind, old) - base_cost(p, task, kind, new)
+        d.running[p.klass[e], old] -= 1
+        d.running[p.klass[e], new] += 1
+    d.version[kind, slot] += 1
+    d.version[kind, other] += 1
+
+
+@inlined
+def _shift(task, rate, at, to, i, new):  # type: ignore[no-untyped-def]
+    """Replace an item of lists sorted by rate, so that they stay sorted; `to` is the end towards which it goes."""
+    step = 1 if to > at else -1
+    while at != to and (rate[at + step] - new) * step < 0:
+        task[at], rate[at] = task[at + step], rate[at + step]
+        at += step
+    task[at], rate[at] = i, new
+
+
+@compiled
+def _exchange_slots(p, s, d, kind, low, high):  # type: ignore[no-untyped-def]
+    """Gather a type's free capacity in few of the slots low .. high-1; returns the number of exchanges.
+
+    Two tasks exchange a slot each: a node takes a slightly larger cell from another slot and gives one of its cells
+    for it, so that a part of its free capacity moves to the other slot. The sum of squares of what is free on a node
+    grows with every exchange. It may cost `DEARER` times the rent of the capacity that is moved.
+    """
+    first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
+    slots = high - low
+    widest = 0
+    for slot in range(low, high):
+        widest = max(widest, d.start[slot + 1] - d.start[slot])
+    # The cells of each slot by ascending rate.
+    count = np.zeros(slots, np.int64)
+    task = np.empty((slots, widest), np.int64)
+    rate = np.empty((slots, widest), np.int64)
+    for slot in range(low, high):
+        here = slot - low
+        for a in range(d.start[slot], d.start[slot + 1]):
+            i = d.members[a]
+            if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
+                _shift(task[here], rate[here], count[here], 0, i, p.rate[_entry(p, i, kind)])
+                count[here] += 1
+    done = 0
+    for slot in range(low, high):
+        here = slot - low
+        for other in range(max(low, slot - REACH), min(high, slot + REACH + 1)):
+            there = other - low
+            gain, one, two = 0.0, -1, -1
+            begin = 0
+            for x in range(count[here] if other != slot else 0):
+                while begin < count[there] and rate[there, begin] <= rate[here, x]:
+                    begin += 1
+                i = task[here, x]
+                k = s.place[d.at[i] + slot - p.first[i]]
+                free = s.free[k, slot]
+                if (
+                    begin == count[there]
+                    or rate[there, begin] - rate[here, x] > free
+                    or not _can_run(p, s, d, i, other)
+                ):
+                    continue
+                saved = base_cost(p, i, kind, slot) - base_cost(p, i, kind, other)
+                for y in range(begin, count[there]):
+                    more = rate[there, y] - rate[here, x]
+                    if more > free:
+                        break
+                    j = task[there, y]
+                    node = s.place[d.at[j] + other - p.first[j]]
+                    more_mb = p.memory[j] - p.memory[i]
+                    better = float(more) * float(s.free[node, other] + more - free)
+                    if better <= gain or more_mb > s.free_mb[k, slot] or -more_mb > s.free_mb[node, other]:
+                        continue
+                    rent = d.rent[p.klass[_entry(p, j, kind)], slot] / rate[there, y]
+                    cost = base_cost(p, j, kind, slot) - base_cost(p, j, kind, other) - saved
+                    if cost <= DEARER * more * rent and _can_run(p, s, d, j, slot):
+                        gain, one, two = better, x, y
+            if one >= 0:
+                i, j = task[here, one], task[there, two]
+                small, large = rate[here, one], rate[there, two]
+                _exchange(p, s, d, kind, i, slot, j, other)
+                _shift(task[here], rate[here], one, count[here] - 1, j, large)
+                _shift(task[there], rate[there], two, 0, i, small)
+                done += 1
+    return done

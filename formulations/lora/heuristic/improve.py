@@ -20,7 +20,11 @@ from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic import consolidation
 from ratiobench.formulations.lora.heuristic.blocks import anneal, descend, insert_all
-from ratiobench.formulations.lora.heuristic.consolidation import consolidate
+from ratiobench.formulations.lora.heuristic.consolidation import (
+    consolidate,
+    exchange_slots,
+    find_types_without_patterns,
+)
 from ratiobench.formulations.lora.heuristic.insertion import (
     Workspace,
     begin,
@@ -50,7 +54,7 @@ FIRMNESS = 8
 BLOCKS_PER_TASK = 20
 """Ruin-and-recreate blocks of a descent per unit of effort and task."""
 CHUNK = 2_000
-"""Blocks of a descent between two looks at the clock."""
+"""Blocks of a descent between two looks at the clock, and of any search between two gatherings over time."""
 BLOCKS = 4_000
 """Blocks of an annealing per unit of effort, plus four per task."""
 HEATS = (0.02, 0.05)
@@ -206,15 +210,17 @@ def _anneal(
     heats = [heat * float(np.median(p.bid)) for heat in HEATS]
     desks = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(HEATS))]
     unit = BLOCKS + 4 * p.tasks
+    chunk = CHUNK if find_types_without_patterns(workspace) else BLOCKS
 
     def run(workspace: Workspace, heat: float, last: int, blocks: int) -> State:
         state, best_state = copy_state(best), copy_state(best)
         begin(p, workspace, state)
-        for first in range(0, last, BLOCKS):
+        for first in range(0, last, chunk):
             if over():
                 break
             consolidate(p, state, workspace)
-            anneal(p, state, workspace, rank, first, min(last, first + BLOCKS), blocks, heat, best_state)
+            _fill_over_time(p, state, workspace, rank, first // chunk)
+            anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state)
         return best_state
 
     for units, planned in double_steps(effort):
@@ -231,7 +237,8 @@ def _descend(
 ) -> Iterator[tuple[State, int]]:  # fmt: skip
     """Blocks that lose nothing, in two parts of the day at once that share no task; where they meet changes."""
     desks = [copy_workspace(p, workspace, seed + part) for part in range(PARTS)]
-    begin(p, workspace, best)
+    s = copy_state(best)
+    begin(p, workspace, s)
     slots = p.tariff.shape[1]
     left = effort * BLOCKS_PER_TASK * p.tasks
     last = p.first + p.width
@@ -241,19 +248,33 @@ def _descend(
         quantile = 0.25 + 0.5 * ((turn * 0.6180339887498949) % 1.0)
         meet = int(np.quantile(last, quantile, method="lower"))
         spans = ((0, meet), (meet, slots))
-        consolidate(p, best, workspace, turn)
+        consolidate(p, s, workspace, turn)
+        _fill_over_time(p, s, workspace, rank, turn)
         sizes = [int(((p.first >= low) & (last <= high)).sum()) for low, high in spans]
         blocks = min(left, CHUNK)
         shares = [blocks * size // max(1, sum(sizes)) for size in sizes]
         jobs = [
-            threads.submit(descend, p, best, each, rank, low, high, share)
+            threads.submit(descend, p, s, each, rank, low, high, share)
             for each, (low, high), share in zip(desks, spans, shares, strict=True)
         ]
         for job in jobs:
             job.result()
         left -= blocks
         turn += 1
+        if s.welfare > best.welfare:
+            best = copy_state(s)
         yield best, blocks
+
+
+def _fill_over_time(p: Pool, s: State, workspace: Workspace, rank: NDArray[np.float64], turn: int) -> None:
+    """Gather free capacity over time where patterns are not known, and admit tasks to it, some of many in turns."""
+    if find_types_without_patterns(workspace):
+        exchange_slots(p, s, workspace, turn)
+        consolidate(p, s, workspace, turn)
+        parts = 1 + p.tasks // consolidation.AT_ONCE
+        order = np.argsort(-rank, kind="stable")[turn % parts :: parts]
+        for share in (1.0, 0.5, 0.0):
+            insert_all(p, s, workspace, order, share)
 
 
 def double_steps(total: int) -> Iterator[tuple[int, int]]:

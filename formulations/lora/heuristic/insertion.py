@@ -186,7 +186,9 @@ def revert(p, s, d, until):  # type: ignore[no-untyped-def]
 
 @inlined
 def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
-    """Do the cells that run and one more of class c weigh more than the nodes can hold?"""
+    """Do the cells that run and one more of class c weigh more than the nodes can hold? Not known without patterns."""
+    if d.first_pattern[kind] == d.first_pattern[kind + 1]:
+        return False
     for r in range(2):
         total = d.weight[r, c, slot]
         for b in range(d.first_class[kind], d.first_class[kind] + d.classes[kind]):
@@ -263,6 +265,34 @@ def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
     return first_node + mine
 
 
+@inlined
+def _never_pays(p, i, cost, usable):  # type: ignore[no-untyped-def]
+    """Whether even parts of the cheapest usable cells cost more than the bid: quicker than to look for a schedule."""
+    types = p.type_start[i + 1] - p.type_start[i]
+    by_sample = np.empty(p.width[i])
+    most = np.zeros(p.width[i], np.int64)
+    slots = 0
+    for t in range(p.width[i]):
+        by_sample[slots] = np.inf
+        most[slots] = 0
+        for g in range(types):
+            if usable[g, t]:
+                rate = p.rate[p.type_start[i] + g]
+                by_sample[slots] = min(by_sample[slots], cost[g, t] / rate)
+                most[slots] = max(most[slots], rate)
+        slots += most[slots] > 0
+    left = p.work[i]
+    total = 0.0
+    for a in sort_stably(by_sample[:slots]):
+        if left <= 0 and by_sample[a] >= 0:
+            break
+        done = most[a] if by_sample[a] < 0 else min(most[a], left)
+        total += by_sample[a] * done
+        left -= done
+    least = p.price[p.option_start[i + 1] - 1]  # later options are cheaper
+    return left > 0 or p.bid[i] - least - total < -1e-6 * p.bid[i]
+
+
 @inner
 def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     """Schedule task i at operational cost plus `share` of the rents, tightest node first, if that pays.
@@ -299,6 +329,8 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
                     d, c, kind, slot, p.nodes[kind]
                 )
             cost[g, t] = base_cost(p, i, kind, slot) + share * d.rent[c, slot]
+    if _never_pays(p, i, cost, usable):
+        return False
     option = -1
     net = np.int64(0)
     fits = False

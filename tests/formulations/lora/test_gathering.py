@@ -13,10 +13,20 @@ from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.heuristic import consolidation, improve
-from ratiobench.formulations.lora.heuristic.consolidation import STEPS, consolidate, find_types_without_patterns
+from ratiobench.formulations.lora.heuristic.consolidation import (
+    STEPS,
+    consolidate,
+    exchange_slots,
+    find_types_without_patterns,
+)
 from ratiobench.formulations.lora.heuristic.improve import heuristic
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, begin, new_workspace
-from ratiobench.formulations.lora.heuristic.state import State, solution_of_state, state_of
+from ratiobench.formulations.lora.heuristic.state import (
+    State,
+    running_cells,
+    solution_of_state,
+    state_of,
+)
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
@@ -24,8 +34,8 @@ from ratiobench.instances.lora.generate import generate
 DAY = "1970-03-02"
 
 
-def _day(tasks: int, nodes: int, seed: int) -> Instance:
-    own = {"sizes": "own", "seed": ["gathering", seed]}
+def _day(tasks: int, nodes: int, seed: int, sizes: str = "own") -> Instance:
+    own = {"sizes": sizes, "seed": ["gathering", seed]}
     size = {"tasks": tasks, "nodes": nodes, "slots": 24, "start": 60}
     return generate({"kind": "paper", "name": "day", "arrivals": {"trace": "pai", "day": DAY}, **own, **size})
 
@@ -54,6 +64,7 @@ def test_cells_change_nodes_of_their_type_and_nothing_else(
     """The same tasks in the same slots on the same types, feasible, with the free room that the places say."""
     monkeypatch.setattr(consolidation, "AT_ONCE", 30)
     monkeypatch.setattr(improve, "consolidate", lambda *_: None)
+    monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)
     instance = _day(120, 6, seed)
     p, d, s = _worked(instance)
     assert find_types_without_patterns(d) == [0, 1]
@@ -74,6 +85,43 @@ def test_cells_change_nodes_of_their_type_and_nothing_else(
     assert ((d.version > versions).any(axis=0) == changed).all()
     if turn is not None:  # ten slots of three nodes each, the fourth time from slot 30 = 24 + 6 on
         assert set(np.flatnonzero(changed)) <= set(range(10 * turn % 24, 10 * turn % 24 + 10))
+
+
+@pytest.mark.parametrize("sizes", ["own", "wide"])
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_exchange_slots_for_larger_pieces_of_free_capacity(
+    seed: int, sizes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same tasks with as many cells of each type, feasible, at little cost, and free capacity in fewer pieces."""
+    monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)
+    instance = _day(120, 6, seed, sizes)
+    p, d, s = _worked(instance)
+    consolidate(p, s, d)
+    before, welfare, pieces = _cells_by_type(p, d, s), s.welfare, _squares(p, d, s)
+    exchange_slots(p, s, d)
+    report = check(instance, solution_of_state(instance, p, s))
+    assert report.valid, report.violations
+    assert report.welfare == s.welfare
+    assert np.array_equal(_cells_by_type(p, d, s), before)
+    assert _squares(p, d, s) > pieces
+    again = state_of(instance, p, solution_of_state(instance, p, s))
+    assert np.array_equal(again.free, s.free)
+    assert np.array_equal(again.free_mb, s.free_mb)
+    assert np.array_equal(running_cells(p, s), d.running)
+    assert s.welfare > 0.999 * welfare
+
+
+def _cells_by_type(p: Pool, d: Workspace, s: State) -> np.ndarray:
+    """(n, G) cells of each task."""
+    count = np.zeros((p.tasks, len(p.nodes)), np.int64)
+    tasks = np.repeat(np.arange(p.tasks), p.width)[s.place >= 0]
+    np.add.at(count, (tasks, d.type_of[s.place[s.place >= 0]]), 1)
+    return count
+
+
+def _squares(p: Pool, d: Workspace, s: State) -> float:
+    """Sum over nodes and slots of the square of the free part of the node."""
+    return float(((s.free / p.compute[d.type_of][:, None]) ** 2).sum())
 
 
 def _changed(p: Pool, d: Workspace, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -121,5 +169,6 @@ def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> No
     instances = [_day(300, 12, seed) for seed in range(10, 14)]
     with_it = [solve(each, backend="none").lower for each in instances]
     monkeypatch.setattr(improve, "consolidate", lambda *_: None)
+    monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)
     without = [solve(each, backend="none").lower for each in instances]
     assert sum(with_it) > sum(without)
