@@ -91,6 +91,12 @@ class Primal:
         self.solution, self.lower = solution, max(self.lower, compute_welfare(self.instance, solution))
 
 
+def warm(instance: Instance) -> None:
+    """Load, or compile, the kernels of a tree by growing one of a tiny instance."""
+    p = pool(instance, spare=1)
+    grow(instance, np.zeros((len(p.class_kind), instance.slots)), (None,) * instance.tasks, 0, 1, 1)
+
+
 def grow(
     instance: Instance,
     rent: Floats,

@@ -27,8 +27,10 @@ from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
+from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
+from ratiobench.formulations.lora.bound.task_prices import find_slots
 from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
 from ratiobench.formulations.lora.bound.tree import UNIT as BRANCH_UNIT
 from ratiobench.formulations.lora.bound.tree import Tree
@@ -129,10 +131,11 @@ def solve(
         if bounded or certified:
             warm_search(schedules)
         branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS)
-        if branches:
-            warm_cells()
     if instance.tasks:
         clock.start_solvers((plan.backend, *(("highs",) if branches else ())))
+    if branches:
+        with clock.stopped():
+            warm_tree()
     began = clock.began
     assert schedules is not None
     interval = _Interval(instance, began, seconds, certified)
@@ -657,7 +660,16 @@ def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
 @cache
 def warm_cells() -> None:
     """Compile and cache the kernels of prices of single cells."""
-    warm_task_prices(pool(_tiny()[0], spare=1))
+    p = pool(_tiny()[0], spare=1)
+    warm_task_prices(p)
+    slots = find_slots(p)
+    Separator(p, slots).separate(np.zeros(len(slots.entry)))
+
+
+@cache
+def warm_tree() -> None:
+    """Load what a tree needs in the worker process of HiGHS."""
+    backends.call("highs", "ratiobench.formulations.lora.small_instances:warm", _tiny()[0])
 
 
 def warm() -> None:

@@ -70,9 +70,8 @@ DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
 closely as this part of the way to the lower end."""
 INTEGRAL_ROUNDS = 100
 """Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
-CANDIDATES, RELIABLE = 6, 2
-"""Most decisions that are compared before one of them is taken, and how often both children's relaxations are solved
-for that; from then on the mean of what was found counts."""
+CANDIDATES = 6
+"""Most decisions that are compared before one of them is taken."""
 CHUNK = 100
 """Evaluations of the subgradient method between two looks at the clock."""
 INTEGRAL = 1e-5
@@ -454,7 +453,7 @@ class Search:
         self.programme = programme
         self.enough = lower + 0.999
         self.solved = self.turn = self._pushed = 0
-        self._gains: dict[Decision, list[float]] = {}  # products of what the decision lowered both children by
+        self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
         self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
     def run(
@@ -655,20 +654,21 @@ class Search:
         return chosen
 
     def _branch(self, node: Node) -> None:
-        """Take the decision that lowers both children's relaxations most; the children begin from the node's prices."""
+        """Take the decision that lowers both children's relaxations most, as found where it first came up.
+
+        The children begin from the node's prices.
+        """
         p = self.programme.pool
         best = -1.0
         for decision in node.candidates[:CANDIDATES]:
-            gains = self._gains.setdefault(decision, [])
-            if len(gains) < RELIABLE:
-                pair = []
+            if decision not in self._gains:
+                self._gains[decision] = 1.0
                 for side in (False, True):
                     self._relaxation.decide(ranges_of(p, (*node.path, (decision, side))))
-                    pair.append(max(1e-3, node.relaxed - max(self._relaxation.value(), self.enough - 1)))
-                gains.append(pair[0] * pair[1])
-            score = sum(gains) / len(gains)
-            if score > best:
-                best, node.decision = score, decision
+                    lower = node.relaxed - max(self._relaxation.value(), self.enough - 1)
+                    self._gains[decision] *= max(1e-3, lower)
+            if self._gains[decision] > best:
+                best, node.decision = self._gains[decision], decision
         assert node.decision is not None
         for side in (False, True):
             path = (*node.path, (node.decision, side))
