@@ -20,6 +20,7 @@ from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
+from ratiobench.formulations.lora.models.tight import cover_inequalities
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
@@ -90,6 +91,12 @@ class Primal:
         self.solution, self.lower = solution, max(self.lower, compute_welfare(self.instance, solution))
 
 
+def warm(instance: Instance) -> None:
+    """Load, or compile, the kernels of a tree by growing one of a tiny instance."""
+    p = pool(instance, spare=1)
+    grow(instance, np.zeros((len(p.class_kind), instance.slots)), (None,) * instance.tasks, 0, 1, 1)
+
+
 def grow(
     instance: Instance,
     rent: Floats,
@@ -97,7 +104,6 @@ def grow(
     lower: int,
     nodes: int,
     effort: int,
-    certified: bool,
     seconds: float | None = None,
 ) -> Tree | None:
     """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
@@ -108,7 +114,6 @@ def grow(
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
     effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
-    certified : whether only the tree is a proof, not an optimum that HiGHS reports of a program.
     seconds : no further node is begun after them.
     """
     began = time.perf_counter()
@@ -119,7 +124,7 @@ def grow(
     def passed(part: float) -> bool:
         return seconds is not None and time.perf_counter() - began > part * seconds
 
-    search = Search(Decomposition(p, lambda: passed(1.0)), lower)
+    search = Search(Decomposition(p, lambda: passed(1.0)), lower, cover_inequalities)
     primal = Primal(instance, solution, lower, None if seconds is None else began + seconds)
-    search.run(rent[p.klass], nodes, effort, primal, certified, lambda: passed(BEFORE_TREE))
+    search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -27,9 +27,12 @@ from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora import run_search, runs
+from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
+from ratiobench.formulations.lora.bound.task_prices import find_slots
 from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
+from ratiobench.formulations.lora.bound.tree import UNIT as BRANCH_UNIT
 from ratiobench.formulations.lora.bound.tree import Tree
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
@@ -69,7 +72,7 @@ BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
 SEARCH_ONCE = 60
 """Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
-BRANCH_TASKS, BRANCH_NODES = 300, 2_000
+BRANCH_TASKS, BRANCH_NODES = 300, 6_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 RUN_TASKS = 300
 """Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit."""
@@ -79,8 +82,6 @@ RUN_SEARCH = 1_000
 """Units of search before a solver of runs, times tasks."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
-BRANCH_UNIT = 2**12
-"""Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
 
 
 def solve(
@@ -130,10 +131,11 @@ def solve(
         if bounded or certified:
             warm_search(schedules)
         branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS)
-        if branches:
-            warm_cells()
     if instance.tasks:
         clock.start_solvers((plan.backend, *(("highs",) if branches else ())))
+    if branches:
+        with clock.stopped():
+            warm_tree()
     began = clock.began
     assert schedules is not None
     interval = _Interval(instance, began, seconds, certified)
@@ -165,7 +167,7 @@ def solve(
     if certified and interval.dual is None:
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
     if small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY):
-        _branch(instance, effort, gap, interval, seconds_left(seconds, began), certified)
+        _branch(instance, effort, gap, interval, seconds_left(seconds, began))
     if small:
         termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
     interval.termination, interval.used = termination, "highs" if small else plan.backend
@@ -534,9 +536,7 @@ def _prices_and_search(
     return priced
 
 
-def _branch(
-    instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None, certified: bool
-) -> None:
+def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
     """Prices of single cells and a tree of decisions prove more of a small instance; see `small_instances`."""
     dual = interval.dual
     if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
@@ -549,7 +549,6 @@ def _branch(
         interval.lower,
         nodes,
         min(effort, UNLIMITED),
-        certified,
         seconds,
     )
     reply = backends.call(
@@ -661,7 +660,16 @@ def warm_search(schedules: ScheduleKind = ScheduleKind.ANY) -> None:
 @cache
 def warm_cells() -> None:
     """Compile and cache the kernels of prices of single cells."""
-    warm_task_prices(pool(_tiny()[0], spare=1))
+    p = pool(_tiny()[0], spare=1)
+    warm_task_prices(p)
+    slots = find_slots(p)
+    Separator(p, slots).separate(np.zeros(len(slots.entry)))
+
+
+@cache
+def warm_tree() -> None:
+    """Load what a tree needs in the worker process of HiGHS."""
+    backends.call("highs", "ratiobench.formulations.lora.small_instances:warm", _tiny()[0])
 
 
 def warm() -> None:

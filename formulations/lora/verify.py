@@ -46,7 +46,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
-from fractions import Fraction
+from functools import cmp_to_key
 from itertools import accumulate, product
 from typing import Any
 
@@ -546,7 +546,11 @@ def _by_density(
     weighed = [
         (value, share * rate * memory + (WEIGHTS - share) * size * compute, rate, size) for value, rate, size in items
     ]
-    return sorted(weighed, key=lambda each: Fraction(-each[0], max(1, each[1])))
+
+    def compare(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+        return b[0] * max(1, a[1]) - a[0] * max(1, b[1])
+
+    return sorted(weighed, key=cmp_to_key(compare))
 
 
 def _at_most(listed: list[tuple[int, int, int, int]], worth: int, room: int) -> int:

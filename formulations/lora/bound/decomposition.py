@@ -6,14 +6,15 @@ The Lagrangian bound at prices pi of cells (task, type, slot) is
 
 S running over the sets of tasks that fit on a node. The best prices are the dual solution of a linear programme in
 which each task has a mixture of schedules and each node and slot a mixture of sets. Sets are not listed: what they say
-of the cells is added as facets q x <= K_g max_S q(S) when the programme's solution breaks them. It runs in the worker
-process of HiGHS; what it finds is proved afterwards in integers (`verify`).
+of the cells is added as facets q x <= K_g max_S q(S) when the programme's solution breaks them. Below the root of the
+tree the programme over cells in place of schedules (`relaxation`), which is solved again in a fraction of the time,
+gives the prices. It runs in the worker process of HiGHS; what it finds is proved afterwards in integers (`verify`).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -24,7 +25,9 @@ from numpy.typing import NDArray
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
 from ratiobench.formulations.lora.bound.columns import ColumnArrays, slot_of_cells
-from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, places
+from ratiobench.formulations.lora.bound.facets import BROKEN, Facet, Separator
+from ratiobench.formulations.lora.bound.pricing import Pool, places
+from ratiobench.formulations.lora.bound.relaxation import Covers, Relaxation, Relaxed
 from ratiobench.formulations.lora.bound.task_prices import (
     ALWAYS,
     NEVER,
@@ -32,7 +35,6 @@ from ratiobench.formulations.lora.bound.task_prices import (
     Floats,
     Ranges,
     Slots,
-    best_set,
     descend,
     find_sets,
     find_slots,
@@ -40,35 +42,36 @@ from ratiobench.formulations.lora.bound.task_prices import (
     no_decisions,
     through,
 )
-from ratiobench.formulations.lora.bound.tree import CellRow, Tree
+from ratiobench.formulations.lora.bound.tree import UNIT, CellRow, Tree
 from ratiobench.instances.lora.model import IntArray
 
 Decision = tuple[int, ...]
 """What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
 Path = tuple[tuple[Decision, bool], ...]
 
-ROOT_ROUNDS, NODE_ROUNDS, NODE_TOLERANCE = 60, 2, 0.01
-"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it, where a programme is solved
-as closely as this part of the way to the lower end."""
+ROOT_ROUNDS, NODE_ROUNDS = 60, 3
+"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
 SOME_GUESSES, ALL_GUESSES = (0.5, 0.25, 1.0), (0.1,)
 """Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of all
 tasks."""
-TURNS, BRANCHINGS = 4, 8
-"""Most turns of programs of some tasks before the tree per unit of effort, and branchings before the next
-one, twice as many after each that finds nothing."""
+TURNS, BRANCHINGS = 4, 100
+"""Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
+after each that finds nothing."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
-"""A program of all tasks in the cells that the prices leave open comes before programs of some tasks where it has at
-most so many columns of cells: it is solved sooner than these there. Units of its work."""
+"""The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
+at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as this part of the way to the lower end."""
-CANDIDATES = 4
-"""Most decisions that are tried before one of them is taken."""
+INTEGRAL_ROUNDS = 100
+"""Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
+CANDIDATES = 6
+"""Most decisions that are compared before one of them is taken."""
 CHUNK = 100
 """Evaluations of the subgradient method between two looks at the clock."""
 INTEGRAL = 1e-5
@@ -83,127 +86,6 @@ ITERATIONS = 5_000
 """Most iterations of the simplex method before it begins anew."""
 IDLE = 3
 """Rounds without a price after which a facet is dropped."""
-BROKEN = 1e-4
-"""A facet is added where it is broken by more than this part of its right-hand side."""
-INSIDE = 20
-"""Points kept of each pair, the last ones that broke no facet: a point below one of them breaks none either."""
-LEVELS = 2_000
-"""Coefficients of a facet are whole numbers up to this one."""
-
-
-class Facet(NamedTuple):
-    """q x <= high on the cells of a pair of type and slot.
-
-    Parameters
-    ----------
-    place : (cells,) places in `Slots.entry`; q : (cells,) positive whole numbers.
-    high : K_g times the largest q(S).
-    """
-
-    place: IntArray
-    q: IntArray
-    high: int
-
-
-class Separator:
-    """Facets of the sets of tasks that fit on a node, one linear programme for each pair of type and slot."""
-
-    def __init__(self, p: Pool, s: Slots, over: Callable[[], bool]) -> None:
-        self.pool, self.slots, self.over = p, s, over
-        self._solvers: dict[int, highspy.Highs] = {}
-        self._inside: dict[int, list[Floats]] = {}
-        self._weighing = np.full(len(s.kind), -1)
-        owners = s.owner[s.entry]
-        self.rate, self.memory = p.rate[s.entry], p.memory[owners]
-
-    def best(self, j: int, value: Floats) -> tuple[float, IntArray]:
-        """Largest value of a set, and its members' places in the pair."""
-        here = slice(int(self.slots.start[j]), int(self.slots.start[j + 1]))
-        g, n = int(self.slots.kind[j]), len(value)
-        chosen = np.zeros(n, np.int64)
-        rate, memory = self.rate[here], self.memory[here]
-        weighing = self._weighing[j : j + 1]
-        worth = best_set(value, rate, memory, n, self.pool.compute[g], self.pool.capacity_mb[g], chosen, weighing)
-        return float(worth), np.flatnonzero(chosen)
-
-    def knapsacks(self) -> list[Facet]:
-        """(4f) and (4g) of every pair in which they can bind."""
-        found = []
-        for j in range(len(self.slots.kind)):
-            here = np.arange(self.slots.start[j], self.slots.start[j + 1])
-            g = int(self.slots.kind[j])
-            nodes = int(self.pool.nodes[g])
-            for q, capacity in ((self.rate[here], self.pool.compute[g]), (self.memory[here], self.pool.capacity_mb[g])):
-                if q.sum() > nodes * capacity:
-                    found.append(Facet(here, q, nodes * int(capacity)))
-        return found
-
-    def separate(self, x: Floats) -> list[Facet]:
-        """Facets that x breaks, at most one of each pair.
-
-        Parameters
-        ----------
-        x : (cells,) how far each cell is used.
-        """
-        found = []
-        for j in range(len(self.slots.kind)):
-            here = np.arange(self.slots.start[j], self.slots.start[j + 1])
-            nodes = int(self.pool.nodes[int(self.slots.kind[j])])
-            point = x[here] / nodes
-            if (point > 1e-7).any() and not self.over():
-                facet = self._separate(j, here, point, nodes)
-                if facet is not None:
-                    found.append(facet)
-        return found
-
-    def _separate(self, j: int, here: IntArray, point: Floats, nodes: int) -> Facet | None:
-        n = len(here)
-        if j not in self._inside:
-            all_fit = self.best(j, np.ones(n))[0] >= n - 0.5
-            self._inside[j] = [np.ones(n)] if all_fit else []
-        inside = self._inside[j]
-        if any((point <= each + 1e-9).all() for each in inside):
-            return None  # a point below a mixture of sets is a mixture of subsets
-        solver = self._solvers.get(j)
-        if solver is None:
-            solver = self._solvers[j] = new_solver(Limits())
-            solver.setOptionValue("presolve", "off")
-            solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-            solver.addVars(n, np.zeros(n), np.ones(n))
-        solver.changeColsCost(n, np.arange(n, dtype=np.int32), point)
-        q = np.zeros(n)
-        for _ in range(200):
-            solver.run()
-            q = np.maximum(0.0, np.array(solver.getSolution().col_value))
-            if solver.getInfo().objective_function_value <= 1 + BROKEN:
-                inside.append(point)
-                del inside[:-INSIDE]
-                return None
-            worth, members = self.best(j, q)
-            if worth <= 1 + 1e-7:
-                break
-            members = members.astype(np.int32)
-            solver.addRow(-highspy.kHighsInf, 1.0, len(members), members, np.ones(len(members)))
-        for k in np.flatnonzero(q < 1e-9).tolist():  # the zeros are lifted one after the other
-            more = q.copy()
-            more[k] = n + 1.0
-            worth, members = self.best(j, more)
-            q[k] = max(0.0, 1.0 - (worth - more[k])) if k in members else 0.0
-        whole = _whole(q)
-        high = round(self.best(j, whole.astype(np.float64))[0])
-        if whole @ point <= high * (1 + BROKEN / 2):
-            return None
-        keep = np.flatnonzero(whole)
-        return Facet(here[keep], whole[keep], nodes * high)
-
-
-def _whole(q: Floats) -> IntArray:
-    """Whole numbers in the proportion of q, exactly where a small denominator does it."""
-    for denominator in range(1, 200):
-        scaled = np.rint(q * denominator)
-        if np.abs(scaled - q * denominator).max() < 1e-5 * denominator**0.5:
-            return np.asarray(scaled, dtype=np.int64)
-    return np.asarray(np.floor(q * LEVELS + 1e-9), dtype=np.int64)
 
 
 class Evaluated(NamedTuple):
@@ -241,15 +123,17 @@ class Decomposition:
 
     def __init__(self, p: Pool, over: Callable[[], bool]) -> None:
         self.pool, self.slots, self.over = p, find_slots(p), over
-        self.separator = Separator(p, self.slots, over)
+        self.separator = Separator(p, self.slots)
         self.rows: list[Facet] = []
         self._at: list[list[tuple[int, int]]] = [[] for _ in self.slots.entry]  # rows and coefficients of a cell
         self.columns: list[Column] = []
         self._arrays = ColumnArrays(p, self.slots)
         self._idle: list[int] = []
+        self._flat: tuple[IntArray, IntArray, IntArray] | None = None  # rows, places, coefficients of all facets
         self._known: set[tuple[int, int, bytes]] = set()
         self._places = places(p)
         self._slot = slot_of_cells(self.slots)
+        self.cost = _costs_of_cells(p, self.slots, self._slot)
         self._sets = find_sets(p, self.slots)
         self._scratch = new_scratch(p, self.slots)
         self._option, self._local = self._scratch.option, self._scratch.local
@@ -258,42 +142,54 @@ class Decomposition:
         self.bonus = 4.0 * float(p.bid.max(initial=1))
         self._solver = new_solver(Limits())
         self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        self._solver.setOptionValue("presolve", "off")
+        self._solver.setOptionValue("dual_simplex_cost_perturbation_multiplier", 0.0)
+        self._solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
+        self._solver.setOptionValue("simplex_dual_edge_weight_strategy", 1)
         none, empty = np.zeros(0), np.zeros(0, np.int32)
         for _ in range(p.tasks):
             self._solver.addRow(-highspy.kHighsInf, 1.0, 0, empty, none)
         for i in range(p.tasks):  # what is paid where a task that must be admitted is not
             self._solver.addCol(-self.bonus, 0.0, 0.0, 1, np.array([i], np.int32), np.ones(1))
-        for facet in self.separator.knapsacks():
-            self.add_row(facet)
+        self.add_rows(self.separator.knapsacks())
 
-    def add_row(self, facet: Facet) -> None:
-        """Another facet; the columns so far get their coefficients."""
-        row = len(self.rows)
+    def add_rows(self, facets: Sequence[Facet]) -> None:
+        """More facets; the columns so far get their coefficients."""
+        if not facets:
+            return
         self._grown = False
-        self.rows.append(facet)
-        self._idle.append(0)
-        for place, q in zip(facet.place.tolist(), facet.q.tolist(), strict=True):
-            self._at[place].append((row, q))
+        starts, indices, values = [0], [np.zeros(0, np.int32)], [np.zeros(0)]
         weight = np.zeros(len(self.slots.entry), np.int64)
-        weight[facet.place] = facet.q
-        total = self._arrays.sums(weight)
-        used = np.flatnonzero(total)
-        index = (self.pool.tasks + used).astype(np.int32)
-        self._solver.addRow(-highspy.kHighsInf, float(facet.high), len(used), index, total[used].astype(np.float64))
+        for row, facet in enumerate(facets, len(self.rows)):
+            for place, q in zip(facet.place.tolist(), facet.q.tolist(), strict=True):
+                self._at[place].append((row, q))
+            weight[facet.place] = facet.q
+            total = self._arrays.sums(weight)
+            weight[facet.place] = 0
+            used = np.flatnonzero(total)
+            indices.append((self.pool.tasks + used).astype(np.int32))
+            values.append(total[used].astype(np.float64))
+            starts.append(starts[-1] + len(used))
+        self.rows += facets
+        self._idle += [0] * len(facets)
+        self._flat = None
+        high = np.array([each.high for each in facets], np.float64)
+        self._solver.addRows(
+            len(facets), np.full(len(facets), -highspy.kHighsInf), high, starts[-1], np.array(starts[:-1], np.int32),
+            np.concatenate(indices), np.concatenate(values),
+        )  # fmt: skip
 
     def add_column(self, i: int, option: int, local: IntArray) -> bool:
         """Another schedule; False where it is known."""
         p = self.pool
-        key = i, option, local.astype(np.int8).tobytes()
+        key = _key(i, option, local)
         if key in self._known:
             return False
         self._known.add(key)
         t = np.flatnonzero(local >= 0)
-        entries, slots = p.type_start[i] + local[t], p.first[i] + t
-        cost = sum(int(base_cost.py_func(p, i, int(p.kind[e]), int(u))) for e, u in zip(entries, slots, strict=True))
-        value = float(p.bid[i] - p.price[option] - cost)
-        place = self.slots.where[entries, slots]
-        counts = tuple(int((local == g).sum()) for g in range(int(p.type_start[i + 1] - p.type_start[i])))
+        place = self.slots.where[p.type_start[i] + local[t], p.first[i] + t]
+        value = float(p.bid[i] - p.price[option] - self.cost[place].sum())
+        counts = tuple(np.bincount(local[t], minlength=int(p.type_start[i + 1] - p.type_start[i])).tolist())
         weights: dict[int, float] = {}
         for cell in place.tolist():
             for row, q in self._at[cell]:
@@ -306,7 +202,7 @@ class Decomposition:
 
     def evaluate(self, price: Floats, d: Ranges) -> Evaluated:
         """The bound at these prices under decisions; the tasks' answers stay in the scratch arrays."""
-        return self.descend(d, price, -np.inf, 1)
+        return self.descend(d, np.rint(price * UNIT) / UNIT, -np.inf, 1)
 
     def descend(self, d: Ranges, begin: Floats, known: float, rounds: int, theta: float = 1.0) -> Evaluated:
         """Better prices by a subgradient method, which ends below `known`.
@@ -328,20 +224,6 @@ class Decomposition:
             if state[0] < known or state[1] < 1e-3 or self.over():
                 break
         return Evaluated(float(state[0]), best_price, gain)
-
-    def supports(self, price: Floats) -> list[Facet]:
-        """q x <= K_g max_S q(S) with q in the proportion of the prices, of every pair: they attain its bound."""
-        found = []
-        for j in range(len(self.slots.kind)):
-            here = np.arange(self.slots.start[j], self.slots.start[j + 1])
-            row = price[self.slots.entry[here], self.slots.slot[j]]
-            if row.max(initial=0.0) <= 0:
-                continue
-            q = np.floor(row / row.max() * 50_000).astype(np.int64)
-            high = round(self.separator.best(j, q.astype(np.float64))[0])
-            keep = np.flatnonzero(q)
-            found.append(Facet(here[keep], q[keep], int(self._nodes[j]) * high))
-        return found
 
     def add_answers(self, found: Evaluated, dual: Floats) -> int:
         """Columns of the answers that the programme's prices say are worth having; how many were new."""
@@ -369,18 +251,24 @@ class Decomposition:
         return self._solver.getObjectiveValue(), np.array(found.col_value), np.array(found.row_dual)
 
     def _purge(self, dual: Floats) -> None:
-        """Drop the facets that have had no price for some rounds, where they are many."""
+        """Drop the facets that have had no price for some rounds, where they are many; the basis stays."""
         self._idle = [0 if amount > 1e-9 else idle + 1 for amount, idle in zip(np.abs(dual), self._idle, strict=True)]
-        drop = [r for r, idle in enumerate(self._idle) if idle > IDLE]
-        if len(drop) < 0.15 * len(self.rows):
+        if sum(idle > IDLE for idle in self._idle) < 0.15 * len(self.rows):
             return
-        keep = [r for r, idle in enumerate(self._idle) if idle <= IDLE]
-        number = np.full(len(self.rows), -1)
-        number[keep] = np.arange(len(keep))
-        self._solver.deleteRows(len(drop), np.array(drop, np.int32) + self.pool.tasks)
+        basis = self._solver.getBasis()
+        status, tasks = basis.row_status, self.pool.tasks
+        basic = highspy.HighsBasisStatus.kBasic
+        drop = [r for r, idle in enumerate(self._idle) if idle > IDLE and status[tasks + r] == basic]
+        number = np.cumsum(np.isin(np.arange(len(self.rows)), drop, invert=True)) - 1
+        number[drop] = -1
+        keep = np.flatnonzero(number >= 0).tolist()
+        self._solver.deleteRows(len(drop), np.array(drop, np.int32) + tasks)
+        basis.row_status = [*status[:tasks], *(status[tasks + r] for r in keep)]
+        self._solver.setBasis(basis)
         self.rows = [self.rows[r] for r in keep]
         self._idle = [self._idle[r] for r in keep]
         self._at = [[(int(number[r]), q) for r, q in cell if number[r] >= 0] for cell in self._at]
+        self._flat = None
 
     def open_cells(self, best: Evaluated, d: Ranges, enough: float) -> NDArray[np.bool_]:
         """(entries, T) cells that a solution of welfare `enough` may use, by their reduced profit at these prices."""
@@ -392,11 +280,14 @@ class Decomposition:
 
     def _prices(self, dual: Floats) -> Floats:
         """(entries, T) prices of cells from the rows' prices."""
+        if self._flat is None:
+            length = np.array([len(each.q) for each in self.rows])
+            none = np.zeros(0, np.int64)
+            place, q = (np.concatenate([none, *(each[k] for each in self.rows)]) for k in (0, 1))
+            self._flat = np.repeat(np.arange(len(length)), length), place, q
+        row, place, q = self._flat
+        cell = np.bincount(place, np.abs(dual)[row] * q, len(self.slots.entry))
         price = np.zeros((len(self.pool.kind), self.pool.tariff.shape[1]))
-        cell = np.zeros(len(self.slots.entry))
-        for facet, amount in zip(self.rows, np.abs(dual).tolist(), strict=True):
-            if amount > 1e-9:
-                cell[facet.place] += amount * facet.q
         price[self.slots.entry, self._slot] = cell
         return price
 
@@ -438,8 +329,8 @@ class Decomposition:
         p = self.pool
         self.open_columns(d)
         best = self.descend(d, begin, enough, descents) if descents else self.evaluate(begin, d)
-        for facet in self.supports(best.price):
-            self.add_row(facet)
+        if descents:
+            self.add_rows(self.separator.supports(best.price))
         self.add_answers(self.evaluate(best.price, d), np.full(p.tasks, -1e-6))
         values, turn, stalled, last, center = np.zeros(0), 0, 0, np.inf, None
         for _ in range(rounds):
@@ -468,13 +359,25 @@ class Decomposition:
                 if len(facets) < FEW:
                     facets += self.separator.separate(x)
             self._purge(dual[p.tasks :])
-            for facet in facets:
-                self.add_row(facet)
+            self.add_rows(facets)
             stalled = stalled + 1 if last - optimum < max(LEAST, PART * (best.value - enough)) else 0
             last = optimum
             if not facets or stalled > STALLED:
                 break
         return best, values
+
+
+def _key(task: int, option: int, local: IntArray) -> tuple[int, int, bytes]:
+    return task, option, local.astype(np.int8).tobytes()
+
+
+def _costs_of_cells(p: Pool, s: Slots, slot: IntArray) -> IntArray:
+    """(places,) operational cost of each cell, micro-dollars."""
+    task, kind = s.owner[s.entry], p.kind[s.entry]
+    cost = p.energy[task, kind] * p.tariff[kind, slot]
+    given = np.flatnonzero(p.explicit[task] >= 0)
+    cost[given] = p.table_cost[p.explicit[task[given]], kind[given], slot[given]]
+    return cost
 
 
 def ranges_of(p: Pool, path: Path) -> Ranges:
@@ -510,6 +413,7 @@ class Node:
     value: float
     price: Floats
     candidates: list[Decision]
+    relaxed: float = np.inf
     decision: Decision | None = None
     children: list[Node] = field(default_factory=list)
 
@@ -545,10 +449,12 @@ class PrimalSearch(Protocol):
 class Search:
     """Best-first branch and bound; every node's bound is by prices, so it may stop at any moment."""
 
-    def __init__(self, programme: Decomposition, lower: int) -> None:
+    def __init__(self, programme: Decomposition, lower: int, covers: Covers) -> None:
         self.programme = programme
         self.enough = lower + 0.999
-        self.solved = self.turn = 0
+        self.solved = self.turn = self._pushed = 0
+        self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
+        self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
     def run(
         self,
@@ -556,7 +462,6 @@ class Search:
         nodes: int,
         effort: int,
         primal: PrimalSearch,
-        certified: bool,
         time_to_branch: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
@@ -566,48 +471,47 @@ class Search:
         price : (entries, T) to begin with.
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root and turns of programs.
-        certified : whether only the tree is a proof; if not, an optimum that the solver of a program reports ends the
-            search.
         time_to_branch : says when it is time to branch.
         """
         programme = self.programme
-        self.root = root = self._solve((), price, ROOT_ROUNDS * min(effort, 10), DESCENTS)
-        last = programme.descend(no_decisions(programme.pool), root.price, self.enough, LAST_DESCENTS, LAST_STEP)
-        if last.value < root.value:
-            root.value, root.price = last.value, last.price
+        self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
+        self._relaxation.add(programme.rows)
         slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
         primal.facets = [
             (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
         ]
-        self._waiting = [(-root.value, 0, root)]
-        # The cheapest steps come first: programs of all tasks where few cells are open, else programs of some tasks.
+        self._waiting: list[tuple[float, int, Node]] = []
+        self._wait(root)
+        # The cheapest step comes first: the tree where few cells are open, else programs of some tasks.
         small = int(programme.pool.nodes[programme.pool.kind] @ self._open_cells(1.0).sum(axis=1)) <= SMALL_PROGRAM
         if small:
-            self._improve_all(primal, ALL_GUESSES, 1)
-            if certified:
-                self._improve_all(primal, (1.0,), SMALL_UNITS)
-                self._grow(nodes, BRANCHINGS, primal)
-            self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort), 1 / 3 if certified else 1.0)
+            if self._grow(nodes, BRANCHINGS, primal):
+                self._improve_all(primal, ALL_GUESSES, 1)
         else:
+            self._improve_before(primal, effort, time_to_branch)
+        pause = BRANCHINGS
+        while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
-                self._improve_some(primal)
-            self._improve_all(primal, ALL_GUESSES, effort)
+                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
+        self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
+
+    def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
+        """Look for better solutions before the tree."""
+        if self._may_improve(primal):
+            self._improve_some(primal)
+        self._improve_all(primal, ALL_GUESSES, effort)
         for dive in (False, True):
             if dive and self._may_improve(primal) and not time_to_branch():
-                primal.complete(self._dive(root, time_to_branch))
+                primal.complete(self._dive(self.root, time_to_branch))
                 self.enough = primal.lower + 0.999
             for _ in range(TURNS * min(effort, 100)):
                 if not self._may_improve(primal) or time_to_branch() or not self._improve_some(primal):
                     break
         self._improve_all(primal, (1.0,), effort)
-        pause = BRANCHINGS
-        while self._grow(nodes, pause, primal):
-            if self._may_improve(primal):
-                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
 
     def _may_improve(self, primal: PrimalSearch) -> bool:
         """Whether a better solution may exist, and there is time to look for one."""
-        waiting = any(self._is_open(node) for _, _, node in self._waiting)
+        waiting = any(self._is_open(node) for *_, node in self._waiting)
         return waiting and not primal.proved and not self.programme.over()
 
     def _grow(self, nodes: int, branchings: int, primal: PrimalSearch) -> bool:
@@ -616,14 +520,22 @@ class Search:
         while self._waiting and self.solved < nodes and not self.programme.over():
             if done == branchings and not primal.proved:
                 return True
-            _, _, node = heapq.heappop(self._waiting)
-            if not self._is_open(node) or not node.candidates:
+            *_, node = heapq.heappop(self._waiting)
+            if not self._is_open(node):
                 continue
-            self._branch(node)
-            for child in node.children:
-                heapq.heappush(self._waiting, (-child.value, self.solved + len(self._waiting), child))
+            self._bound(node, primal)
+            if self._is_open(node) and node.candidates:
+                self._branch(node)
+                for child in node.children:
+                    if self._is_open(child):
+                        self._wait(child)
             done += 1
         return False
+
+    def _wait(self, node: Node) -> None:
+        """Nodes of the largest bound come first, of equal bounds the last ones, so that the tree grows deep there."""
+        self._pushed += 1
+        heapq.heappush(self._waiting, (-round(node.value, 2), -self._pushed, node))
 
     def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: int, part: float = 1 / 3) -> None:
         """Programs of all tasks in the cells of solutions better than guesses of OPT."""
@@ -684,51 +596,94 @@ class Search:
                 d.admitted[i] = 1
         return list(fixed.values())
 
-    def _solve(self, path: Path, price: Floats, rounds: int, descents: int = 0) -> Node:
-        programme = self.programme
-        d = ranges_of(programme.pool, path)
+    def _solve_root(self, price: Floats, rounds: int) -> Node:
+        """The node without decisions, by schedules and facets, with prices as certificates have them."""
+        programme, d = self.programme, no_decisions(self.programme.pool)
         try:
-            tolerance = TOLERANCE if descents else max(TOLERANCE, NODE_TOLERANCE * (self.root.value - self.enough))
-            found, values = programme.bound(
-                d, price, self.enough, descents=descents, rounds=rounds, tolerance=tolerance
-            )
+            best, _ = programme.bound(d, price, self.enough, descents=DESCENTS, rounds=rounds)
         except ArithmeticError:  # what the prices so far prove stands
-            found, values = programme.evaluate(price, d), np.zeros(0)
+            best = programme.evaluate(price, d)
+        last = programme.descend(d, best.price, self.enough, LAST_DESCENTS, LAST_STEP)
+        found = programme.evaluate(min(best, last, key=lambda each: each.value).price, d)
+        self.solved = 1
+        return Node((), found.value, found.price, [])
+
+    def _bound(self, node: Node, primal: PrimalSearch) -> None:
+        """Lower a node's bound by the relaxation, and find what may be decided next."""
+        programme, relaxation = self.programme, self._relaxation
+        d = ranges_of(programme.pool, node.path)
+        relaxation.purge()
+        relaxation.decide(d)
         self.solved += 1
-        open_ = found.value >= self.enough and len(values) > 0
-        return Node(path, found.value, found.price, self._candidates(path, values) if open_ else [])
+        node.candidates = []
+        last = np.inf
+        for turn in range(INTEGRAL_ROUNDS):
+            try:
+                found = relaxation.solve()
+            except ArithmeticError:  # what the prices so far prove stands
+                return
+            proved = programme.evaluate(found.price, d)
+            if proved.value < node.value:
+                node.value, node.price = proved.value, proved.price
+            node.relaxed = found.value
+            if not self._is_open(node):
+                return
+            facets = programme.separator.separate(found.cells)
+            if not facets or turn >= NODE_ROUNDS - 1 or (turn > 0 and last - found.value < LEAST):
+                node.candidates = self._candidates(node.path, found)
+                if node.candidates or not facets:
+                    break
+            last = found.value
+            relaxation.add(facets)
+        if not node.candidates and found.value >= self.enough:
+            primal.complete(self._schedules(found))
+            self.enough = max(self.enough, primal.lower + 0.999)
+
+    def _schedules(self, found: Relaxed) -> list[Column]:
+        """The schedules of a solution of the relaxation in whole numbers."""
+        p, s = self.programme.pool, self.programme.slots
+        chosen = []
+        for option in np.flatnonzero(found.options > 0.5).tolist():
+            i = int(np.searchsorted(p.option_start, option, side="right")) - 1
+            local = np.full(int(p.width[i]), -1)
+            here = slice(int(p.type_start[i]), int(p.type_start[i + 1]))
+            where = s.where[here, p.first[i] : p.first[i] + p.width[i]]
+            g, t = np.nonzero(np.where(where >= 0, found.cells[where], 0.0) > 0.5)
+            local[t] = g
+            chosen.append(Column(i, option, local, 0.0, where[g, t]))
+        return chosen
 
     def _branch(self, node: Node) -> None:
-        """Decide what lowers both children's bounds most among the candidates."""
-        best: tuple[float, Decision, list[Node]] | None = None
-        for decision in node.candidates[:CANDIDATES]:
-            pair = [self._solve((*node.path, (decision, side)), node.price, NODE_ROUNDS) for side in (False, True)]
-            for child in pair:
-                child.value = min(child.value, node.value)
-            gains = [max(1e-3, node.value - max(child.value, self.enough - 1)) for child in pair]
-            score = gains[0] * gains[1]
-            if best is None or score > best[0]:
-                best = score, decision, pair
-            if all(child.value < self.enough for child in pair) or self.programme.over():
-                break
-        assert best is not None
-        node.decision, node.children = best[1], best[2]
+        """Take the decision that lowers both children's relaxations most, as found where it first came up.
 
-    def _candidates(self, path: Path, values: Floats) -> list[Decision]:
-        """What the programme's solution leaves open, by weight: admissions, begins, numbers of cells, cells."""
+        The children begin from the node's prices.
+        """
+        p = self.programme.pool
+        best = -1.0
+        for decision in node.candidates[:CANDIDATES]:
+            if decision not in self._gains:
+                self._gains[decision] = 1.0
+                for side in (False, True):
+                    self._relaxation.decide(ranges_of(p, (*node.path, (decision, side))))
+                    lower = node.relaxed - max(self._relaxation.value(), self.enough - 1)
+                    self._gains[decision] *= max(1e-3, lower)
+            if self._gains[decision] > best:
+                best, node.decision = self._gains[decision], decision
+        assert node.decision is not None
+        for side in (False, True):
+            path = (*node.path, (node.decision, side))
+            found = self.programme.evaluate(node.price, ranges_of(p, path))
+            node.children.append(Node(path, min(found.value, node.value), node.price, []))
+
+    def _candidates(self, path: Path, found: Relaxed) -> list[Decision]:
+        """What the relaxation's solution leaves open, by weight: admissions, begins, numbers of cells, cells."""
         programme, p = self.programme, self.programme.pool
-        used, begins = np.zeros(p.tasks), np.zeros(len(p.offset))
-        numbers, cells = np.zeros(len(p.kind)), np.zeros(len(programme.slots.entry))
-        for column, value in zip(programme.columns, values[p.tasks :].tolist(), strict=False):
-            if value > INTEGRAL:
-                used[column.task] += value
-                begins[column.option] += value
-                here = int(p.type_start[column.task])
-                numbers[here : here + len(column.counts)] += value * np.array(column.counts)
-                cells[column.place] += value
+        begins, cells = found.options, found.cells
+        used = np.add.reduceat(begins, p.option_start[:-1])
+        numbers = np.bincount(programme.slots.entry, cells, len(p.kind))
         part = np.abs(used - np.rint(used))
         decided = {what for what, _ in path}
-        found: list[tuple[float, Decision]] = [
+        weighed: list[tuple[float, Decision]] = [
             (10 + part[i] * p.bid[i] / p.bid.max(), (i,)) for i in np.flatnonzero(part > INTEGRAL).tolist()
         ]
         for i in np.flatnonzero(used > INTEGRAL).tolist():
@@ -739,33 +694,36 @@ class Search:
                 later = sum(begins[o + 1 : options.stop].tolist())
                 away = min(later, used[i] - later)
                 if away > INTEGRAL:
-                    found.append((5 + away, (i, int(p.first[i] + p.offset[o]))))
+                    weighed.append((5 + away, (i, int(p.first[i] + p.offset[o]))))
             for e in range(int(p.type_start[i]), int(p.type_start[i + 1])):
                 away = abs(numbers[e] - np.rint(numbers[e]))
                 if away > INTEGRAL:
-                    found.append((3 + away, (i, int(p.kind[e]), 0, int(np.floor(numbers[e])))))
-        if len(found) < CANDIDATES:
+                    weighed.append((3 + away, (i, int(p.kind[e]), 0, int(np.floor(numbers[e])))))
+        if len(weighed) < CANDIDATES:
             slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
             away = np.abs(cells - np.rint(cells))
             for place in np.argsort(-away, kind="stable")[:CANDIDATES].tolist():
                 if away[place] > INTEGRAL:
                     e = int(programme.slots.entry[place])
                     what = int(programme.slots.owner[e]), int(p.kind[e]), int(slot[place])
-                    found.append((float(away[place]), what))
-        found.sort(key=lambda each: -each[0])
-        return [what for _, what in found if what not in decided]
+                    weighed.append((float(away[place]), what))
+        weighed.sort(key=lambda each: -each[0])
+        return [what for _, what in weighed if what not in decided]
 
     def tree(self) -> Tree:
         """The nodes in preorder, slots from 1, tasks by their place in the instance."""
         p = self.programme.pool
         nodes: list[int | tuple[int, ...]] = []
         tables: list[Floats] = []
+        place: dict[int, int] = {}  # leaves share the tables of the nodes above them
         left = [self.root]
         while left:
             node = left.pop()
             if node.decision is None:
-                nodes.append(len(tables))
-                tables.append(node.price)
+                if id(node.price) not in place:
+                    place[id(node.price)] = len(tables)
+                    tables.append(node.price)
+                nodes.append(place[id(node.price)])
                 continue
             i, *what = node.decision
             if len(what) in (1, 2):

@@ -8,6 +8,9 @@ from ratiobench.formulations.lora.bound.lagrangian import Prices
 from ratiobench.instances.lora.model import IntArray
 from ratiobench.instances.lora.solution import Solution
 
+UNIT = 2**12
+"""Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
+
 CellRow = tuple[IntArray, IntArray, IntArray, int]
 """Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution."""
 

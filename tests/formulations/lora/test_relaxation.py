@@ -1,0 +1,116 @@
+"""Facets and the relaxation over cells of single tasks: against lists of all sets and schedules."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ratiobench.formulations.lora.bound.decomposition import Decomposition, ranges_of
+from ratiobench.formulations.lora.bound.facets import BROKEN, Separator
+from ratiobench.formulations.lora.bound.pricing import Pool, pool
+from ratiobench.formulations.lora.bound.relaxation import Relaxation
+from ratiobench.formulations.lora.bound.task_prices import MANY, NEVER, Slots, find_slots, no_decisions
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.model import IntArray
+from tests.support.certificates import instances
+
+
+def fitting_sets(p: Pool, s: Slots, j: int) -> list[tuple[int, ...]]:
+    """The sets of places of a pair whose tasks fit on one node."""
+    here, g = range(int(s.start[j]), int(s.start[j + 1])), int(s.kind[j])
+    return [
+        chosen
+        for k in range(len(here) + 1)
+        for chosen in combinations(here, k)
+        if sum(int(p.rate[s.entry[a]]) for a in chosen) <= p.compute[g]
+        and sum(int(p.memory[s.owner[s.entry[a]]]) for a in chosen) <= p.capacity_mb[g]
+    ]
+
+
+def largest(sets: list[tuple[int, ...]], weight: IntArray) -> int:
+    """The largest sum of weights of a set."""
+    return max(sum(int(weight[a]) for a in chosen) for chosen in sets)
+
+
+@settings(max_examples=80, deadline=None)
+@given(instances(), st.integers(0, 2**32 - 1))
+def test_a_facet_cuts_off_the_point_and_no_set(instance: Instance, seed: int) -> None:
+    """It is the largest value of a set on all nodes, and a mixture of sets breaks none."""
+    p, random = pool(instance, spare=1), np.random.default_rng(seed)
+    assume(p.tasks)
+    s = find_slots(p)
+    separator, nodes = Separator(p, s), p.nodes[s.kind]
+    sets = [fitting_sets(p, s, j) for j in range(len(s.kind))]
+    x = random.random(len(s.entry)) * np.repeat(nodes, np.diff(s.start))
+    for facet in separator.separate(x):
+        j = int(np.searchsorted(s.start, facet.place[0], side="right")) - 1
+        weight = np.zeros(len(s.entry), np.int64)
+        weight[facet.place] = facet.q
+        assert facet.high == nodes[j] * largest(sets[j], weight)
+        assert facet.q @ x[facet.place] > facet.high
+    mixture = np.zeros(len(s.entry))
+    for j, listed in enumerate(sets):
+        for share in random.dirichlet(np.ones(3)):
+            mixture[list(listed[random.integers(len(listed))])] += share * nodes[j]
+    assert separator.separate(mixture) == []
+
+
+def test_a_point_that_breaks_some_inequality_is_cut_off() -> None:
+    """Random weights whose sum at the point is above that of every set."""
+    random, found = np.random.default_rng(3), 0
+    for seed in range(60):
+        recipe = {"kind": "paper", "seed": seed, "nodes": {"a100": 1}, "tasks": 8, "slots": 6, "data": [500, 3000]}
+        p = pool(generate(recipe | {"sizes": "wide"}), spare=1)
+        s = find_slots(p)
+        x = 0.3 + 0.7 * random.random(len(s.entry))
+        facets = Separator(p, s).separate(x)
+        cut = {int(np.searchsorted(s.start, facet.place[0], side="right")) - 1 for facet in facets}
+        for j in range(len(s.kind)):
+            sets, here = fitting_sets(p, s, j), slice(int(s.start[j]), int(s.start[j + 1]))
+            weights = random.integers(0, 10, (20, len(s.entry)))
+            highs = np.array([largest(sets, weight) for weight in weights])
+            if (weights[:, here] @ x[here] > highs * (1 + 10 * BROKEN)).any():
+                assert j in cut
+                found += 1
+    assert found > 20
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(), st.integers(0, 2**32 - 1))
+def test_the_relaxation_bounds_what_its_prices_prove_and_they_bound_opt(instance: Instance, seed: int) -> None:
+    """With all facets that are found, without decisions and with some that the best solution keeps or not."""
+    p, random = pool(instance, spare=1), np.random.default_rng(seed)
+    assume(p.tasks and (np.diff(p.type_start) <= 2).all())
+    programme = Decomposition(p, lambda: False)
+    relaxation = Relaxation(p, programme.slots, programme.cost, cover_inequalities)
+    relaxation.add(programme.rows)
+    opt = enumerate_optimum(instance)[0]
+    for turn in range(3):
+        d = no_decisions(p)
+        if turn == 1:
+            d.fixed[random.random(d.fixed.shape) < 0.1] = NEVER
+        if turn == 2:
+            i = int(random.integers(p.tasks))
+            d = ranges_of(p, (((i,), bool(random.integers(2))), ((i, int(p.kind[p.type_start[i]]), 0, 1), False)))
+            d.late[i] = random.choice([int(p.first[i]), MANY])
+        if programme.evaluate(np.zeros((len(p.kind), instance.slots)), d).value == -np.inf:
+            continue  # a task that must be admitted has no schedule
+        relaxation.decide(d)
+        for _ in range(30):
+            found = relaxation.solve()
+            proved = programme.evaluate(found.price, d).value
+            assert proved <= found.value + 0.1  # prices are rounded
+            facets = programme.separator.separate(found.cells)
+            relaxation.add(facets)
+            if not facets:
+                break
+        relaxation.purge()
+        if turn == 0:
+            assert found.value >= opt - 1e-6
+            assert proved >= opt - 1e-6
