@@ -35,8 +35,8 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import RUNS_ENVIRONMENT
 
 IN_BOTH = {
-    "fill", "cheapest", "best_pattern", "_node_values",  # bounds are searched for in doubles and proved in integers
-    "cover_table", "first_cover", "_profits",
+    # Bounds are searched for in doubles and proved in integers.
+    "fill", "fill_table", "cheapest", "best_pattern", "_node_values", "cover_table", "first_cover", "_profits",
 }  # fmt: skip
 """Kernels that run in integers and in doubles, and so have two signatures."""
 
