@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -31,6 +32,7 @@ from ratiobench.bench.options import (
     option,
     switch,
 )
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import IMPORT_REPORT, PRICE_LIST, check_writable, fill_folder, write_text
 
@@ -136,7 +138,7 @@ def run(options: Import) -> ImportOutcome | Path:
     report, instances = importing.read(_log(options), options.settings(), _tell)
     if options.out is None:
         return ImportOutcome((), report, [f"{instance.name}.json.gz" for instance in instances])
-    files = _write(family, instances, options.out)
+    files = _write(family, instances, report, options.out)
     write_text(options.out / IMPORT_REPORT, json.dumps(report.document(), indent=1) + "\n")
     if report.prices:
         write_text(options.out / PRICE_LIST, report.prices)
@@ -205,19 +207,23 @@ def _require(options: Import) -> None:
         raise InputError("import", "", "one of the arguments --out --dry-run is required")
 
 
-def _write(family: Family, instances: Any, out: Path) -> list[str]:
+def _write(family: Family, instances: Any, report: ImportReport, out: Path) -> list[str]:
     """All instances, or none: they are made beside the folder and moved into it when the last one is there."""
     files: list[str] = []
+    began = time.monotonic()
+    set_current("making the first instance")
     with fill_folder(out) as beside:
         for instance in instances:
             files.append(f"{instance.name}.json.gz")
             write_text(beside / files[-1], family.dumps(instance))
             print(f"... {files[-1]}", file=sys.stderr)
+            left = (time.monotonic() - began) * (1 - report.done) / max(report.done, 1e-6)
+            set_current(f"instances made: {len(files)}, about {left:.0f} s left", again=True)
     return files
 
 
 def _tell(lines: int) -> None:
-    print(f"... {lines:,} lines read", file=sys.stderr)
+    set_current(f"reading the log, {lines:,} lines", again=True)
 
 
 IMPORT = Command(

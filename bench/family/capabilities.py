@@ -809,6 +809,11 @@ class ImportReport(Protocol):
         ...
 
     @property
+    def done(self) -> float:
+        """The part of the jobs that the instances made so far account for, 0 to 1."""
+        ...
+
+    @property
     def prices(self) -> str:
         """A file of list prices that an algorithm can post; empty where no list price is known."""
         ...

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,6 +66,8 @@ class Report:
     waits : seconds that jobs of the log waited, where it says so.
     skipped : of `left`, how many readers left out, by the day of their submission.
     prices : the list price as a file of the algorithm `pricelist`; empty where none is known.
+    handled : how many jobs were turned into tasks or left out when the instances so far were made.
+    to_handle : how many there are in all, of the days that were asked for.
     """
 
     source: str
@@ -83,6 +84,13 @@ class Report:
     waits: array[int] = field(default_factory=lambda: array("q"))
     skipped: dict[int, Counter[str]] = field(default_factory=dict)
     prices: str = ""
+    handled: int = 0
+    to_handle: int = 0
+
+    @property
+    def done(self) -> float:
+        """The part of the jobs that the instances made so far account for, 0 to 1."""
+        return self.handled / max(1, self.to_handle)
 
     @property
     def imported(self) -> int:
@@ -143,7 +151,7 @@ def read_jobs(
     form : a name of `ratiobench.instances.lora.logs.list_formats`.
     columns : which column is what, for formats that have no names of their own.
     skip_bad : count lines that cannot be read, and go on.
-    report_progress : is told every 4 seconds how many lines were read.
+    report_progress : is told every 4,096 jobs how many lines were read.
     wanted : whether a moment of submission counts; others are of days that were not asked for.
     observe : is given every job of the log, those of other days included.
 
@@ -153,12 +161,10 @@ def read_jobs(
     """
     reader = _format(form, columns or {})
     source = str(path)
-    last_report = time.monotonic()
     with open_text(path, reader.title) as file:
         for count, (line, row) in enumerate(reader.rows(file, source, columns or {})):
-            if count % 4096 == 0 and time.monotonic() - last_report > 4:
+            if count % 4096 == 0:
                 report_progress(line)
-                last_report = time.monotonic()
             try:
                 found = reader.job(row, f"line {line}", source)
             except InputError as error:
@@ -243,6 +249,7 @@ def import_log(
     grouped: dict[int, list[Job]] = {}
     for day, jobs in periods.items():
         grouped.setdefault((day - first) // laws.days, []).extend(jobs)
+    report.to_handle = sum(map(len, grouped.values()))
     if laws.tail is None:
         windows = (
             window.last
@@ -267,6 +274,7 @@ def _instances(
     for number in sorted(grouped):
         start = (first + number * laws.days) * DAY
         jobs = sorted(grouped.pop(number), key=lambda job: job.submit)
+        report.handled += len(jobs)
         prices, recurs = converter.cluster.tariff.at_slots(start, laws.slots, laws.slot_seconds)
         recurring |= recurs
         name = f"{stem}-{datetime.fromtimestamp(start, UTC).date().isoformat()}"
