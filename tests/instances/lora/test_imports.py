@@ -98,6 +98,15 @@ def test_what_is_left_out_and_cut(tmp_path: Path) -> None:
     assert "1 jobs ask for a GPU type that no node has" in report.text()
 
 
+def test_progress_counts_the_jobs_of_the_instances_so_far(tmp_path: Path) -> None:
+    """Two jobs on the first day, one that no node holds; two on the third: 2/4 are done, then all."""
+    path = tmp_path / "log.csv"
+    path.write_text("submit,duration,gpus\n600,900,2\n700,900,99\n172900,900,1\n173000,900,1\n")
+    report, instances = import_log(path, "csv", cluster_of(tmp_path), Laws())
+    assert report.done == 0
+    assert [(day.tasks, report.done) for day in instances] == [(1, 0.5), (2, 1.0)]
+
+
 def test_instances_of_several_days_and_minutes(tmp_path: Path) -> None:
     """Two days in each, slots of a minute; days without jobs make no instance; jobs come in any order."""
     rows = "172900,60,1,,,,,\n60,61,1,,,,,\n0,60,1,,,,,\n600000,60,1,,,,,\n"
