@@ -509,17 +509,25 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     }
 
 
+_WINDOWS = {
+    "windows by their own deadline": "end at the deadline in the log",
+    "windows by their time limit": "end with the time limit, counted from the submission",
+    "windows by law": "have {slack} times the fewest slots of the run (--slack)",
+    "windows by law, of their time limit": "have {slack} times the fewest slots of the time limit (--slack)",
+}
+"""How a report tells where windows come from, by the name of the count."""
+
+
 def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Tails, recurring: bool) -> list[str]:
     """What is assumed, in sentences; only what bears on this log."""
     laws, counts = converter.laws, report.counts
     lines = [f"{each}." for each in (*report.warnings, *converter.form.reading)]
     lines += [f"{count:,} of the jobs {remark}." for remark, count in report.remarks.most_common()]
     low, high = (Fraction(end, 10**6) for end in laws.per_gpu_hour)
-    windows = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key.startswith("windows by"))
+    windows = [f"{counts[key]:,} {text.format(slack=laws.slack)}" for key, text in _WINDOWS.items() if counts[key]]
     cut = counts["windows cut at the end of the instance"]
-    law = f" (law: {laws.slack} times the fewest slots)" if "by law" in windows else ""
     if windows:
-        lines.append(f"{windows}{law}; {cut:,} are cut at the end of their instance.")
+        lines.append(f"Windows: {', '.join(windows)}; {cut:,} are cut at the end of their instance (--tail, --days).")
     if limits := counts["limits cut with their window"]:
         lines.append(f"{limits:,} time limits are cut with them.")
     if counts["bids by law"]:
@@ -536,7 +544,7 @@ def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Ta
         lines.append(f"{kinds:,} jobs ask for a GPU type that no node has; they may run on any node.")
     behind = " Of the others:" * (converter.run is not ScheduleKind.ANY)
     if hopeless := counts["that no schedule can finish in the instance"]:
-        lines.append(f"{hopeless:,} jobs cannot be finished in their window by any schedule.{tails.sentence()}{behind}")
+        lines.append(f"Jobs that no schedule can finish in their window: {hopeless:,}.{tails.sentence()}{behind}")
     if converter.run is not ScheduleKind.ANY:
         lines += schedules.sentences(counts)
     elif report.imported:

@@ -91,7 +91,7 @@ def test_an_import_without_it_is_what_it_was(tmp_path: Path) -> None:
 def test_no_window_is_cut_with_a_tail_as_long_as_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A job of more than two days is in, with its whole window of three times as long."""
     days, _ = imported(tmp_path)
-    assert "1 jobs cannot be finished in their window" in capsys.readouterr().out
+    assert "no schedule can finish in their window: 1." in capsys.readouterr().out
     days, report = imported(tmp_path, "--tail", "auto")
     assert "0 are cut at the end of their instance" in capsys.readouterr().out
     second = days["2026-03-02"]

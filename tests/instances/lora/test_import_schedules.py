@@ -203,7 +203,7 @@ def test_one_import_has_jobs_of_every_kind(tmp_path: Path) -> None:
     assert day.labels == {0: Labels("anna", "lab"), 1: Labels("anna"), 3: Labels(group="lab")}
     text = report.text()
     long = "They are 100 % of the GPU time: --tail 14d makes that 0.0 %."
-    assert f"1 jobs cannot be finished in their window by any schedule. {long} Of the others:\n- 2 jobs are" in text
+    assert f"no schedule can finish in their window: 1. {long} Of the others:\n- 2 jobs are" in text
     assert "1 of them gangs on 2 nodes (50 % of GPU time); none may pause or move.\n" in text
     assert "1 jobs may pause between slots, at no cost, and stay on their node.\n" in text
     assert "1 jobs may pause, move to another node and go on, at no cost, between slots.\n" in text

@@ -94,7 +94,7 @@ def test_what_is_left_out_and_cut(tmp_path: Path) -> None:
     assert report.text().splitlines()[0].endswith("(1 others are of days that were not asked for)")
     assert (day.arrival.tolist(), day.deadline.tolist(), day.slots) == ([144], [144], 144)
     assert report.counts["windows cut at the end of the instance"] == 1
-    assert "1 jobs cannot be finished in their window" in report.text()
+    assert "no schedule can finish in their window: 1." in report.text()
     assert "1 jobs ask for a GPU type that no node has" in report.text()
 
 
