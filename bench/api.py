@@ -248,7 +248,13 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     return results(folder)
 
 
-@as_function(Backtest, without=("days", "algorithms", "out"), defaults={"quiet": True}, old={"algorithm": "algorithms"})
+@as_function(
+    Backtest,
+    without=("days", "algorithms", "add", "out"),
+    others={"add": ()},
+    defaults={"quiet": True},
+    old={"algorithm": "algorithms"},
+)
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:
@@ -260,6 +266,7 @@ def backtest(
         order of time (also a dictionary of them, as `generate` returns it), which are kept in the folder ``out/days``.
     algorithms : one or several, as `run` takes them; ``all`` for all that can serve the days; empty for those that suit
         the jobs of the days.
+    add : policies that are run in addition to those.
     out : folder of the results; ``results/backtest-FOLDER`` by default, of instances ``results/backtest-instances``.
     {options}
 
@@ -272,6 +279,7 @@ def backtest(
     InputError : days, algorithms, a folder or a number that cannot be used.
     """
     named = isinstance(days, str | os.PathLike)
+    exactly, added = listed(algorithms), listed(options.pop("add", ()))
     chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
     folder, share = find_folders(chosen.out, chosen.share, name_of(chosen.days if named else None))
     if isinstance(days, str | os.PathLike):
@@ -280,9 +288,12 @@ def backtest(
     else:
         source, order = folder / "days", "in which they were given"
         family, found = keep_days(days, source)
-    names, handed = name_algorithms(listed(algorithms), instances_of(family))
+    names, handed = name_algorithms([*exactly, *added], instances_of(family))
     with run_context(RunContext(isolate=family.choose_isolation(chosen.isolate), own=handed)):
-        suite = make_backtest(family, found, names, chosen.history, str(source), order, chosen.by, chosen.what_if)
+        suite = make_backtest(
+            family, found, names[: len(exactly)], chosen.history, str(source), order, chosen.by, chosen.what_if,
+            names[len(exactly) :],
+        )  # fmt: skip
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
 

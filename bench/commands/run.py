@@ -54,6 +54,9 @@ class Backtest(ExecutionOptions):
         "DIR|TOML",
     )
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all`; by default those that suit the jobs", ())
+    add: tuple[str, ...] = option(
+        "policies to run in addition to those", Text(), "NAME", several=True, complete="algorithms"
+    )
     history: int = option("days of history for constants; the first N days are not judged", _Days(), "N", default=1)
     by: str = option("measure by which policies are ranked", Choice(BY), default=BY[0])
     what_if: tuple[str, ...] = option(
@@ -112,7 +115,7 @@ def backtest(options: Backtest) -> Reported:
     with run_context(RunContext(isolate=family.choose_isolation(options.isolate))):
         suite = make_backtest(
             family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
-            options.what_if,
+            options.what_if, options.add,
         )  # fmt: skip
     out, share = find_folders(options.out, options.share, name_of(options.days))
     return _run_and_show(family, suite, run_options(options, out=out, share=share))

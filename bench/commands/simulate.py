@@ -203,7 +203,8 @@ def _compare(options: Simulate, family: Family, instance: Any, names: list[str])
                     raise
                 except Exception as error:
                     runs[name] = format_error(error)
-            if not options.certificate and not options.no_opt:
+            valid = any(not isinstance(each, str) and each.valid for each in runs.values())
+            if valid and not options.certificate and not options.no_opt:
                 opt = _enclose(options, family, instance)
     opt = None if opt is None else _tightened(opt, family, runs)
     rows = {name: _row(family, instance, opt, name, each) for name, each in runs.items()}
@@ -305,6 +306,8 @@ def _table_lines(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
         )
     if opt is not None:
         yield from _opt_lines(options, family, opt)
+    elif not options.no_opt:
+        yield "No run is valid, so OPT was not computed."
     yield align_columns(lines).removesuffix("\n")
     if any(row.label.endswith(" *") for row in found.rows.values()):
         yield "* its constants are computed from the instance itself, future included (oracle)."
@@ -371,7 +374,7 @@ def write(options: Simulate, found: SimulationOutcome) -> Iterator[str]:
 
 def after(options: Simulate, found: SimulationOutcome) -> None:
     """OPT and the ratio of one run, which is printed before, since OPT may take long."""
-    if options.json or options.no_opt or found.rows:
+    if options.json or options.no_opt or found.rows or not found.ended[0].valid:
         return
     (run,) = found.ended
     family = found.family
@@ -379,8 +382,7 @@ def after(options: Simulate, found: SimulationOutcome) -> None:
         opt = _tightened(_enclose(options, family, found.instance), family, {run.label: run})
     for line in _opt_lines(options, family, opt):
         print(line)
-    if run.valid:
-        print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
+    print(f"{family.sense.ratio} = {ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)}")
 
 
 SIMULATE = Command(

@@ -159,12 +159,14 @@ def make_backtest(
     order: str = "in which they were given",
     by: str = WELFARE.name,
     what_if: Sequence[str] = (),
+    add: Sequence[str] = (),
 ) -> Suite:
     """The suite of a backtest: the first `history` days are history alone, every other one is a case.
 
     Parameters
     ----------
     by : by which criterion policies are ranked (`ratiobench.bench.report.backtest.criteria`).
+    add : algorithms that are run beside those of `algorithms`, or beside the family's own choice.
     what_if : changes; every judged day is played once more after each of them, with all days before it changed alike.
 
     An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
@@ -181,7 +183,7 @@ def make_backtest(
         problem = f"{count} in {source}: with --history {history} at least {history + 1} are needed"
         raise InputError("--history", "", problem)
     require_criterion(by, family)
-    chosen, refused = choose_policies(family, days, algorithms, source)
+    chosen, refused = choose_policies(family, days, algorithms, source, add)
     first = family.make(days[0].recipe) if what_if else None
     changes = list(
         dict.fromkeys(
@@ -220,6 +222,7 @@ def make_backtest(
         known += " (learning algorithms: from all days before it)"
     doubts = tuple(list_doubts(days, order))
     named = ("--algorithms", ",".join(algorithms)) if algorithms else ()
+    named += ("--add", ",".join(add)) if add else ()
     return Suite(
         f"backtest of {source}",
         ". But ".join([f"{len(days) - history} days one by one, in the order {order}, {known}", *doubts]),
@@ -246,7 +249,7 @@ def _changed(recipe: Mapping[str, Any], change: str) -> Mapping[str, Any]:
 
 
 def choose_policies(
-    family: Family, days: Sequence[Day], algorithms: Sequence[str], source: str
+    family: Family, days: Sequence[Day], algorithms: Sequence[str], source: str, add: Sequence[str] = ()
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The algorithms that can serve every day, and (name, reason) of the others.
 
@@ -254,6 +257,7 @@ def choose_policies(
     ----------
     algorithms : names, or `ALL` for all of the family; empty: the family's own choice for arrivals of these kinds.
     source : the folder of the days, in which an import may have written list prices.
+    add : names that are taken in addition.
 
     Raises
     ------
@@ -264,11 +268,12 @@ def choose_policies(
     # At bids that are the list price nobody pays that price: it is for whole slots, and for the plan.
     has_prices = os.path.isfile(prices) and not any(day.facts.listed_bids for day in days)
     names = list(algorithms or family.default_policies(kinds, str(prices) if has_prices else ""))
+    names += add
     names = [name for each in names for name in ([a.name for a in family.algorithms()] if each == ALL else [each])]
     if not names:
         raise InputError("--algorithms", "", "none is named")
     chosen, refused = [], []
-    for name in names:
+    for name in dict.fromkeys(names):
         why = next(filter(None, (family.refusal(name, kind) for kind in kinds)), "")
         if why:
             refused.append((name, why))

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from types import TracebackType
+from typing import Any
 
 SILENCE = 4.0
 """Seconds after which a command that is still at work says so, and again."""
@@ -44,7 +45,41 @@ class Heartbeat:
         while not self._over.wait(SILENCE):
             what = self._what  # which may be another one before it is printed
             if what:
-                print(f"... {what}, {time.monotonic() - self._began:.0f} s so far", file=sys.stderr, flush=True)
+                kernel = _find_compiling()
+                compiling = f" (compiling {kernel}, once)" if kernel else ""
+                seconds = time.monotonic() - self._began
+                print(f"... {what}{compiling}, {seconds:.0f} s so far", file=sys.stderr, flush=True)
+
+
+_compiling: list[str] = []
+_listening = threading.Event()
+
+
+def _find_compiling() -> str:
+    """The kernel that numba compiles in this process; empty when it compiles none, or began before the first call."""
+    event = sys.modules.get("numba.core.event")
+    if event is None:
+        return ""
+    if not _listening.is_set():
+        _listening.set()
+        event.register("numba:compile", _make_listener(event))
+    try:
+        return _compiling[0]
+    except IndexError:  # another thread may have ended it
+        return ""
+
+
+def _make_listener(event: Any) -> Any:
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"].py_func
+            _compiling.append(f"{function.__module__}.{function.__qualname__}".removeprefix("ratiobench."))
+
+        def on_end(self, event: Any) -> None:
+            if _compiling:  # it may have begun before anybody listened
+                _compiling.pop()
+
+    return Listener()
 
 
 def set_current(what: str, *, again: bool = False) -> None:

@@ -60,7 +60,7 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collec
     total = sum(step.seconds for _, _, step in waiting)
     workers = min(usable_cores(), len(waiting))
     began = time.monotonic()
-    say(f"compiling for {', '.join(chosen)}, about {total / workers:.0f} s the first time: {workers} at a time")
+    say(f"compiling once for {', '.join(chosen)}, about {total / workers:.0f} s on {workers} idle cores")
     found = _shared(say)
     done: set[tuple[str, str]] = set()
     running: dict[Future[list[Kernel]], tuple[str, str]] = {}
@@ -80,7 +80,7 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collec
                 found += future.result()
                 done.add(running.pop(future))
     spent = sum(kernel.seconds for kernel in found)
-    say(f"compiled: {len(found)} kernels, {spent:.0f} s of work in {time.monotonic() - began:.0f} s")
+    say(f"compiled: {len(found)} kernels in {time.monotonic() - began:.0f} s ({spent:.0f} CPU seconds)")
     return found
 
 

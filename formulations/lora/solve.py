@@ -128,9 +128,11 @@ def solve(
         plan = replace(plan, formulation="auto", backend=NO_BACKEND)
     # What a first solve has to compile and to load is not in its seconds.
     with clock.stopped():
-        if bounded or certified:
+        if bounded:
             warm_search(schedules)
-        branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS)
+        elif certified:
+            warm_bounds()
+    branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS and not plan.tiny)
     if instance.tasks:
         clock.start_solvers((plan.backend, *(("highs",) if branches else ())))
     if branches:
@@ -166,8 +168,11 @@ def solve(
                 interval.enumerate()
     if certified and interval.dual is None:
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
-    if small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY):
-        _branch(instance, effort, gap, interval, seconds_left(seconds, began))
+    provable = small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY)
+    if provable and instance.tasks <= BRANCH_TASKS and interval.dual is not None and not _settled(interval, gap):
+        with clock.stopped():
+            warm_tree()
+        _branch(instance, effort, interval, interval.dual, seconds_left(seconds, clock.began))
     if small:
         termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
     interval.termination, interval.used = termination, "highs" if small else plan.backend
@@ -536,11 +541,14 @@ def _prices_and_search(
     return priced
 
 
-def _branch(instance: Instance, effort: int, gap: float, interval: _Interval, seconds: float | None) -> None:
-    """Prices of single cells and a tree of decisions prove more of a small instance; see `small_instances`."""
+def _settled(interval: _Interval, gap: float) -> bool:
+    """Whether the interval that a certificate proves is narrow enough."""
     dual = interval.dual
-    if dual is None or instance.tasks > BRANCH_TASKS or dual.upper - interval.lower <= Fraction(gap) * dual.upper:
-        return
+    return dual is not None and dual.upper - interval.lower <= Fraction(gap) * dual.upper
+
+
+def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBound, seconds: float | None) -> None:
+    """Prices of single cells and a tree of decisions prove more of a small instance; see `small_instances`."""
     nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = (
         instance,

@@ -18,7 +18,7 @@ class ProofStatus(StrEnum):
     """As stated, under the assumptions named."""
     FALSE = "false"
     """There is a shipped counterexample, or a proof."""
-    PROVED_BY_T = "proved for mechanisms of Theorem T"
+    PROVED_BY_T = "proved for mechanisms of Theorem T, not claimed of others"
     """Proved for the mechanisms of Theorem T; for others the check examines runs."""
 
 

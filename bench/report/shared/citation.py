@@ -103,7 +103,7 @@ def _standard(found: Results) -> str:
         return ""
     known = {each.instance for each in chosen.entries if each.instance}
     count = sum(case.instance in known for case in found.cases)
-    return f"set {chosen.name}, {count} of {len(found.cases)} cases" if count else ""
+    return f"{count} of {len(found.cases)} cases are in set {chosen.name}" if count else ""
 
 
 _SPECIAL = {
