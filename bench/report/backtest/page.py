@@ -168,7 +168,7 @@ def list_assumptions(found: Backtest) -> Table | None:
         text = "each day begins with an empty cluster, without jobs that still ran at midnight"
         body.append([make_cell(text, css="wrap"), *(make_cell("-", numeric=True) for _ in range(4))])
     head = ["assumption", "jobs", "of jobs", "in GPU-hours", "of GPU-hours"]
-    return Table("Assumptions", head, body)
+    return Table("Assumptions on the jobs of the judged days", head, body)
 
 
 def list_what_ifs(found: Backtest, family: Family) -> Table | None:
