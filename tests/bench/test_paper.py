@@ -142,7 +142,7 @@ def test_the_instances_of_the_standard_set_are_counted(folder: Path) -> None:
     assert cite(found).standard == ""
     known = read_set().entries[0].instance
     cases = [replace(found.cases[0], instance=known), *found.cases[1:]]
-    assert cite(replace(found, cases=cases)).standard == f"set {read_set().name}, 1 of {len(cases)} cases"
+    assert cite(replace(found, cases=cases)).standard == f"1 of {len(cases)} cases are in set {read_set().name}"
 
 
 def test_figures_are_files_of_every_format(
