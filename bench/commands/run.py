@@ -129,11 +129,12 @@ def run_options(options: Backtest, **others: Any) -> RunOptions:
 
 
 def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> Reported:
-    from ratiobench.bench.report.write import write_report
     from ratiobench.bench.running.runner import run_suite
 
     spent = run_suite(family, suite, options)
     set_current("writing the tables and the page")
+    from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
+
     return Reported(options.folder, write_report(options.folder, spent, show=_show(options)))
 
 

@@ -25,7 +25,7 @@ from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]
