@@ -119,6 +119,13 @@ def theory(session: nox.Session) -> None:
 
 
 @nox.session
+def crosscheck(session: nox.Session) -> None:
+    """Every solver beside brute force on 300 random tiny instances: `nox -s crosscheck -- [--count N] [--first N]`."""
+    install(session, "test")
+    session.run("python", "-m", "tests.tools.crosscheck_run", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """2,000 mutants of logs, clusters, suites' files and recipes: `nox -s mutants -- [--count N] [--seed S]`."""
     install(session, "test")
