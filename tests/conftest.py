@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,10 @@ os.environ["RATIOBENCH_CACHE"] = ""
 # The hundreds of processes that tests start read compiled modules, also where the caller's environment stores none:
 # to compile those of a command again takes a third of its start.
 os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+# A shell that is no terminal's starts what it runs in the background with Ctrl-C ignored, and processes inherit that:
+# those that tests interrupt would not end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 SLOW = Path(__file__).parent / "slow.txt"
