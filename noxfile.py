@@ -86,8 +86,8 @@ def wheel(session: nox.Session) -> None:
     for old in Path(folder).glob("ratiobench-*.whl"):
         old.unlink()
     with told(session, "building the wheel, and installing it"):
-        session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ".", silent=True)
-        session.run("python", "-m", "pip", "uninstall", "-q", "-y", "ratiobench", silent=True)
+        session.run_install("python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ".", silent=True)
+        session.run_install("python", "-m", "pip", "uninstall", "-q", "-y", "ratiobench", silent=True)
         session.install("-q", "-c", "constraints.txt", *map(str, Path(folder).glob("ratiobench-*.whl")))
     shutil.rmtree("build", ignore_errors=True)
     # In the system's temporary folder: nox's is inside the environment, whose files do not count as a user's own.
@@ -116,6 +116,13 @@ def theory(session: nox.Session) -> None:
     """
     install(session, "test")
     session.run("python", "-m", "tests.tools.theory_run", *session.posargs)
+
+
+@nox.session
+def crosscheck(session: nox.Session) -> None:
+    """Every solver beside brute force on 300 random tiny instances: `nox -s crosscheck -- [--count N] [--first N]`."""
+    install(session, "test")
+    session.run("python", "-m", "tests.tools.crosscheck_run", *session.posargs)
 
 
 @nox.session

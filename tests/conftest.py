@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +34,10 @@ os.environ["RATIOBENCH_CACHE"] = ""
 # The hundreds of processes that tests start read compiled modules, also where the caller's environment stores none:
 # to compile those of a command again takes a third of its start.
 os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+# A shell that is no terminal's starts what it runs in the background with Ctrl-C ignored, and processes inherit that:
+# those that tests interrupt would not end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 SLOW = Path(__file__).parent / "slow.txt"
@@ -44,6 +52,20 @@ def function_of(test: str) -> str:
 def file_of(test: str) -> str:
     """The file of a test."""
     return test.partition("::")[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage while tests are collected, and look no more at what is left then: it lives to the end.
+
+    Pytest rewrites the assertions of all files in trees of millions of objects, of which next to none are garbage.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,6 +14,7 @@ from ratiobench.bench.family.day_facts import BY
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.options import Choice, File, Integer, Options, Text, argument, option, switch
 from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.running.interrupts import postpone_interrupt
 from ratiobench.bench.running.options import ALGORITHM, ExecutionOptions, RunOptions, several_algorithms
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.run_context import RunContext, run_context
@@ -132,11 +133,13 @@ def run_options(options: Backtest, **others: Any) -> RunOptions:
 
 
 def _run_and_show(family: Family, suite: Suite, options: RunOptions) -> Reported:
-    from ratiobench.bench.report.write import write_report
     from ratiobench.bench.running.runner import run_suite
 
     spent = run_suite(family, suite, options)
     set_current("writing the tables and the page")
+    with postpone_interrupt():
+        from ratiobench.bench.report.write import write_report  # with pandas, for which no result should wait
+
     return Reported(options.folder, write_report(options.folder, spent, show=_show(options)))
 
 

@@ -173,8 +173,10 @@ def refuse_other_family(family: Family, name: str) -> None:
     InputError : naming the algorithm, and its family.
     """
     head = name.partition(":")[0]
+    if head in {known.name for known in family.algorithms()}:
+        return  # and the algorithms of other families are not loaded
     owners = [each.name for each in families().values() if head in {known.name for known in each.algorithms()}]
-    if owners and family.name not in owners:
+    if owners:
         problem = f"an algorithm of the family {' and '.join(owners)}; the instances here are of {family.name}"
         raise InputError("algorithm", name, problem)
 

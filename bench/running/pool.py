@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 from ratiobench.bench.running import work
@@ -189,8 +190,13 @@ def hide_main_module() -> Iterator[None]:
 
 
 def _shield_from_interrupts() -> None:
-    """Processes started by this thread inherit the blocked signal: Ctrl-C is for the parent to handle."""
+    """Processes started by this thread inherit the blocked signal: Ctrl-C is for the parent to handle.
+
+    The tracker of shared resources comes first: the thread that starts it has the signal unblocked afterwards, and the
+    server that workers are forked from would print a traceback if Ctrl-C came while it is loaded.
+    """
     if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 

@@ -240,16 +240,15 @@ def bound_weight(
     pairs = [(Fraction(s, compute), Fraction(r, memory_mb)) for s, r in zip(rate, memory, strict=True)]
     if not pairs:
         return Fraction(1)
+    # Where one side of the weight is the larger one, the other size is at least so much of its own. The classes with
+    # the least of it have the largest quotients, whatever z is.
+    other = min(m / (step * c) for c, m in pairs)
+    own = min(c / (step * m) for c, m in pairs)
+    other, own = min(a / b, other) if b else other, min(b / a, own) if a else own
     for part in (Fraction(z, _PARTS) for z in range(_PARTS + 1)):
-        worst = Fraction(0)
-        for c, m in pairs:
-            # where one side of the weight is the larger one, the other size is at most so much of its own
-            other = min(a / b, m / (step * c)) if b else m / (step * c)
-            own = min(b / a, c / (step * m)) if a else c / (step * m)
-            for weight, least in ((a, part + (1 - part) * other), (b, part * own + (1 - part))):
-                if weight:
-                    worst = max(worst, weight / least if least else a + b)
-        best = min(best, worst)
+        sides = ((a, part + (1 - part) * other), (b, part * own + (1 - part)))
+        if all(least for weight, least in sides if weight):
+            best = min(best, max(weight / least for weight, least in sides if weight))
     if step == 1:
         patterns = maximal_patterns(np.array(rate, np.int64), np.array(memory, np.int64), compute, memory_mb)
         if patterns is not None:

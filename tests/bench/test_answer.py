@@ -18,7 +18,7 @@ from ratiobench.bench.report.claims import verdicts
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import Store
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -28,7 +28,8 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 from ratiobench.online.outcome import Violation
 from ratiobench.online.remarks import Remarks
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]

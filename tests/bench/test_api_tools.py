@@ -14,7 +14,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.named import named, path
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
 

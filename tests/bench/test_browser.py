@@ -18,7 +18,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from tests.support.browser import NAMES, find_browser
 from tests.support.browser import play as play_page
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 # What the steps of the tests can use.
 WORDS = """

@@ -13,7 +13,7 @@ from ratiobench.bench.report.compare import algorithms as compare
 from ratiobench.bench.results.read import read_results
 from ratiobench.bench.storage.store import Store
 from tests.support.browser import NAMES, find_browser, play
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = [
     pytest.mark.usefixtures("toy"),

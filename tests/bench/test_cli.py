@@ -20,7 +20,8 @@ from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.instances.io.errors import DEBUG
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.named import path
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]

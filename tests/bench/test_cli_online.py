@@ -12,7 +12,8 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.options import split_names
 from ratiobench.instances.lora.named import path
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))

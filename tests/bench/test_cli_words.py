@@ -30,7 +30,8 @@ from ratiobench.instances.io.errors import (
     suggest_name,
 )
 from ratiobench.instances.lora.named import path
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))

@@ -15,7 +15,8 @@ from ratiobench.bench.report.compare.folders import compare, pace
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from tests.support.toy_family import ToyFamily, toy  # noqa: F401
+from tests.support.toy_family import ToyFamily
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

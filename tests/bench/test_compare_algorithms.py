@@ -20,7 +20,7 @@ from ratiobench.bench.report.compare.page import compare_algorithms
 from ratiobench.bench.results import ratios
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import Store
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 NAMES = ("a", "b:x=1", "my.module:Own", "d")

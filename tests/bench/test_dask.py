@@ -27,7 +27,7 @@ from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import WorkerLost
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [

@@ -28,7 +28,8 @@ from ratiobench.instances.eapm.named import named as named_eapm
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
 from tests.support.rows import made_row
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools import citations
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -47,7 +47,8 @@ from ratiobench.bench.results.read import Results, StudyTable, by_group, is_know
 from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import InputError
 from tests.support.rows import made_row
-from tests.support.toy_family import ToyFamily, made, toy  # noqa: F401
+from tests.support.toy_family import ToyFamily
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -16,7 +16,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.storage.store import Store
 from ratiobench.bench.storage.validation import check_result
 from ratiobench.instances.io.errors import InputError
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -135,7 +135,7 @@ def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch
         seen.append(run_context.current().isolate)
         store_explanations(*given)
 
-    monkeypatch.setattr("ratiobench.bench.running.runner.store_explanations", remember)
+    monkeypatch.setattr("ratiobench.bench.running.explanations.store_explanations", remember)
     found = ratiobench.run("tiny", [GUARDED], "out", only="tiny_contention", workers=1)
     assert seen == [sandbox.choose(None)]
     assert not mark.exists()

@@ -21,7 +21,8 @@ from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.online.outcome import Source
 from tests.support.rows import made_row
-from tests.support.toy_family import FAMILY, made, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

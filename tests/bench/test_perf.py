@@ -24,7 +24,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.search.maxprice import window
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 
 def _quiet(text: str) -> None:

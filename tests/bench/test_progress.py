@@ -16,7 +16,8 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.running import heartbeat
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.bench.running.progress import MAKING, Progress, clock
-from tests.support.toy_family import FAMILY, toy  # noqa: F401
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -17,7 +17,7 @@ from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
 from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.online.remarks import Part, Remarks
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 LIMITS = (
     Remarks("titan", limit=Part(5, 144), gap_ppm=3200),

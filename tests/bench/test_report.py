@@ -40,7 +40,7 @@ from ratiobench.bench.storage.store import Store, StoredResult
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.rows import made_row
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -25,7 +25,7 @@ from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]
@@ -164,7 +164,7 @@ def test_ctrl_c_is_one_line_status_130_and_stops_the_workers(tmp_path: Path) -> 
     """The signal goes to the whole group, as a terminal sends it; the next run ends what was begun."""
     assert run("toy", tmp_path / "whole") == 0
     out, log = tmp_path / "out", tmp_path / "log"
-    process = start("toy", out, log, nap=0.05)
+    process = start("toy", out, log, nap=1.0)  # seconds of work are left, also where the machine is busy
     wait_for_pieces(process, out, 3)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()
@@ -175,6 +175,61 @@ def test_ctrl_c_is_one_line_status_130_and_stops_the_workers(tmp_path: Path) -> 
         wait_until_gone(log)
     assert run("toy", out) == 0
     assert table(out) == table(tmp_path / "whole")
+
+
+_INTERRUPTED_IMPORT = """
+import os, signal, sys
+from ratiobench.__main__ import main
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            print("loading pandas")
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                pass  # as in a callback of a compiled module
+
+sys.meta_path.insert(0, Interrupt())
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_ctrl_c_while_the_report_is_loaded_is_not_lost(tmp_path: Path) -> None:
+    """Modules of pandas that are being initialised can swallow an exception: it is raised when all are loaded."""
+    words = ["run", "toy", "--only", "toy0", "--workers", "1", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-c", _INTERRUPTED_IMPORT, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stdout == "loading pandas\n"
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.splitlines()[-1] == "ratiobench: interrupted; what was finished is kept"
+    assert pieces(tmp_path / "out") == 7  # OPT, three runs and their audits
+    assert not (tmp_path / "out" / "results.csv").exists()
+
+
+_SIGNALS_OF_THE_SERVER = """
+import os
+from pathlib import Path
+from ratiobench.bench.running.pool import SpawnPool
+from ratiobench.formulations.processes import descendants
+
+with SpawnPool(1) as pool:
+    pool.submit(os.getpid).result()
+    for pid in descendants(os.getpid()):
+        if b"forkserver" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            print(Path(f"/proc/{pid}/status").read_text().partition("SigBlk:")[2].split()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no server")
+def test_ctrl_c_does_not_reach_the_server_that_workers_are_forked_from() -> None:
+    """It is in the terminal's process group, and is blocked there from the beginning, before it could ignore it."""
+    command = [sys.executable, "-c", _SIGNALS_OF_THE_SERVER]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    masks = [int(mask, 16) for mask in done.stdout.split()]
+    assert masks
+    assert all(mask >> (signal.SIGINT - 1) & 1 for mask in masks)
 
 
 def test_a_failure_costs_one_row_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.store import Store, StoredResult
 from tests.bench.test_run import start, table
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 

@@ -24,7 +24,7 @@ from ratiobench.bench.running.runner import generate_suite, require_shown
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.paper import read_recipe
 from tests.support.suite_documents import document_of, plain
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools import schemas
 from tests.tools.mutations import mutate
 

@@ -14,7 +14,7 @@ from ratiobench.bench.testing import assert_bound, assert_valid, instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, path
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toy_family import made, toy  # noqa: F401
+from tests.support.toy_runs import made, toy  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]
 INTERRUPTED_WHILE_LOADED = """

@@ -27,7 +27,7 @@ from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.referee import isolation, simulator
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.napping import nap
-from tests.support.toy_family import toy  # noqa: F401
+from tests.support.toy_runs import toy  # noqa: F401
 
 
 class Clock:

@@ -11,44 +11,20 @@ import json
 import os
 import signal
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.capabilities import Claims, Statement, Studies
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import Case, NamedSummary, Plot, PrintedGain, SolveSettings, Study, Suite
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.outcome import Constant, OnlineRun, Source, Violation
 from ratiobench.online.remarks import Remarks
-
-
-@pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The toy family is known beside the shipped ones, here and in worker processes."""
-    monkeypatch.setenv("RATIOBENCH_FAMILIES", __name__)
-    families.cache_clear()
-    yield
-    families.cache_clear()
-
-
-def made(suite: str, folder: Path, *options: str) -> Path:
-    """The folder, with the results of a suite of this family; for fixtures that live longer than `toy`."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RATIOBENCH_FAMILIES", __name__)
-        families.cache_clear()
-        assert main(["run", suite, "--out", str(folder), "--quiet", *options]) == 0
-    families.cache_clear()
-    return folder
 
 
 @dataclass(frozen=True)

@@ -41,20 +41,22 @@ def _secret() -> Iterator[None]:
 
 @pytest.fixture(scope="module", params=WAYS)
 def wanted(request: pytest.FixtureRequest) -> str:
-    """Tests of one way of isolation come one after another."""
+    """Tests of one way of isolation come one after another; each way begins with servers of its own."""
+    fork_server.close_all()
     name: str = request.param
     return name
 
 
 @pytest.fixture
 def way(wanted: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A way of isolation, the only one that can be had; skips where it cannot."""
+    """A way of isolation, the only one that can be had; skips where it cannot.
+
+    Tests of one way share the servers from which policies are forked, as policies of one process do.
+    """
     try:
         sandbox.choose(wanted)
     except InputError as error:
         pytest.skip(str(error))
-    if wanted == NO_ISOLATION:  # a cheat could change the servers; isolated ones share them, as policies do
-        fork_server.close_all()
     monkeypatch.setattr(sandbox, "requested", lambda isolate: wanted)
     return wanted
 

@@ -63,14 +63,14 @@ def _gains(instance: Instance, rule: str, scale: Fraction, *, ghosts: bool) -> l
 
 @pytest.mark.parametrize("rule", ["printed", "critical"])
 def test_the_best_lie_is_the_best_of_all_reports_where_tasks_are_dropped(rule: str) -> None:
-    """Every window, every work, every memory and all their combinations, by brute force; lies pay 35 tasks at least."""
+    """Every window, every work, every memory and all their combinations, by brute force; lies pay 15 tasks at least."""
     paying = 0
-    for seed in range(200):
+    for seed in range(80):
         draw = Stream("crowded", rule, seed)
         scale = Fraction(1, 10 ** draw.integer(1, 3))
         gains = _gains(crowded(draw), rule, scale, ghosts=draw.integer(1, 3) > 1)
         paying += sum(gain > 0 for gain in gains)
-    assert paying >= 35
+    assert paying >= 15
 
 
 @settings(max_examples=100, deadline=None)

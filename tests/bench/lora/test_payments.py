@@ -197,9 +197,9 @@ def test_no_integer_bid_and_no_type_beats_the_truth_where_the_checks_hold(
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "greedy"])
 def test_the_offers_of_a_crowded_cluster_are_found_again(name: str) -> None:
-    """40 instances where room runs out: all verdicts hold, and every lie of one task about its type gains nothing."""
+    """20 instances where room runs out: all verdicts hold, and every lie of one task about its type gains nothing."""
     admitted = 0
-    for seed in range(40):
+    for seed in range(20):
         instance = crowded(Stream("crowded offers", name, seed))
         algorithm = with_its_constants(instance, name)
         result = run(instance, algorithm)
@@ -209,7 +209,7 @@ def test_the_offers_of_a_crowded_cluster_are_found_again(name: str) -> None:
         if seed < 2:
             i = instance.tasks - 1
             assert best_gain(instance, algorithm, {i: list(_lies(instance, i))[::3]}) == 0
-    assert admitted > 80
+    assert admitted > 40
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -25,10 +25,8 @@ from ratiobench.instances.lora.format import document as instance_document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from tests.support.certificates import Document, claimed
-from tests.support.toy_family import (
-    FAMILY,
-    toy,  # noqa: F401
-)
+from tests.support.toy_family import FAMILY
+from tests.support.toy_runs import toy  # noqa: F401
 
 
 @pytest.fixture(scope="module", autouse=True)
