@@ -221,8 +221,8 @@ def make_backtest(
     if learning:
         known += " (learning algorithms: from all days before it)"
     doubts = tuple(list_doubts(days, order))
-    named = ("--algorithms", ",".join(algorithms)) if algorithms else ()
-    named += ("--add", ",".join(add)) if add else ()
+    lists = {"--algorithms": algorithms, "--add": add}
+    named = [word for option, each in lists.items() if each for word in (option, ",".join(each))]
     return Suite(
         f"backtest of {source}",
         ". But ".join([f"{len(days) - history} days one by one, in the order {order}, {known}", *doubts]),
