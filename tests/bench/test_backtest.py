@@ -298,6 +298,17 @@ def test_days_stand_in_the_order_of_their_numbers(inside: Path, tmp_path: Path) 
     assert [day.name for day in days] == ["run1", "run9", "run10"]
 
 
+def test_policies_are_added_to_those_named_and_to_the_default_ones(inside: Path) -> None:
+    """Each once, behind the others; the command of the suite has both lists."""
+    family, days = find_days(Path("days"))
+    suite = make_backtest(family, days, ["greedy"], 1, "DIR", add=["eft", "greedy"])
+    assert {case.algorithms for case in suite.cases} == {("greedy", "eft")}
+    assert suite.command[:6] == ("backtest", "DIR", "--algorithms", "greedy", "--add", "eft,greedy")
+    usual = {case.algorithms for case in make_backtest(family, days, [], 1).cases}
+    added = {case.algorithms for case in make_backtest(family, days, [], 1, add=["queue:order=edf"]).cases}
+    assert added == {(*each, "queue:order=edf") for each in usual}
+
+
 def test_days_that_may_be_none_of_one_load_are_doubted_in_a_line(
     inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
