@@ -285,7 +285,7 @@ class Decomposition:
     def _prices(self, dual: Floats) -> Floats:
         """(entries, T) prices of cells from the rows' prices."""
         if self._flat is None:
-            length = np.array([len(each.q) for each in self.rows])
+            length = np.array([len(each.q) for each in self.rows], dtype=np.int64)
             none = np.zeros(0, np.int64)
             place, q = (np.concatenate([none, *(each[k] for each in self.rows)]) for k in (0, 1))
             self._flat = np.repeat(np.arange(len(length)), length), place, q
