@@ -60,7 +60,7 @@ tasks."""
 TURNS, BRANCHINGS = 4, 100
 """Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
 after each that finds nothing."""
-FIRST_TASKS, FIRST_BRANCHINGS = 40, ((4, 0.25), (16, 0.1), (80, 0.25))
+FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
 WINDOWS, SMALL_WINDOWS = 24, 6
 """Programs of some tasks in a turn, and where the tree comes first."""
