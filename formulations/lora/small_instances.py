@@ -26,8 +26,6 @@ from ratiobench.instances.lora.solution import Solution
 
 WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
-WINDOWS = 24
-"""Programs of some tasks in a turn."""
 BEFORE_TREE = 0.4
 """Part of the seconds in which better solutions are looked for before the tree."""
 TABLE = 10_000_000
@@ -65,7 +63,7 @@ class Primal:
         if welfare > self.lower:
             self.solution, self.lower = solution, welfare
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int, part: float) -> None:
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """One program of all tasks in these cells.
 
         Parameters
@@ -74,7 +72,7 @@ class Primal:
         units : of work, `WORK` units of HiGHS's each.
         part : of the seconds left that it may take.
         """
-        limits = Limits(work=WORK * units, seconds=self._seconds(part))
+        limits = Limits(work=round(WORK * units), seconds=self._seconds(part))
         before = self.lower
         found = improve_within(self.instance, self.solution, before, cells, self.facets, limits)
         self.solution, self.lower = found.solution, found.welfare
@@ -83,10 +81,10 @@ class Primal:
             self.stated = bound if self.stated is None else min(bound, self.stated)
             self.proved = bound == self.lower
 
-    def search(self, cells: NDArray[np.bool_]) -> None:
+    def search(self, cells: NDArray[np.bool_], windows: int) -> None:
         """Programs of some tasks at a time in these cells."""
         seconds = None if self.until is None else max(0.1, self.until - time.perf_counter())
-        solution, _ = improve(self.instance, self.solution, WINDOWS, self.turn, 2**62, seconds, cells)
+        solution, _ = improve(self.instance, self.solution, windows, self.turn, 2**62, seconds, cells)
         self.turn += 1
         self.solution, self.lower = solution, max(self.lower, compute_welfare(self.instance, solution))
 

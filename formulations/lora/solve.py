@@ -56,7 +56,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "16"
+VERSION = "17"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -72,6 +72,8 @@ BEFORE_SOLVER = 0.15
 """Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
 SEARCH_ONCE = 60
 """Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
+SEARCH_NONE = 24
+"""Up to so many tasks, it only constructs solutions: what the first programs take is less than a search."""
 BRANCH_TASKS, BRANCH_NODES = 300, 6_000
 """Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
 RUN_TASKS = 300
@@ -153,7 +155,8 @@ def solve(
     if bounded:
         share = 1.0 if plan.backend == NO_BACKEND and not small else BEFORE_SOLVER
         once = beside or (small and instance.tasks <= SEARCH_ONCE)
-        priced = _prices_and_search(instance, 1 if once else effort, gap, interval, _clock(began, seconds, share))
+        units = 0 if small and instance.tasks <= SEARCH_NONE else 1 if once else effort
+        priced = _prices_and_search(instance, units, gap, interval, _clock(began, seconds, share))
     if plan.backend != NO_BACKEND and instance.tasks and not (automatic and interval.within(gap)):
         left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
         limits = Limits(work=None if plan.tiny else effort, gap=gap, seconds=left)

@@ -28,8 +28,8 @@ The best pattern is found by listing those to which no cell can be added: no oth
 
 Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
 on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
-It is read from all patterns where the cells have few sizes, else found by branch and bound, which ends after a number
-of sets with a value that no set exceeds.
+Of few cells all sets are listed. Of more, it is read from all patterns where the cells have few sizes, else found by
+branch and bound, which ends after a number of sets with a value that no set exceeds.
 
 A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
 how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or
@@ -53,7 +53,7 @@ from typing import Any
 import numpy as np
 
 from ratiobench.formulations.checksums import CertificateError, Verdict, require
-from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node, Prices, parse, seal
+from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node, Prices, parse, seal
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
@@ -87,7 +87,7 @@ FEW_SLOTS = 200
 """So many slots are sorted at once; to sort more takes longer than to take one after the other."""
 FEW_ITEMS, FEW_SIZES = 12, 12
 """Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
-cells have no more sizes than the second one."""
+cells have no more sizes than the second one; of no more, in the list of all sets."""
 SETS = 2_000
 """Sets that are built in the search for the best one."""
 WEIGHTS = 4
@@ -279,12 +279,14 @@ def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: 
     require(not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
     steps = Steps(instance.tasks)
     names = ["", *(f"more[{j}]." for j in range(len(tables) - 1))]
-    priced = [_Priced(instance, unit, prices, name, steps) for prices, name in zip(tables, names, strict=True)]
-    usual = _present(instance, {}, {})
+    shared = _Shared(instance)
+    priced = [_Priced(instance, unit, prices, name, steps, shared) for prices, name in zip(tables, names, strict=True)]
+    usual = _present(instance, {}, {}, shared)
     upper = 0
     for table, decided in _leaves(instance, len(tables), tree, steps):
         steps.take(PYTHON * instance.tasks + len(usual) * instance.slots, "tree")
-        upper = max(upper, priced[table].bound(decided, _present(instance, decided, usual)) // unit)
+        present = _present(instance, decided, usual, shared) if priced[table].patterns else None
+        upper = max(upper, priced[table].bound(decided, present) // unit)
     return upper
 
 
@@ -317,11 +319,22 @@ def _leaves(
     require(not waiting, f"tree: {len(waiting)} branches have no leaf")
 
 
-def _present(instance: Instance, decided: NodeDecisions, usual: Counts) -> Counts:
+class _Shared:
+    """What several tables of prices ask, computed once: the tables of a tree differ in few cells."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.usable = [_usable(instance, i) for i in range(instance.tasks)]
+        self.bases: dict[Any, int] = {}  # numbers of the prices of compute, memory and classes
+        self.surplus: dict[Any, int | None] = {}
+        self.worth: dict[Any, int] = {}
+        self.patterns: dict[Any, Any] = {}
+
+
+def _present(instance: Instance, decided: NodeDecisions, usual: Counts, shared: _Shared) -> Counts:
     """(slots,) how many tasks may have a cell of each class; `usual` is that of no decisions, where it is known."""
     present = {key: row.copy() for key, row in usual.items()}
     for i in decided if usual else range(instance.tasks):
-        usable, offers = _usable(instance, i)
+        usable, offers = shared.usable[i]
         decisions = dict(decided.get(i, ()))
         window = slice(min(offers, default=1) - 1, int(instance.deadline[i]))
         for g in usable:
@@ -342,7 +355,9 @@ def _present(instance: Instance, decided: NodeDecisions, usual: Counts) -> Count
 class _Priced:
     """What a table of prices proves; what several leaves ask is computed once."""
 
-    def __init__(self, instance: Instance, unit: int, prices: Prices, name: str, steps: Steps) -> None:
+    def __init__(
+        self, instance: Instance, unit: int, prices: Prices, name: str, steps: Steps, shared: _Shared | None = None
+    ) -> None:
         for part, table in (("lam", prices.lam), ("phi", prices.phi)):
             shape = [instance.slots] * len(instance.node_types)
             require([len(row) for row in table] == shape, f"{name}{part}: not one price per node type and slot")
@@ -369,6 +384,7 @@ class _Priced:
             _require_no_negative(price, f"{place}.price")
             self.cells[task, kind] = first, np.array(price, dtype=object)
         self.instance, self.unit, self.steps = instance, unit, steps
+        self.shared = shared = _Shared(instance) if shared is None else shared
         self.lam, self.phi = np.array(prices.lam, dtype=object), np.array(prices.phi, dtype=object)
         self.linear = 0
         self.patterns: list[tuple[int, list[ClassPrice], Any]] = []
@@ -385,6 +401,10 @@ class _Priced:
                 self.linear -= job.compute * sum(prices.lam[g][: job.last])
                 self.linear -= job.memory_mb * sum(prices.phi[g][: job.last])
         self.known: dict[Any, int | None] = {}
+        self.base = shared.bases.setdefault(prices[:3], len(shared.bases))
+        self.paid: list[tuple[CellPrice, ...]] = [()] * instance.tasks
+        for cell in prices.cells:
+            self.paid[cell.task] += (cell,)
         self.sets: dict[tuple[int, int], list[tuple[int, int, int, int]]] = self._list_items()
         self.worth: dict[tuple[int, int, frozenset[int]], int] = {}
         self.sizes: dict[int, tuple[list[tuple[int, int]], Any] | None] = {}
@@ -394,7 +414,7 @@ class _Priced:
         found: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
         kinds = {kind for _, kind in self.cells}
         for i in range(self.instance.tasks if kinds else 0):
-            usable, offers = _usable(self.instance, i)
+            usable, offers = self.shared.usable[i]
             memory = int(self.instance.memory_mb[i])
             for g in kinds.intersection(usable):
                 rate = int(self.instance.rate[i, g])
@@ -417,16 +437,25 @@ class _Priced:
             absent = frozenset(i for *_, i in listed if i in gone or (i, (g, slot)) in never)
             key = g, slot, absent
             if key not in self.worth:
-                node = self.instance.node_types[g]
-                memory_mb = node.memory_mb - self.instance.base_memory_mb
                 present = [each[:3] for each in listed if each[3] not in absent]
-                patterns = self._patterns_of_sizes(g) if len(present) > FEW_ITEMS else None
-                if patterns is None:
-                    self.worth[key] = node.count * _best_set(present, node.compute, memory_mb, self.steps)
-                else:
-                    self.worth[key] = node.count * _best_of_patterns(present, *patterns, self.steps)
+                self.worth[key] = self.instance.node_types[g].count * self._worth(g, present)
             total += self.worth[key]
         return total
+
+    def _worth(self, g: int, items: list[tuple[int, int, int]]) -> int:
+        """Largest sum of prices of (price, rate, memory) that fit on a node of type g."""
+        node, worth = self.instance.node_types[g], self.shared.worth
+        memory_mb = node.memory_mb - self.instance.base_memory_mb
+        patterns = self._patterns_of_sizes(g) if len(items) > FEW_ITEMS else None
+        key = g, patterns is None, tuple(items)
+        if key not in worth:
+            if len(items) <= FEW_ITEMS:
+                worth[key] = _best_of_all_sets(items, node.compute, memory_mb, self.steps)
+            elif patterns is None:
+                worth[key] = _best_set(items, node.compute, memory_mb, self.steps)
+            else:
+                worth[key] = _best_of_patterns(items, *patterns, self.steps)
+        return worth[key]
 
     def _patterns_of_sizes(self, g: int) -> tuple[list[tuple[int, int]], Any] | None:
         """The sizes of cells on a type, and the maximal patterns of them; None where they are not few."""
@@ -435,9 +464,11 @@ class _Priced:
             sizes = sorted({each[1:3] for (kind, _), listed in self.sets.items() if kind == g for each in listed})
             self.sizes[g] = None
             if len(sizes) <= FEW_SIZES:
-                memory_mb = node.memory_mb - self.instance.base_memory_mb
+                key, memory_mb = (g, *sizes), node.memory_mb - self.instance.base_memory_mb
                 with suppress(CertificateError):  # too many patterns: branch and bound does it
-                    self.sizes[g] = sizes, _maximal_patterns(sizes, node.compute, memory_mb, self.steps)
+                    if key not in self.shared.patterns:
+                        self.shared.patterns[key] = _maximal_patterns(sizes, node.compute, memory_mb, self.steps)
+                    self.sizes[g] = sizes, self.shared.patterns[key]
         return self.sizes[g]
 
     def bound(self, decided: NodeDecisions, present: Counts | None) -> int:
@@ -449,9 +480,13 @@ class _Priced:
         for i in range(self.instance.tasks):
             key = i, decided.get(i, ())
             if key not in self.known:
-                self.known[key] = _surplus(
-                    *key, self.instance, self.unit, self.lam, self.phi, self.pi, self.cells, self.steps
-                )
+                known, priced = self.shared.surplus, (*key, self.base, self.paid[i])
+                if priced not in known:
+                    known[priced] = _surplus(
+                        *key, self.shared.usable[i], self.instance, self.unit, self.lam, self.phi, self.pi, self.cells,
+                        self.steps,
+                    )  # fmt: skip
+                self.known[key] = known[priced]
             profit = self.known[key]
             if profit is None:
                 return 0
@@ -493,6 +528,18 @@ def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, 
     exact = np.int64 if sum(value for value, *_ in items) < 2**63 else object
     steps.take(SORT * PYTHON * len(items) + count.size * (PYTHON if exact is object else 1), "cells")
     return int(worth.astype(exact)[np.arange(len(sizes)), count].sum(axis=1).max(initial=0))
+
+
+def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
+    """As `_best_set`, from the list of all sets that fit."""
+    exact = np.int64 if max(map(sum, zip(*items, strict=True)), default=0) < 2**63 else object
+    steps.take(SORT * PYTHON * len(items), "cells")
+    sums = np.zeros((1, 3), dtype=exact)
+    for item in items:
+        steps.take(3 * len(sums) * (PYTHON if exact is object else 1), "cells")
+        more = sums + np.array(item, dtype=exact)
+        sums = np.concatenate([sums, more[(more[:, 1] <= compute) & (more[:, 2] <= memory)]])
+    return int(sums[:, 0].max())
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
@@ -617,10 +664,14 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
 
 
 def _surplus(
-    i: int, decisions: TaskDecisions, instance: Instance, unit: int, lam: Any, phi: Any,
-    pi: dict[tuple[int, int, int], Any], cells: dict[tuple[int, int], tuple[int, Any]], steps: Steps,
+    i: int, decisions: TaskDecisions, offered: tuple[list[int], dict[int, int]], instance: Instance, unit: int,
+    lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], cells: dict[tuple[int, int], tuple[int, Any]],
+    steps: Steps,
 ) -> int | None:  # fmt: skip
-    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule."""
+    """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule.
+
+    offered : of `_usable`.
+    """
     decided = dict(decisions)
     placed = [(*what, side) for what, side in decisions if len(what) == 2]
     needed = {slot: g for g, slot, side in placed if side}
@@ -630,7 +681,7 @@ def _surplus(
     if len(needed) < sum(side for _, _, side in placed):  # two cells in one slot
         return None
     memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
-    usable, cheapest = _usable(instance, i)
+    usable, cheapest = offered
     for (slot,), side in ((what, side) for what, side in decisions if len(what) == 1):
         cheapest = {begin: price for begin, price in cheapest.items() if (begin > slot) == side}
     if not usable or not cheapest:

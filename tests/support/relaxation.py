@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ratiobench.formulations.lora.bound.decomposition import Decomposition, ranges_of
+from ratiobench.formulations.lora.bound.decomposition import Decomposition, Search, ranges_of
 from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.relaxation import Relaxation
 from ratiobench.formulations.lora.bound.task_prices import MANY, NEVER, no_decisions
 from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.formulations.lora.small_instances import Primal
 from ratiobench.instances.lora import Instance
 
 
@@ -44,3 +46,24 @@ def bound_thrice(instance: Instance, seed: int) -> list[list[tuple[float, float]
                 break
         relaxation.purge()
     return turns
+
+
+def count_programs(instance: Instance, nodes: int) -> tuple[float, int, list[float]]:
+    """A tree from no solution: its upper end, the welfare of its solution, gaps when programs of all tasks began.
+
+    Parameters
+    ----------
+    nodes : most nodes that are solved.
+    """
+    p = pool(instance, spare=1)
+    search = Search(Decomposition(p, lambda: False), 0, cover_inequalities)
+    began: list[float] = []
+
+    class Counted(Primal):
+        def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
+            began.append(search.tree().upper - self.lower)
+            super().improve(cells, whole, units, part)
+
+    primal = Counted(instance, (None,) * instance.tasks, 0, None)
+    search.run(np.zeros((len(p.kind), instance.slots)), nodes, 1, primal)
+    return search.tree().upper, primal.lower, began

@@ -60,6 +60,10 @@ tasks."""
 TURNS, BRANCHINGS = 4, 100
 """Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
 after each that finds nothing."""
+FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
+"""The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
+WINDOWS, SMALL_WINDOWS = 24, 6
+"""Programs of some tasks in a turn, and where the tree comes first."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
 """The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
 at most so many columns of cells. Units of its work at the end."""
@@ -281,7 +285,7 @@ class Decomposition:
     def _prices(self, dual: Floats) -> Floats:
         """(entries, T) prices of cells from the rows' prices."""
         if self._flat is None:
-            length = np.array([len(each.q) for each in self.rows])
+            length = np.array([len(each.q) for each in self.rows], dtype=np.int64)
             none = np.zeros(0, np.int64)
             place, q = (np.concatenate([none, *(each[k] for each in self.rows)]) for k in (0, 1))
             self._flat = np.repeat(np.arange(len(length)), length), place, q
@@ -435,15 +439,15 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
-    def improve(self, cells: NDArray[np.bool_], whole: bool, units: int, part: float) -> None:
+    def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """Look among solutions that use these cells; `whole` where no better one uses others.
 
         units : of work.
         part : of the seconds left that it may take.
         """
 
-    def search(self, cells: NDArray[np.bool_]) -> None:
-        """Look among solutions that are like the best one, and otherwise use these cells."""
+    def search(self, cells: NDArray[np.bool_], windows: int) -> None:
+        """Look among solutions that are like the best one, and otherwise use these cells, by so many programs."""
 
 
 class Search:
@@ -476,23 +480,21 @@ class Search:
         programme = self.programme
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
         self._relaxation.add(programme.rows)
-        slot = np.repeat(programme.slots.slot, np.diff(programme.slots.start))
-        primal.facets = [
-            (programme.slots.entry[each.place], slot[each.place], each.q, each.high) for each in programme.rows
-        ]
         self._waiting: list[tuple[float, int, Node]] = []
         self._wait(root)
         # The cheapest step comes first: the tree where few cells are open, else programs of some tasks.
         small = int(programme.pool.nodes[programme.pool.kind] @ self._open_cells(1.0).sum(axis=1)) <= SMALL_PROGRAM
-        if small:
-            if self._grow(nodes, BRANCHINGS, primal):
-                self._improve_all(primal, ALL_GUESSES, 1)
-        else:
+        if small or programme.pool.tasks <= FIRST_TASKS:
+            for pause, units in FIRST_BRANCHINGS:
+                if self._grow(nodes, pause, primal):
+                    self._improve_all(primal, ALL_GUESSES, units)
+        if not small:
             self._improve_before(primal, effort, time_to_branch)
         pause = BRANCHINGS
         while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
-                pause = BRANCHINGS if self._improve_some(primal) else 2 * pause
+                found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
+                pause = BRANCHINGS if found else 2 * pause
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
@@ -537,11 +539,12 @@ class Search:
         self._pushed += 1
         heapq.heappush(self._waiting, (-round(node.value, 2), -self._pushed, node))
 
-    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: int, part: float = 1 / 3) -> None:
+    def _improve_all(self, primal: PrimalSearch, shares: tuple[float, ...], units: float, part: float = 1 / 3) -> None:
         """Programs of all tasks in the cells of solutions better than guesses of OPT."""
         for share in shares:
-            if self._is_open(self.root) and not primal.proved and not self.programme.over():
+            if self._upper(self.root) >= self.enough and not primal.proved and not self.programme.over():
                 cells = self._open_cells(share)
+                primal.facets = self._cell_rows()
                 if share < 1 or cells.sum() <= OPEN_SHARE * len(self.programme.slots.entry):
                     primal.improve(cells, share == 1.0, units, part)
                     self.enough = primal.lower + 0.999
@@ -550,15 +553,22 @@ class Search:
         return node.value >= self.enough
 
     def _open_cells(self, share: float) -> NDArray[np.bool_]:
-        """Cells of solutions that are better than so far by this part of the way from the root's bound."""
+        """Cells of solutions that are better than so far by all but this part of the way to the upper end."""
         d = no_decisions(self.programme.pool)
         found = self.programme.evaluate(self.root.price, d)
-        return self.programme.open_cells(found, d, found.value - share * (found.value - self.enough))
+        upper = min(found.value, self._upper(self.root))
+        return self.programme.open_cells(found, d, upper - share * (upper - self.enough))
 
-    def _improve_some(self, primal: PrimalSearch) -> bool:
+    def _cell_rows(self) -> list[CellRow]:
+        """The facets of the relaxation, which all solutions keep."""
+        s = self.programme.slots
+        slot = slot_of_cells(s)
+        return [(s.entry[each.place], slot[each.place], each.q, each.high) for each in self._relaxation.facets]
+
+    def _improve_some(self, primal: PrimalSearch, windows: int = WINDOWS) -> bool:
         """Schedule some tasks at a time again; whether that found a better solution."""
         before = primal.lower
-        primal.search(self._open_cells(SOME_GUESSES[self.turn % len(SOME_GUESSES)]))
+        primal.search(self._open_cells(SOME_GUESSES[self.turn % len(SOME_GUESSES)]), windows)
         self.turn += 1
         self.enough = primal.lower + 0.999
         return primal.lower > before

@@ -153,9 +153,12 @@ class Relaxation:
         """
         solver, p, s = self._solver, self.pool, self.slots
         solver.run()
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            solver.clearSolver()
-            solver.run()
+        for perturbation in (0.0, 1.0):  # costs that are perturbed, and another start, help where HiGHS is in doubt
+            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                solver.clearSolver()
+                solver.setOptionValue("dual_simplex_cost_perturbation_multiplier", perturbation)
+                solver.run()
+                solver.setOptionValue("dual_simplex_cost_perturbation_multiplier", 0.0)
         status = solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             raise ArithmeticError(f"HiGHS: {solver.modelStatusToString(status)}")

@@ -399,6 +399,9 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
             if sum(rate for _, rate, _ in chosen) <= compute and sum(size for *_, size in chosen) <= memory
         )
         assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
+        for unit in (1, 2**70):
+            scaled = [(unit * value, *size) for value, *size in items]
+            assert checker._best_of_all_sets(scaled, compute, memory, checker.Steps(1)) == unit * best
         fitting = [each for each in items if each[1] <= compute and each[2] <= memory]
         if fitting:
             sizes = sorted({each[1:] for each in fitting})

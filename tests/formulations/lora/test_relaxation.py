@@ -101,3 +101,22 @@ def test_the_relaxation_bounds_what_its_prices_prove_and_they_bound_opt(instance
         assert proved <= value + 0.1  # prices are rounded
     opt = enumerate_optimum(instance)[0]
     assert min(free[-1]) >= opt - 1e-6
+
+
+def test_no_program_of_all_tasks_begins_after_the_tree_has_proved_the_solution() -> None:
+    recipe = {"kind": "paper", "seed": ["closed", 5], "nodes": {"a100": 1, "a40": 1}, "tasks": 20, "slots": 24}
+    instance = generate(recipe | {"quiet": 8, "start": 40, "arrivals": {"trace": "helios"}})
+    reply = backends.call("highs", "tests.support.relaxation:count_programs", instance, 400)
+    assert reply.termination is None, reply.message
+    upper, lower, gaps = reply.value
+    assert int(upper) == lower
+    assert gaps
+    assert min(gaps) >= 0.999
+
+
+def test_a_tree_of_an_instance_without_facets() -> None:
+    recipe = {"kind": "paper", "seed": 1, "nodes": {"a100": 1, "a40": 1}, "tasks": 10, "slots": 12, "quiet": 4}
+    reply = backends.call("highs", "tests.support.relaxation:count_programs", generate(recipe), 400)
+    assert reply.termination is None, reply.message
+    upper, lower, _ = reply.value
+    assert int(upper) == lower
