@@ -168,3 +168,30 @@ def test_some_rows_of_the_papers_figures_are_taken(tmp_path: Path, monkeypatch: 
     assert (found["fig8", ours, "titan"]["percent"], found["fig8", ours, "titan"]["low"]) == ("-50", "")
     assert found["fig8", plain, "titan"]["percent"] == "-45"
     assert (tmp_path / "paper_rows_provenance.json").exists()
+
+
+def test_claims_of_the_mechanisms_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reasons, which do not name the task of a day; an algorithm without a guarantee has no claim."""
+    for name in ("PAPER", "MECHANISMS", "VERDICTS"):
+        monkeypatch.setattr(readme_tables, name, tmp_path / f"{name.lower()}.csv")
+    folder = _folder(tmp_path / "whole")
+    asked = ("theorem_p", "theorem_p_reason", "theorem_a1", "theorem_a1_reason", "truthful_bid", "truthful_type")
+    rows = [
+        ("zcl:prior=yesterday", "holds", "", "", "", "holds", "holds"),
+        ("zcl:prior=yesterday", "not applicable", "cap_compute is too small: 1 was used", "", "", "holds", "violated"),
+        *(
+            ("units:prior=yesterday", "", "", "not applicable", f"task {i} takes more than one cell", "holds", "holds")
+            for i in (0, 7)
+        ),
+        ("mirror:prior=yesterday", "", "", "", "", "holds", "undecided"),
+    ]  # fmt: skip
+    pd.DataFrame(rows, columns=["algorithm", *asked]).to_csv(folder / "results.csv", index=False)
+    pd.DataFrame(LINES).to_csv(folder / "figures.csv", index=False)
+    readme_tables.take_mechanisms(folder)
+    counted = readme_tables.figures(readme_tables.VERDICTS).set_index("algorithm").T.to_dict()
+    kept = ("claim", "days", "holds", "not applicable", "else", "truthful", "lie_gains")
+    assert {name: tuple(row[key] for key in kept) for name, row in counted.items()} == {
+        "zcl:prior=yesterday": ("theorem_p", "2", "1", "1", "cap_compute is too small (1)", "1", "1"),
+        "units:prior=yesterday": ("theorem_a1", "2", "0", "2", "a task takes more than one cell (2)", "2", "0"),
+        "mirror:prior=yesterday": ("", "1", "0", "1", "", "0", "0"),
+    }

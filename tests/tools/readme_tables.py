@@ -50,8 +50,13 @@ GUARANTEES = {
     "greedy": "theorem_g",
     "learned": "theorem_h",
     "guarded": "theorem_h",
+    **dict.fromkeys(("zcl", "reserve", "advice", "combine"), "theorem_p"),
+    "units": "theorem_a1",
+    "static": "theorem_s",
+    "mirror": "",
+    "truthful": "",
 }
-"""The guarantee of each mechanism that its own runs are checked for."""
+"""The guarantee of each mechanism that its own runs are checked for; empty where none is proved."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
 DAY = "philly_7200"
@@ -458,9 +463,10 @@ def take_mechanisms(folder: Path) -> None:
     lines = []
     for name, part in figures(folder / "results.csv").groupby("algorithm", sort=False):
         claim = GUARANTEES[str(name).partition(":")[0]]
-        counts = {verdict.value: int((part[claim] == verdict.value).sum()) for verdict in Verdict}
-        reasons = part.loc[part[claim] == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"]
-        why = Counter(re.split(r":| \(| = ", reason)[0] for reason in reasons)
+        verdicts = part[claim] if claim else pd.Series(Verdict.NOT_APPLICABLE.value, index=part.index)
+        counts = {verdict.value: int((verdicts == verdict.value).sum()) for verdict in Verdict}
+        reasons = part.loc[verdicts == Verdict.NOT_APPLICABLE.value, f"{claim}_reason"] if claim else ()
+        why = Counter(re.sub(r"^task \d+", "a task", re.split(r":| \(| = ", reason)[0]) for reason in reasons)
         asked = part[
             ["theorem3", "theorem3_types"] if claim == "theorem5_repaired" else ["truthful_bid", "truthful_type"]
         ]
