@@ -16,8 +16,8 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     ours = [name for name in names if ENVIRONMENT.registry.parse(name).entry is not None]
     return [
-        Step("prices and schedules", 30, warm),
-        Step("the policies", 8, partial(_run_each, ours)),
+        Step("prices and schedules", 45, warm),
+        Step("the policies", 12, partial(_run_each, ours)),
     ]
 
 

@@ -61,26 +61,26 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
     learned = [spec.name for spec in online if spec.entry is not None and spec.entry.learns]
     others = [spec.name for spec in online if spec.name not in (*canonical, *learned)]
     steps = [
-        Step(_BOUNDS, 9, solve.warm_bounds),
-        Step(_SEARCH, 25, solve.warm_search, (_BOUNDS,)),
-        Step(_ONLINE, 14, partial(_run_possible, others)),
-        Step(_AGAIN, 6, _warm_again, (_BOUNDS,)),
-        Step(_FACTS, 2, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
+        Step(_BOUNDS, 13, solve.warm_bounds),
+        Step(_SEARCH, 38, solve.warm_search, (_BOUNDS,)),
+        Step(_ONLINE, 21, partial(_run_possible, others)),
+        Step(_AGAIN, 9, _warm_again, (_BOUNDS,)),
+        Step(_FACTS, 3, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
     ]
     if learned:
         # Shares come from a day's dual prices.
-        steps.append(Step(_LEARNED, 12, partial(_run_possible, learned), (_FACTS,)))
+        steps.append(Step(_LEARNED, 18, partial(_run_possible, learned), (_FACTS,)))
     if len(online) < len(shipped):
-        steps.append(Step(_BATCH, 3, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
+        steps.append(Step(_BATCH, 4, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
     if algorithms is None:
         alone = partial(solve.warm_search, ScheduleKind.ONE_NODE)
         # The guard of learned prices lists patterns of a node, too.
-        steps.append(Step("prices of single cells", 25, solve.warm_cells, (_LEARNED,)))
-        steps.append(Step("the search without migration", 5, alone, (_SEARCH,)))
+        steps.append(Step("prices of single cells", 38, solve.warm_cells, (_LEARNED,)))
+        steps.append(Step("the search without migration", 8, alone, (_SEARCH,)))
         steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
         runs = partial(_run_possible, names, RUNS_ENVIRONMENT.small())
-        steps.append(Step(_RUNS_ONLINE, 10, runs, (_LEARNED, "the best answer to a batch")))
+        steps.append(Step(_RUNS_ONLINE, 15, runs, (_LEARNED, "the best answer to a batch")))
     return steps
 
 
