@@ -143,7 +143,7 @@ def _compile_step(family: str, choice: Choice, kinds: Collection[str], name: str
     step = next(each for each in _steps(families()[family], choice, kinds) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking
     with collect_kernels(say) as found:
-        say(f"  {step.name}, about {step.seconds:.0f} s")
+        say(f"  {step.name}, about {step.seconds:.0f} CPU seconds")
         step.work()
     return found
 

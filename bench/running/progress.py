@@ -113,10 +113,10 @@ class Progress:
         if not self._kinds.keys() - {MAKING}:
             return None
         begun = {(case, kind): seconds for case, kind, seconds in self._at_work}
-        # Of a kind of which no piece is done, one at work says that a piece takes as long at least, for its size.
+        # Of a kind of which no piece is done, one at work is taken to be half done.
         least: dict[str, float] = {}
         for case, kind, seconds in self._at_work:
-            least[kind] = max(least.get(kind, 0.0), seconds / max(self._size(case), 1e-9))
+            least[kind] = max(least.get(kind, 0.0), 2 * seconds / max(self._size(case), 1e-9))
         parts = []
         for case, kinds in self._left.items():
             size = self._size(case)

@@ -40,7 +40,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_what_is_at_work_says_how_long_its_kind_takes_while_no_piece_of_it_is_done() -> None:
-    """Runs of others took a second; the first one of this kind is at work for half a minute."""
+    """Runs of others took a second; the first one of this kind, at work for half a minute, is taken to be half done."""
     cases = [f"case {i}" for i in range(10)]
     progress = Progress(dict.fromkeys(cases, ("fast", "mine:Slow")), quiet=True)
     for case in cases:
@@ -48,20 +48,22 @@ def test_what_is_at_work_says_how_long_its_kind_takes_while_no_piece_of_it_is_do
         progress.advance(case, "fast", 1.0)
     assert progress.remaining() == pytest.approx(10)
     progress.tick([("case 0", "mine:Slow", 30.0)])
-    assert progress.remaining() == pytest.approx(9 * 30)
+    assert progress.remaining() == pytest.approx(9 * 60 + 30)
     progress.advance("case 0", "mine:Slow", 40.0)
     progress.tick([])
     assert progress.remaining() == pytest.approx(9 * 40)
+    progress.tick([("case 1", "mine:Slow", 70.0)])  # late by 30 s: it may take as long again
+    assert progress.remaining() == pytest.approx(8 * 40 + 30)
 
 
 def test_a_long_piece_of_a_large_case_says_little_of_small_ones() -> None:
-    """Half a minute for a day of 1,000 is three seconds for a part of 100."""
+    """Half a minute of a minute for a day of 1,000 is six seconds for a part of 100."""
     progress = Progress(dict.fromkeys(["day", "part"], ("fast", "mine:Slow")), quiet=True)
     for case, size in (("day", 1000), ("part", 100)):
         progress.size(case, size)
         progress.advance(case, "fast", size / 1000)
     progress.tick([("day", "mine:Slow", 30.0)])
-    assert progress.remaining() == pytest.approx(3)
+    assert progress.remaining() == pytest.approx(30 + 6)
 
 
 def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
