@@ -134,10 +134,11 @@ def solve(
             warm_search(schedules)
         elif certified:
             warm_bounds()
-    branches = small or (certified and backend != NO_BACKEND and 0 < instance.tasks <= BRANCH_TASKS and not plan.tiny)
+    provable = certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY
+    branches = small or (provable and 0 < instance.tasks <= BRANCH_TASKS)
     if instance.tasks:
         clock.start_solvers((plan.backend, *(("highs",) if branches else ())))
-    if branches:
+    if branches and not plan.tiny:  # a tiny instance hardly ever needs a tree
         with clock.stopped():
             warm_tree()
     began = clock.began
@@ -171,11 +172,11 @@ def solve(
                 interval.enumerate()
     if certified and interval.dual is None:
         _prices(instance, effort, interval, _clock(began, seconds, 1.0))
-    provable = small or (certified and backend != NO_BACKEND and schedules is ScheduleKind.ANY)
-    if provable and instance.tasks <= BRANCH_TASKS and interval.dual is not None and not _settled(interval, gap):
+    dual = interval.dual
+    if branches and dual is not None and dual.upper - interval.lower > Fraction(gap) * dual.upper:
         with clock.stopped():
             warm_tree()
-        _branch(instance, effort, interval, interval.dual, seconds_left(seconds, clock.began))
+        _branch(instance, effort, interval, dual, seconds_left(seconds, clock.began))
     if small:
         termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
     interval.termination, interval.used = termination, "highs" if small else plan.backend
@@ -542,12 +543,6 @@ def _prices_and_search(
     if priced is not None:
         _search(instance, *priced, effort, gap, interval, clock(1.0))
     return priced
-
-
-def _settled(interval: _Interval, gap: float) -> bool:
-    """Whether the interval that a certificate proves is narrow enough."""
-    dual = interval.dual
-    return dual is not None and dual.upper - interval.lower <= Fraction(gap) * dual.upper
 
 
 def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBound, seconds: float | None) -> None:

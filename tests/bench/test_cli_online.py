@@ -167,6 +167,17 @@ def test_an_invalid_run_has_no_ratio_and_a_failed_one_no_figure(file: str, capsy
     assert lines[7].startswith("INVALID: room")
 
 
+def test_where_no_run_is_valid_opt_is_not_computed(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no ratio, and OPT may take long: neither of one algorithm nor of several is it asked for."""
+    monkeypatch.setattr("ratiobench.bench.commands.simulate._enclose", lambda *_: pytest.fail("OPT was computed"))
+    lines = printed(capsys, "simulate", file, "--algorithm", "cheats")
+    assert not any(line.startswith(("OPT", "  proof")) for line in lines)
+    assert main(["simulate", file, "--algorithm", "cheats", "raises"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "No run is valid, so OPT was not computed."
+
+
 @pytest.mark.parametrize(
     ("more", "named"),
     [

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba.core import event
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.running import heartbeat
@@ -222,3 +223,31 @@ def test_the_innermost_heartbeat_is_told_what_is_at_work(
         set_current("silent")
         assert not [thread for thread in threading.enumerate() if thread.name == "heartbeat"]
     assert capsys.readouterr().err == ""
+
+
+def test_what_waits_for_a_compilation_names_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The outermost one that is being compiled, for as long as it is."""
+
+    def outer() -> None:
+        """Stands for a kernel."""
+
+    monkeypatch.setattr(heartbeat, "SILENCE", 0.02)
+    heartbeat._find_compiling()
+    with Heartbeat("looking for OPT"):
+        data = {"dispatcher": SimpleNamespace(py_func=outer)}
+        with event.trigger_event("numba:compile", data=data):
+            _wait_for(
+                capsys, re.compile(r"looking for OPT \(compiling tests\.bench\.test_progress\.\S*outer, once\), ")
+            )
+        _wait_for(capsys, re.compile(r"looking for OPT, "))
+
+
+def _wait_for(capsys: pytest.CaptureFixture[str], line: re.Pattern[str]) -> None:
+    """Until a line like this is printed."""
+    for _ in range(1000):
+        if line.search(capsys.readouterr().err):
+            return
+        time.sleep(0.01)
+    pytest.fail(line.pattern)
