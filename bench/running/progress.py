@@ -124,7 +124,7 @@ class Progress:
                 if count > 0:
                     guess = self._guess(kind, size)
                     guess = guess if kind in self._kinds else max(guess, size * least.get(kind, 0.0))
-                    # One that takes longer than the others may take as long again as it is late.
+                    # A piece that is late is expected to take as long again as it is late.
                     parts += [guess] * (count - 1) + [abs(guess - begun.get((case, kind), 0.0))]
         # No number of workers makes one piece shorter.
         return max(sum(parts) / max(1, self.workers), max(parts, default=0.0))
