@@ -440,8 +440,8 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
 
     Raises
     ------
-    InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where a
-        case has none.
+    InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where no
+        case has one, or where the suite's file names it for a case that has none.
     """
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
@@ -456,20 +456,54 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
                 problem = f"{shorten(name)}: the case {case.name} has no other day; its [[instance]] needs a `prior`"
                 raise InputError(suite.file, "algorithms", problem)
     for name in named:
-        alone = next((case.name for case in suite.cases if not case.is_served(name)), None)
-        if alone is not None:
-            problem = f"{shorten(name)}: the case {alone} of {suite.name} has no other day; name a file with prior=FILE"
-            raise InputError("--algorithm" if name in options.algorithms else "--add", "", problem)
+        if not any(case.is_served(name) for case in chosen):
+            option = "--algorithm" if name in options.algorithms else "--add"
+            raise InputError(option, "", f"{shorten(name)}: {_no_other_day(suite, chosen, name)}")
     return [
         replace(
             case,
-            algorithms=tuple(dict.fromkeys((*(() if options.algorithms else case.algorithms), *named))),
+            algorithms=algorithms,
             studies=tuple(each for each in case.studies if not options.algorithms or each.algorithm in named),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
             certificate="" if options.solve or options.effort > 1 else case.certificate,
         )
         for case in chosen
+        if (algorithms := _choose_algorithms(case, options)) or not named
     ]
+
+
+def _choose_algorithms(case: Case, options: RunOptions) -> tuple[str, ...]:
+    """Those of the case and those of the command; of these none that asks for another day, which the case lacks."""
+    own = () if options.algorithms else case.algorithms
+    return tuple(dict.fromkeys((*own, *filter(case.is_served, options.named))))
+
+
+def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
+    """Why no chosen case can have a row of the algorithm, and what can."""
+    if len(chosen) == 1:
+        problem = f"the case {chosen[0].name} of {suite.name} has no other day"
+    else:
+        problem = f"none of the {len(chosen)} chosen cases of {suite.name} has another day"
+    served = [case.name for case in suite.cases if case.is_served(name)]
+    more = f" and {len(served) - 1} more" if len(served) > 1 else ""
+    remedy = f"--only {served[0]} has one{more}; or" if served else "so"
+    return f"{problem}; {remedy} name a file with prior=FILE"
+
+
+def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
+    """The rows of the command that are left out, since a case has no other day: a line per algorithm.
+
+    Suites leave such rows out as well: of `quick`, `learned:prior=history` runs on the day alone.
+    """
+    chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
+    lines = []
+    for name in options.named:
+        without = [case.name for case in chosen if not case.is_served(name)]
+        if without:
+            cases = f"the case {without[0]}" if len(without) == 1 else f"{len(without)} of {len(chosen)} cases"
+            have = "has no other day" if len(without) == 1 else "have no other day"
+            lines.append(f"left out: {name} on {cases}, which {have}")
+    return lines
 
 
 @contextlib.contextmanager
@@ -597,6 +631,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             progress = Progress(planned, pool.parallel(), options.quiet)
             for place, note in enumerate(suite.notes):
                 (progress.warn if place else progress.line)(f"ratiobench: {make_printable(note, 500)}")
+            for note in list_left_out(suite, options):
+                progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))

@@ -135,7 +135,7 @@ def make_headline(
     starred_table = table and RankingTable(
         [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
     )
-    troubles = list(_troubles(rows, found.sense))
+    troubles = [*_left_out(found), *_troubles(rows, found.sense)]
     if starred != answers or starred_table != table:
         troubles.append(
             (Span("* was given constants computed from the instance under test, its future included (oracle)."),)
@@ -466,6 +466,16 @@ def _positive(value: Any) -> bool:
 
 
 # What must not be overlooked.
+
+
+def _left_out(found: Results) -> Iterator[Sentence]:
+    """The algorithms of the command that have no row in some cases, since these have no other day."""
+    for name in found.about.get("algorithms", ()):
+        without = [case.name for case in found.cases if name not in [each for each, _ in case.algorithms]]
+        if without:
+            cases = _tame(without[0]) if len(without) == 1 else f"{len(without)} of {len(found.cases)} cases"
+            have = "has" if len(without) == 1 else "have"
+            yield (*_names([name]), Span(f" is left out of {cases}, which {have} no other day."))
 
 
 def _troubles(rows: Sequence[Row], sense: Sense) -> Iterator[Sentence]:

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.suite import Case
 from ratiobench.bench.lora.suites import suites
+from ratiobench.bench.running.options import RunOptions
+from ratiobench.bench.running.runner import choose_cases, list_left_out
 from ratiobench.bench.running.work import make
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import loads
 from ratiobench.instances.lora.arrivals import days, list_earlier_days
+
+QUICK = next(suite for suite in suites() if suite.name == "quick")
+TWO = """
+algorithms = ["greedy"]
+[[instance]]
+recipe = "day"
+nodes = 1
+tasks = 6
+name = "with"
+prior.seed = "before"
+[[instance]]
+recipe = "day"
+nodes = 1
+tasks = 6
+name = "without"
+"""
 
 
 def _with_history() -> list[Case]:
@@ -38,3 +65,55 @@ def test_the_instance_of_a_history_joins_its_days() -> None:
     assert made.history is not None
     whole = loads(made.history.data, "history")
     assert (whole.tasks, whole.slots) == (30 * len(parts), 144 * len(parts))
+
+
+def _chosen(**options: Any) -> list[Case]:
+    return choose_cases(QUICK, RunOptions(**options))
+
+
+def test_only_the_chosen_cases_need_another_day() -> None:
+    """The tiny cases of `quick` have none, and are not run here."""
+    options = RunOptions(algorithms=("greedy", "learned:prior=history"), only=("philly_7200",))
+    assert [case.algorithms for case in choose_cases(QUICK, options)] == [("greedy", "learned:prior=history")]
+    assert list_left_out(QUICK, options) == []
+
+
+def test_a_row_is_left_out_where_the_case_has_no_other_day() -> None:
+    """As suites leave it out; a case that would have no row is not run at all; a note says so."""
+    options = RunOptions(add=("learned:prior=history,guard=7",), only=("pai_40", "philly_7200"))
+    small, day = choose_cases(QUICK, options)
+    assert small.algorithms == QUICK.cases[0].algorithms
+    assert day.algorithms[-1] == "learned:prior=history,guard=7"
+    (note,) = list_left_out(QUICK, options)
+    assert note == "left out: learned:prior=history,guard=7 on the case pai_40, which has no other day"
+    assert [case.name for case in _chosen(algorithms=("learned:prior=history",))] == ["philly_7200"]
+    (note,) = list_left_out(QUICK, RunOptions(algorithms=("learned:prior=history",)))
+    assert re.fullmatch(r"left out: learned:prior=history on (\d+) of (\d+) cases, which have no other day", note)
+
+
+def test_where_no_chosen_case_has_another_day_the_error_says_which_has() -> None:
+    """It names the chosen case, not one that is excluded."""
+    for options in ({"add": ("learned:prior=history",)}, {"algorithms": ("learned:prior=history",)}):
+        with pytest.raises(InputError, match=r"the case tiny_vendors of quick has no other day; --only philly_7200"):
+            _chosen(only=("tiny_vendors",), **options)
+    with pytest.raises(InputError, match=r"none of the 4 chosen cases of quick has another day; --only philly_7200"):
+        _chosen(only=("tiny_*",), add=("learned:prior=history",))
+    with pytest.raises(InputError, match=r"of quick has another day; so name a file with prior=FILE"):
+        _chosen(add=("posted:prior=yesterday",))
+
+
+def test_the_run_and_its_report_say_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of two small cases, of which one has a day before."""
+    file = tmp_path / "two.toml"
+    file.write_text(TWO)
+    words = ["-a", "greedy,posted:prior=yesterday", "--out", str(tmp_path / "two"), "--no-audits"]
+    assert main(["run", str(file), *words]) == 0
+    seen = capsys.readouterr()
+    assert "ratiobench: left out: posted:prior=yesterday on the case without, which has no other day\n" in seen.err
+    assert "posted:prior=yesterday is left out of without, which has no other day." in seen.out
+    assert "is left out of without, which has no other day." in (tmp_path / "two" / "report.html").read_text()
+    with (tmp_path / "two" / "results.csv").open() as rows:
+        found = [(row["case"], row["algorithm"], row["state"]) for row in csv.DictReader(rows)]
+    assert found == [
+        ("with", "greedy", "ok"), ("with", "posted:prior=yesterday", "ok"), ("without", "greedy", "ok"),
+    ]  # fmt: skip
