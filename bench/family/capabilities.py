@@ -46,6 +46,8 @@ from ratiobench.instances.io.display import format_decimal
 from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
+    "AUDITS",
+    "SOLVES",
     "AccountFunction",
     "AuditFunction",
     "Benchmark",
@@ -89,6 +91,10 @@ __all__ = [
 ]
 
 
+AUDITS, SOLVES = "audits", "solves"
+"""What some steps of compilation are for alone (`Step.only_for`)."""
+
+
 class Step(NamedTuple):
     """Kernels that are compiled together.
 
@@ -98,12 +104,14 @@ class Step(NamedTuple):
     seconds : how long it takes on one core, roughly.
     work : the call that compiles them.
     after : names of the steps that compile kernels which this one uses, too; they are listed before it.
+    only_for : `AUDITS` or `SOLVES`, where nothing else in a run needs these kernels; empty: every run does.
     """
 
     name: str
     seconds: float
     work: Callable[[], object]
     after: tuple[str, ...] = ()
+    only_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)

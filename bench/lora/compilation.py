@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ratiobench.bench.family.capabilities import Step
+from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
 from ratiobench.bench.lora.days import RUNS_ONLY
 from ratiobench.bench.lora.theory.basis import density, dual
 from ratiobench.bench.lora.theory.payments import cost_kernel
@@ -31,7 +31,7 @@ from ratiobench.online.run import list_choices
 
 _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds on a batch"
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
-_LEARNED = "prices that are learned"
+_LEARNED, _CANONICAL = "prices that are learned", "units of money"
 _RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
 _BATCHES = "titan"
 """The algorithm that uses the offline side's kernels."""
@@ -39,6 +39,9 @@ _BATCHES = "titan"
 
 def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
     """The steps for these algorithms, their audits and any solve; None for all there are.
+
+    What audits or solves alone need is marked. Learned prices are dual prices of earlier days, and `titan` searches as
+    solves do, so where one of these runs, the kernels of bounds, or of the search, are for the run as well.
 
     Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
     there are.
@@ -56,21 +59,24 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
         ]
     shipped = [spec for spec in map(parse, names) if spec.entry is not None]
     online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
-    # The unit of money of these is made of all minimal covers, which audits look at as well.
     canonical = [spec.name for spec in online if spec.options.get("units") == "canonical"]
     learned = [spec.name for spec in online if spec.entry is not None and spec.entry.learns]
     others = [spec.name for spec in online if spec.name not in (*canonical, *learned)]
+    batches = len(online) < len(shipped)
     steps = [
-        Step(_BOUNDS, 13, solve.warm_bounds),
-        Step(_SEARCH, 38, solve.warm_search, (_BOUNDS,)),
+        Step(_BOUNDS, 13, solve.warm_bounds, (), "" if learned or batches else SOLVES),
+        Step(_SEARCH, 38, solve.warm_search, (_BOUNDS,), "" if batches else SOLVES),
         Step(_ONLINE, 21, partial(_run_possible, others)),
-        Step(_AGAIN, 9, _warm_again, (_BOUNDS,)),
-        Step(_FACTS, 3, partial(_warm_facts, canonical), (_ONLINE, _AGAIN)),
+        Step(_AGAIN, 9, _warm_again, (_BOUNDS,), AUDITS),
+        Step(_FACTS, 3, _warm_facts, (_ONLINE, _AGAIN), AUDITS),
     ]
+    if canonical:
+        # The unit of money of these is made of all minimal covers, which audits look at as well.
+        steps.append(Step(_CANONICAL, 3, partial(_run_each, canonical), (_FACTS,)))
     if learned:
         # Shares come from a day's dual prices.
-        steps.append(Step(_LEARNED, 18, partial(_run_possible, learned), (_FACTS,)))
-    if len(online) < len(shipped):
+        steps.append(Step(_LEARNED, 18, partial(_run_possible, learned), (_CANONICAL if canonical else _FACTS,)))
+    if batches:
         steps.append(Step(_BATCH, 4, partial(batch.warm_bounds, ENVIRONMENT.small()), (_BOUNDS,)))
         steps.append(Step("the best answer to a batch", 1, partial(batch.warm, ENVIRONMENT.small()), (_SEARCH, _BATCH)))
     if algorithms is None:
@@ -116,7 +122,6 @@ def _warm_again() -> None:
     cost_kernel.warm()
 
 
-def _warm_facts(canonical: Sequence[str]) -> None:
+def _warm_facts() -> None:
     density.warm()
-    _run_each(canonical)
     public_constants.list_served(ENVIRONMENT.small())

@@ -7,7 +7,7 @@ import multiprocessing
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -40,7 +40,12 @@ Choice = Collection[str] | None
 """Names of algorithms; None for all there are."""
 
 
-def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collection[str] = ()) -> list[Kernel]:
+def compile_all(
+    chosen: dict[str, Choice],
+    say: Say | None = None,
+    kinds: Collection[str] = (),
+    without: Collection[str] = (),
+) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 
     Steps that wait for no other run side by side, as many as there are cores.
@@ -50,17 +55,19 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collec
     chosen : names of algorithms by family.
     say : prints a line; None: to standard error.
     kinds : of the arrivals, as `CompilationSteps` takes them.
+    without : what the kernels are not used for (`Step.only_for`).
     """
     say = _to_stderr if say is None else say
     waiting = [
-        (name, choice, step) for name, choice in chosen.items() for step in _steps(families()[name], choice, kinds)
+        (name, choice, step)
+        for name, choice in chosen.items()
+        for step in select_steps(_steps(families()[name], choice, kinds), without)
     ]
     if not waiting:
         return []
-    total = sum(step.seconds for _, _, step in waiting)
     workers = min(usable_cores(), len(waiting))
     began = time.monotonic()
-    say(f"compiling once for {', '.join(chosen)}, about {total / workers:.0f} s on {workers} idle cores")
+    say(f"compiling once for {', '.join(chosen)}, about {_estimate(waiting, workers):.0f} s on {workers} idle cores")
     found = _shared(say)
     done: set[tuple[str, str]] = set()
     running: dict[Future[list[Kernel]], tuple[str, str]] = {}
@@ -84,8 +91,44 @@ def compile_all(chosen: dict[str, Choice], say: Say | None = None, kinds: Collec
     return found
 
 
+def select_steps(steps: Sequence[Step], without: Collection[str]) -> list[Step]:
+    """The steps but for those that serve nothing else; who waits for one of these waits for what it waits for.
+
+    Parameters
+    ----------
+    without : what the kernels are not used for (`Step.only_for`).
+    """
+    left_out = {step.name: step.after for step in steps if step.only_for and step.only_for in without}
+
+    def awaited(names: Sequence[str]) -> Iterator[str]:
+        for name in names:
+            yield from awaited(left_out[name]) if name in left_out else [name]
+
+    return [
+        step._replace(after=tuple(dict.fromkeys(awaited(step.after)))) for step in steps if step.name not in left_out
+    ]
+
+
+def _estimate(steps: Sequence[tuple[str, Choice, Step]], workers: int) -> float:
+    """Seconds on idle cores: no less than the longest chain of steps that wait for each other."""
+    ends: dict[tuple[str, str], float] = {}
+
+    def end(family: str, step: Step) -> float:
+        if (family, step.name) not in ends:
+            before = [each for name, _, each in steps if name == family and each.name in step.after]
+            ends[family, step.name] = step.seconds + max((end(family, each) for each in before), default=0.0)
+        return ends[family, step.name]
+
+    total = sum(step.seconds for _, _, step in steps)
+    return max(total / workers, *(end(family, step) for family, _, step in steps))
+
+
 def compile_missing(
-    family: Family, algorithms: Collection[str], quiet: bool = False, kinds: Collection[str] = ()
+    family: Family,
+    algorithms: Collection[str],
+    quiet: bool = False,
+    kinds: Collection[str] = (),
+    without: Collection[str] = (),
 ) -> None:
     """The same for the algorithms of a run, where the record does not say that it was done before.
 
@@ -98,12 +141,12 @@ def compile_missing(
     plain = dict.fromkeys(kernel_record.strip_prior(name) for name in algorithms)
     known = [name for name in plain if name.partition(":")[0] in shipped]
     algorithms = list(dict.fromkeys(_without_user_code(family, name) for name in known))
-    if kernel_record.is_compiled(family.name, algorithms, kinds):
+    if kernel_record.is_compiled(family.name, algorithms, kinds, without):
         return
     set_current("")  # it tells by itself
     with suppress(BrokenProcessPool, InputError):
-        compile_all({family.name: algorithms}, _silent if quiet else None, kinds)
-        kernel_record.record_compiled(family.name, algorithms, kinds)
+        compile_all({family.name: algorithms}, _silent if quiet else None, kinds, without)
+        kernel_record.record_compiled(family.name, algorithms, kinds, without)
 
 
 def _without_user_code(family: Family, name: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,15 @@ _PRIOR = re.compile(r"[:,]prior=[^,]*")
 """Where constants come from changes nothing that is compiled."""
 
 
-def is_compiled(family: str, algorithms: Collection[str], kinds: Collection[str] = ()) -> bool:
+def is_compiled(
+    family: str, algorithms: Collection[str], kinds: Collection[str] = (), without: Collection[str] = ()
+) -> bool:
     """Whether the record says that all was compiled for these; yes as well where no record can be kept.
 
     Parameters
     ----------
     kinds : of the arrivals, where only what these need was compiled; empty: what all need.
+    without : what the kernels need not serve (`Step.only_for`); where they serve it, too, they do.
     """
     if not _given() and not os.access(_home("formulations"), os.W_OK):
         import_module("ratiobench.formulations.kernels")  # which chooses another place for the caches
@@ -42,13 +46,16 @@ def is_compiled(family: str, algorithms: Collection[str], kinds: Collection[str]
     record = _read().get("algorithms", {})
     if ALL in record.get(family, ()):
         return True
-    known = record.get(_entry(family, kinds))
-    return known is not None and {strip_prior(name) for name in algorithms} <= set(known)
+    parts = chain.from_iterable(combinations(sorted(without), count) for count in range(len(without) + 1))
+    entries = [record[entry] for part in parts if (entry := _entry(family, kinds, part)) in record]
+    return bool(entries) and {strip_prior(name) for name in algorithms} <= set(chain(*entries))
 
 
-def record_compiled(family: str, algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> None:
+def record_compiled(
+    family: str, algorithms: Collection[str] | None, kinds: Collection[str] = (), without: Collection[str] = ()
+) -> None:
     """Write down that all was compiled for these; None for all there are. Nothing where that cannot be written."""
-    entry = _entry(family, kinds)
+    entry = _entry(family, kinds, without)
     known = _read().get("algorithms", {})
     added = [ALL] if algorithms is None else [strip_prior(name) for name in algorithms]
     document = {
@@ -62,8 +69,9 @@ def record_compiled(family: str, algorithms: Collection[str] | None, kinds: Coll
         write_atomically(_place() / FILE, json.dumps(document).encode())
 
 
-def _entry(family: str, kinds: Collection[str]) -> str:
-    return f"{family}: {', '.join(sorted(set(kinds)))}" if kinds else family
+def _entry(family: str, kinds: Collection[str], without: Collection[str]) -> str:
+    entry = f"{family}: {', '.join(sorted(set(kinds)))}" if kinds else family
+    return f"{entry} without {', '.join(sorted(without))}" if without else entry
 
 
 def _read() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ratiobench.bench.family.capabilities import AUDITS, SOLVES
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
 from ratiobench.bench.family.standard import find_certificate
@@ -601,8 +602,10 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         with contextlib.ExitStack() as open_stores:
             own, library = _open_stores(options, open_stores)
             folder = make_folder(options.folder / "instances")
+            audited = suite.audited if options.audits is None else options.audits
             if options.dask is None:
-                compile_missing(family, list(dict.fromkeys([*names, *studied])), options.quiet, suite.kinds)
+                needed = list(dict.fromkeys([*names, *studied]))
+                compile_missing(family, needed, options.quiet, suite.kinds, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
                 own.clear(failed_only=not options.fresh)
             own.begin(
@@ -636,7 +639,6 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
-            audited = suite.audited if options.audits is None else options.audits
             terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
             sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
             with run_context(terms):
@@ -659,6 +661,13 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def _uncompiled(cases: Sequence[Case], audited: bool) -> list[str]:
+    """What no kernels are compiled for (`Step.only_for`): audits where there are none, solves where certificates do."""
+    if audited or any(study.kind != TIMELINE for case in cases for study in case.studies):
+        return []
+    return [AUDITS, *([SOLVES] if all(case.certificate for case in cases) else [])]
 
 
 def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import ratiobench
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.capabilities import Step
+from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
 from ratiobench.bench.lora.days import RUNS_ONLY
@@ -44,6 +45,7 @@ import json, multiprocessing, os, sys
 from numba.core.registry import CPUDispatcher
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.running import work
+from ratiobench.bench.running.kernel_compilation import select_steps
 
 def counted():
     found = {}
@@ -56,7 +58,9 @@ def counted():
 
 family, suite = find_suite("quick")
 names = list(dict.fromkeys(name for case in suite.cases for name in case.algorithms))
-steps = family.compilation_steps(names)
+if len(sys.argv) > 3:
+    names = sys.argv[3].split(";")
+steps = select_steps(family.compilation_steps(names), sys.argv[2].split(",") if len(sys.argv) > 2 else ())
 if len(sys.argv) > 1:
     # Each step in a process of its own, after those that it waits for.
     found = {}
@@ -113,6 +117,44 @@ def test_steps_share_no_kernel() -> None:
     assert all(steps[name] for name in ("bounds on OPT", "the search for solutions", "the online algorithms"))
     times = Counter(name for found in steps.values() for name in found)
     assert {name for name, count in times.items() if count > 1} == set()
+
+
+def test_without_audits_and_solves_their_kernels_are_left_out() -> None:
+    """What an algorithm needs of them is compiled with it, still by one step alone."""
+    steps = _counts("alone", "audits,solves", "greedy;pdftsp;pdftsp:units=canonical")
+    assert list(steps) == ["the online algorithms", "units of money"]
+    assert steps["units of money"] == ["ratiobench.formulations.lora.bound.minimal_covers._list_minimal"]
+    steps = _counts("alone", "audits", "greedy;learned;pdftsp:units=canonical")
+    times = Counter(name for found in steps.values() for name in found)
+    assert {name for name, count in times.items() if count > 1} == set()
+    assert not [name for name in times if "theory" in name]
+    searched = ["bounds on OPT", "the search for solutions"]
+    assert list(steps) == [*searched, "the online algorithms", "units of money", "prices that are learned"]
+    kept = {name: list(_names_without(name, [AUDITS, SOLVES])) for name in ("learned", "titan", "eft")}
+    assert kept["eft"] == ["the online algorithms"]
+    assert kept["learned"] == ["bounds on OPT", "the online algorithms", "prices that are learned"]
+    assert kept["titan"][:3] == ["bounds on OPT", "the search for solutions", "the online algorithms"]
+
+
+def _names_without(algorithm: str, without: Sequence[str]) -> Iterator[str]:
+    steps = kernel_compilation.select_steps(compilation.compilation_steps([algorithm]), without)
+    known = [step.name for step in steps]
+    for step in steps:
+        assert set(step.after) <= set(known[: known.index(step.name)])
+        yield step.name
+
+
+def test_the_estimate_is_for_what_is_compiled_and_for_the_longest_chain() -> None:
+    """Steps that wait for each other take their sum, however many cores there are; what is left out takes nothing."""
+    steps = [
+        Step("a", 10, print), Step("b", 5, print, ("a",), AUDITS), Step("c", 20, print, ("b",)), Step("d", 3, print),
+    ]  # fmt: skip
+    every: list[Any] = [("lora", None, step) for step in steps]
+    assert kernel_compilation._estimate(every, 1) == 38
+    assert kernel_compilation._estimate(every, 2) == 35
+    fewer: list[Any] = [("lora", None, step) for step in kernel_compilation.select_steps(steps, [AUDITS])]
+    assert [step.after for _, _, step in fewer] == [(), ("a",), ()]
+    assert kernel_compilation._estimate(fewer, 2) == 30
 
 
 def test_all_that_solves_compile_is_a_step_where_everything_is_asked_for() -> None:
@@ -176,7 +218,7 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_record, "_sources", lambda: {source})
     asked: list[Any] = []
-    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say, kinds: asked.append(chosen))
+    monkeypatch.setattr(kernel_compilation, "compile_all", lambda chosen, say, kinds, without: asked.append(chosen))
     family = families()["lora"]
     for names in (
         ["greedy", "posted:prior=history,margin=2"],
@@ -196,6 +238,11 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
     kernel_record.record_compiled("lora", None)
     assert kernel_record.is_compiled("lora", ["titan"])
     assert kernel_record.is_compiled("lora", ["queue"], rigid)
+    assert not kernel_record.is_compiled("eapm", ["online"])
+    kernel_record.record_compiled("eapm", ["online"], (), [AUDITS])
+    assert kernel_record.is_compiled("eapm", ["online"], (), [AUDITS])
+    assert kernel_record.is_compiled("eapm", ["online"], (), [AUDITS, SOLVES])
+    assert not kernel_record.is_compiled("eapm", ["online"], (), [SOLVES])
     assert not kernel_record.is_compiled("eapm", ["online"])
     source.write_text("changed")
     assert not kernel_record.is_compiled("lora", ["greedy"])
@@ -223,15 +270,23 @@ def test_run_and_backtest_ask_for_what_they_run(tmp_path: Path, monkeypatch: pyt
     """Before anything is begun, and not where a cluster runs it."""
     asked: list[Any] = []
 
-    def ask(family: Any, algorithms: Any, quiet: bool, kinds: Any) -> None:
-        asked.append((family.name, algorithms, quiet, kinds))
+    def ask(family: Any, algorithms: Any, quiet: bool, kinds: Any, without: Any) -> None:
+        asked.append((family.name, algorithms, quiet, kinds, without))
         raise InputError("", "", "that is enough")
 
     monkeypatch.setattr(runner, "compile_missing", ask)
     words = ["run", "tiny", "--only", "tiny_contention", "--add", "greedy", "--out", str(tmp_path / "out")]
     assert main([*words, "--quiet"]) == 2
-    [(family, algorithms, quiet, kinds)] = asked
+    [(family, algorithms, quiet, kinds, without)] = asked
     assert (family, "greedy" in algorithms, "pdftsp" in algorithms, quiet, kinds) == ("lora", True, True, True, ())
+    assert without == []
+    assert main([*words, "--quiet", "--no-audits"]) == 2
+    assert asked[-1][4] == [AUDITS]  # its OPT is solved
+    day = ["run", "quick", "--only", "philly_7200", "--out", str(tmp_path / "day"), "--no-audits", "--quiet"]
+    assert main(day) == 2
+    assert asked[-1][4] == [AUDITS, SOLVES]
+    assert main([*day, "--solve"]) == 2
+    assert asked[-1][4] == [AUDITS]
     days = {f"day{n}": replace(_rigid_day(), name=f"day{n}") for n in (1, 2)}
     with pytest.raises(InputError, match="that is enough"):
         ratiobench.backtest(days, ["greedy"], out=tmp_path / "backtest")
