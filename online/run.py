@@ -19,6 +19,7 @@ from ratiobench.instances.io.errors import name_source
 from ratiobench.online import run_context
 from ratiobench.online.outcome import Constant, OnlineRun, Violation
 from ratiobench.online.referee import isolation, simulator
+from ratiobench.online.referee.arrival_count import counted_arrivals
 from ratiobench.online.referee.simulator import Log, Simulator
 from ratiobench.online.registry import Instance, Registry, require_prior
 from ratiobench.online.remarks import Part, Remarks
@@ -232,7 +233,7 @@ def run(
         seed = registry.content_hash(instance) + (f" repetition {again}" if again > 1 else "")
     if spec.entry is None:
         return run_isolated(environment, instance, spec, seed, prior)
-    with excluded_from_timing():
+    with excluded_from_timing(), counted_arrivals(None):
         warm_once(environment, registry.choice(spec, environment.arrivals(instance)))
     with name_source(getattr(instance, "name", "")):
         return _run(environment, instance, spec, seed, prior)

@@ -45,6 +45,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
+from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arrivals
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
@@ -182,7 +183,12 @@ def run(options: Simulate) -> SimulationOutcome:
 
 def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineRun:
     other = None if options.prior is None else read_given(options.prior)[1]
-    return family.run(instance, name, other)
+
+    def tell(count: ArrivalCount | None) -> None:
+        set_current(f"running {name}" if count is None else f"running {name}: {count.text}", again=True)
+
+    with counted_arrivals(tell):
+        return family.run(instance, name, other)
 
 
 def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:

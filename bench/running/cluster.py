@@ -16,6 +16,7 @@ from ratiobench.bench.running import remote
 from ratiobench.bench.running.pool import ExecutorLost, P, SpawnPool, T, WorkerLost
 from ratiobench.bench.running.remote import CodeDiffers
 from ratiobench.instances.io.errors import InputError, install_command, shorten
+from ratiobench.online.referee.arrival_count import ArrivalCount
 
 POLL = 2.0
 """Seconds between two looks at how many workers a cluster has."""
@@ -137,6 +138,10 @@ class DaskCluster(Executor):
             raise self._gone() from error
         inner.add_done_callback(lambda done: self._hand_over(done, handed))
         return handed
+
+    def count_of(self, future: Future[Any]) -> ArrivalCount | None:
+        """How far the online run of a piece is: not known of a cluster."""
+        return None
 
     def _hand_over(self, done: Future[tuple[Any, Exception | None]], handed: Future[T]) -> None:
         if done.cancelled():

@@ -20,10 +20,12 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from ratiobench.bench.running import work
 from ratiobench.bench.running.machine import usable_cores
 from ratiobench.formulations import timing
+from ratiobench.online.referee.arrival_count import ArrivalCount
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +70,7 @@ class SpawnPool(Executor):
         self._lock = threading.Lock()
         self._stopped = False
         self._threads = ThreadPoolExecutor(workers, initializer=_shield_from_interrupts)
+        self._counts: WeakKeyDictionary[Future[Any], list[Any]] = WeakKeyDictionary()
 
     def parallel(self) -> int:
         """Pieces that can be in work at a time."""
@@ -75,18 +78,28 @@ class SpawnPool(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run the call in one of the processes; the future raises `WorkerLost` if that process dies."""
-        return self._threads.submit(self._drive, partial(fn, *args, **kwargs))
+        place: list[Any] = []
+        future = self._threads.submit(self._drive, partial(fn, *args, **kwargs), place)
+        self._counts[future] = place
+        return future
 
-    def _drive(self, call: Callable[[], T]) -> T:
+    def count_of(self, future: Future[Any]) -> ArrivalCount | None:
+        """How far the online run of a piece is; None where it does none, or has not begun it."""
+        place = self._counts.get(future)
+        count = ArrivalCount(*map(int, place[0])) if place else None
+        return count if count is not None and count.arrivals else None
+
+    def _drive(self, call: Callable[[], T], place: list[Any]) -> T:
         slot: ProcessPoolExecutor | None = getattr(self._own, "slot", None)
         try:
             if slot is None:
                 self._own.left_out = self._context.RawArray("d", 2)
+                self._own.count = self._context.RawArray("q", len(ArrivalCount._fields))
                 slot = self._own.slot = ProcessPoolExecutor(
                     1,
                     mp_context=self._context,
                     initializer=_start_worker,
-                    initargs=(self._cores_each, self._own.left_out, dict(os.environ)),
+                    initargs=(self._cores_each, self._own.left_out, self._own.count, dict(os.environ)),
                 )
                 with hide_main_module():
                     started = slot.submit(os.getpid)
@@ -97,6 +110,7 @@ class SpawnPool(Executor):
                     slot.submit(work.load_imports).result()  # what a new process has to load is not in the limit
             if self._stopped:
                 _kill_group(self._own.pid)
+            place.append(self._own.count)
             return self._awaited(slot.submit(call))
         except BrokenProcessPool:
             self._drop(slot)
@@ -200,11 +214,12 @@ def _shield_from_interrupts() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _start_worker(cores: int, left_out: Any, environment: dict[str, str]) -> None:
+def _start_worker(cores: int, left_out: Any, count: Any, environment: dict[str, str]) -> None:
     """In a new worker: lead a process group, share the cores fairly, and die with the parent, however that dies.
 
     The environment is the parent's of now: the server that the worker was forked from may be older. What is in no clock
-    there is written into `left_out`: seconds so far, and since when more is, or 0.
+    there is written into `left_out`: seconds so far, and since when more is, or 0; how far an online run is, into
+    `count` (`ArrivalCount`), with zeros where there is none.
     """
     os.environ.clear()
     os.environ.update(environment)
@@ -213,7 +228,11 @@ def _start_worker(cores: int, left_out: Any, environment: dict[str, str]) -> Non
     def tell(total: float, since: float) -> None:
         left_out[:] = total, since
 
+    def tell_count(found: ArrivalCount | None) -> None:
+        count[:] = found or (0,) * len(count)
+
     timing.tell = tell
+    work.listener = tell_count
     own_group = hasattr(os, "setpgid")
     if own_group:
         os.setpgid(0, 0)

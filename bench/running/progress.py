@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ratiobench.bench.running.heartbeat import SILENCE
+from ratiobench.online.referee.arrival_count import ArrivalCount
 
+COUNTED = 2.0
+"""Seconds of answers after which their pace is taken for that of the rest."""
 MAKING = "instance"
 """The kind of work that makes an instance."""
 
@@ -34,6 +37,7 @@ class Progress:
     The remaining time is that of every piece left, estimated by what pieces of its kind took in this run: the mean of
     those on instances of like size (within a factor of two), else seconds for size over all of its kind, else over all
     kinds. What an earlier run took is not asked: another machine, or this one under load, says nothing of now.
+    Online runs that count the arrivals they have answered are expected to go on at this pace.
 
     Parameters
     ----------
@@ -64,6 +68,9 @@ class Progress:
         self._alike: dict[tuple[str, int], _Took] = {}
         self._kinds: dict[str, _Took] = {}
         self._at_work: Sequence[tuple[str, str, float]] = ()
+        self._counts: Mapping[tuple[str, str], ArrivalCount | None] = {}
+        self._counted_since: dict[tuple[str, str], tuple[float, float]] = {}
+        self._counted_until: dict[tuple[str, str], float] = {}
         self._done = 0
         self._began = self._said = self._drawn = time.monotonic()
 
@@ -72,9 +79,25 @@ class Progress:
         self._sizes[case] = max(1.0, size)
         self._mean_size = sum(self._sizes.values()) / len(self._sizes)
 
-    def tick(self, at_work: Sequence[tuple[str, str, float]]) -> None:
-        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds."""
-        self._at_work = at_work
+    def tick(
+        self,
+        at_work: Sequence[tuple[str, str, float]],
+        counts: Mapping[tuple[str, str], ArrivalCount | None] | None = None,
+    ) -> None:
+        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds.
+
+        Parameters
+        ----------
+        counts : how far the online runs among it are, by case and kind.
+        """
+        self._at_work, self._counts = at_work, counts or {}
+        for case, kind, seconds in at_work:
+            # From the first answer on: before it an algorithm is built, and may compile.
+            if (count := self._counts.get((case, kind))) is not None and count.share > 0:
+                since = self._counted_since.get((case, kind))
+                if since is None or count.share < since[1]:  # the first, or another repetition
+                    self._counted_since[case, kind] = seconds, count.share
+                self._counted_until[case, kind] = seconds
         now = time.monotonic()
         if self._quiet:
             return
@@ -105,18 +128,44 @@ class Progress:
 
     def _names(self) -> str:
         longest = sorted(self._at_work, key=lambda piece: -piece[2])
-        names = ", ".join(f"{case}: {kind} ({clock(seconds)})" for case, kind, seconds in longest[:4])
+        names = ", ".join(
+            f"{case}: {kind}{self._far(case, kind)} ({clock(seconds)})" for case, kind, seconds in longest[:4]
+        )
         return (names or "nothing yet") + (f" and {len(longest) - 4} more" if len(longest) > 4 else "")
 
-    def remaining(self) -> float | None:
-        """Seconds that are left by the clock; None before any piece of work of this run is done."""
-        if not self._kinds.keys() - {MAKING}:
+    def _far(self, case: str, kind: str) -> str:
+        count = self._counts.get((case, kind))
+        return "" if count is None else f": {count.text}"
+
+    def _left_by_count(self, case: str, kind: str, seconds: float) -> float | None:
+        """Seconds that a run takes for its other arrivals, at the pace of those it has answered; None: not known."""
+        count, since = self._counts.get((case, kind)), self._counted_since.get((case, kind))
+        if since is None:
             return None
+        if count is None:  # what follows the run is expected to take as long again as it takes so far
+            return max(0.0, seconds - self._counted_until[case, kind])
+        if seconds - since[0] < COUNTED or count.share <= since[1]:
+            return None
+        return (1 - count.share) * (seconds - since[0]) / (count.share - since[1])
+
+    def remaining(self) -> float | None:
+        """Seconds that are left by the clock.
+
+        None before any piece of work of this run is done, but for what is left of runs that count their arrivals.
+        """
+        known = {(case, kind): self._left_by_count(case, kind, seconds) for case, kind, seconds in self._at_work}
+        left = {piece: seconds for piece, seconds in known.items() if seconds is not None}
+        if not self._kinds.keys() - {MAKING}:
+            counted = all(
+                count <= ((case, kind) in left) for case, kinds in self._left.items() for kind, count in kinds.items()
+            )
+            return max(sum(left.values()) / max(1, self.workers), *left.values()) if left and counted else None
         begun = {(case, kind): seconds for case, kind, seconds in self._at_work}
         # Of a kind of which no piece is done, one at work is taken to be half done.
         least: dict[str, float] = {}
         for case, kind, seconds in self._at_work:
-            least[kind] = max(least.get(kind, 0.0), 2 * seconds / max(self._size(case), 1e-9))
+            whole = seconds + left.get((case, kind), seconds)
+            least[kind] = max(least.get(kind, 0.0), whole / max(self._size(case), 1e-9))
         parts = []
         for case, kinds in self._left.items():
             size = self._size(case)
@@ -125,7 +174,8 @@ class Progress:
                     guess = self._guess(kind, size)
                     guess = guess if kind in self._kinds else max(guess, size * least.get(kind, 0.0))
                     # A piece that is late is expected to take as long again as it is late.
-                    parts += [guess] * (count - 1) + [abs(guess - begun.get((case, kind), 0.0))]
+                    late = abs(guess - begun.get((case, kind), 0.0))
+                    parts += [guess] * (count - 1) + [left.get((case, kind), late)]
         # No number of workers makes one piece shorter.
         return max(sum(parts) / max(1, self.workers), max(parts, default=0.0))
 

@@ -352,7 +352,8 @@ class _Sweep:
                 running[future], begun[future] = job, time.monotonic()
             finished, _ = wait(running, min(1.0, POLL), FIRST_COMPLETED)
             now = time.monotonic()
-            self.progress.tick([(job.case, job.what, now - begun[each]) for each, job in running.items()])
+            counts = {(job.case, job.what): pool.count_of(each) for each, job in running.items()}
+            self.progress.tick([(job.case, job.what, now - begun[each]) for each, job in running.items()], counts)
             for future in finished:
                 job = running.pop(future)
                 error = future.exception()

@@ -28,10 +28,13 @@ from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.outcome import OnlineRun
+from ratiobench.online.referee.arrival_count import Tell, counted_arrivals
 from ratiobench.online.run_context import RunContext, run_context
 
 FREE = RunContext()
 """Neither limit nor sandbox."""
+listener: Tell | None = None
+"""Is told in this process how many arrivals of a run are answered; the worker of a pool sets it."""
 
 
 def load_imports() -> None:
@@ -238,7 +241,8 @@ def _measure(
     try:
         _same_code(contract, algorithm, online_key)
         watch = Stopwatch()
-        run = contract.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
+        with counted_arrivals(listener):
+            run = contract.run(_instance(family, data), algorithm, None if prior is None else _instance(family, prior))
         if run.valid and reference.ok:
             ends = {end: Fraction(reference.payload[end]) for end in ("lower", "upper")}
             if beats_bound(ends["lower"], ends["upper"], run.welfare, contract.sense):

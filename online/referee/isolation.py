@@ -45,6 +45,7 @@ from ratiobench.online.answers import read_whole, shorten
 from ratiobench.online.modules import class_names, import_path
 from ratiobench.online.outcome import Constant, Violation
 from ratiobench.online.referee import confinement, fork_server, sandbox, sessions
+from ratiobench.online.referee.arrival_count import other_simulations
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred, shows_the_future
 from ratiobench.online.referee.runner import COMPILING, REFUSED
 from ratiobench.online.referee.simulator import (
@@ -686,10 +687,17 @@ def run_user_algorithm(
     drawn, for a caller that has seen all that.
     """
     echo = Echo(spec.name)
+    over = 0
 
     def perform(part: Instance, settle: Settle, number: int) -> UserRun:
+        nonlocal over
         betrays = partial(shows_the_future, registry=registry, instance=instance)
-        return _perform(table(part), spec, registry.protocol, betrays, settle, echo, seed, number)
+        books = table(part)
+        to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
+        with other_simulations(over, to_come):
+            found = _perform(books, spec, registry.protocol, betrays, settle, echo, seed, number)
+        over += books.arrivals
+        return found
 
     played = perform(instance, lambda names: registry.settle_constants(spec, names, instance, prior), 0)
     if (once and not played.drew) or played.violations or not played.log:

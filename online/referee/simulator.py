@@ -18,6 +18,7 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.online import run_context
 from ratiobench.online.answers import shorten
 from ratiobench.online.outcome import Violation
+from ratiobench.online.referee.arrival_count import start_counting
 
 ARRIVAL = "arrival"
 """The event that every family has: something arrives, and `decide` says what is done with it."""
@@ -143,6 +144,7 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
     span : the first question that is put, and the one before which it ends: the books have the answers to earlier ones.
     """
     transcript = Transcript([], [], [])
+    counter = start_counting(table.arrivals)
     try:
         for question in islice(table.questions(batch), *span):
             event, indices = question.event, question.indices
@@ -157,6 +159,8 @@ def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | 
                 if decision is not None and answer is not decision:  # else nothing in it could be altered
                     transcript.mutable_answers.append((len(transcript.log), answer))
                 transcript.log.append(LogEntry(event, index, decision))
+            if counter is not None and event == ARRIVAL:
+                counter.add(len(indices))
     except RuleViolation as error:
         transcript.violations.append(error.violation(table))
     return transcript

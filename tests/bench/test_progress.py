@@ -17,6 +17,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.running import heartbeat
 from ratiobench.bench.running.heartbeat import Heartbeat, set_current
 from ratiobench.bench.running.progress import MAKING, Progress, clock
+from ratiobench.online.referee.arrival_count import ArrivalCount
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
@@ -65,6 +66,38 @@ def test_a_long_piece_of_a_large_case_says_little_of_small_ones() -> None:
         progress.advance(case, "fast", size / 1000)
     progress.tick([("day", "mine:Slow", 30.0)])
     assert progress.remaining() == pytest.approx(30 + 6)
+
+
+def test_a_run_that_counts_its_arrivals_says_what_is_left_of_it() -> None:
+    """By its pace from the first answer on: 20 s of compiling say nothing. Others of its kind take as long."""
+    progress = Progress({"day": ("fast", "mine:Slow"), "other": ("mine:Slow",)}, quiet=True)
+    for case in ("day", "other"):
+        progress.size(case, 1000)
+    piece = ("day", "mine:Slow")
+    progress.tick([(*piece, 20.0)], {piece: ArrivalCount(0, 7200, 0, 3600)})
+    assert progress.remaining() is None
+    progress.advance("day", "fast", 1.0)
+    progress.tick([(*piece, 21.0)], {piece: ArrivalCount(108, 7200, 0, 3600)})
+    progress.tick([(*piece, 31.0)], {piece: ArrivalCount(1188, 7200, 0, 3600)})  # a tenth in ten seconds
+    assert progress.remaining() == pytest.approx(89 + (31 + 89))
+    progress.tick([(*piece, 91.0)], {piece: ArrivalCount(468, 3600, 7200)})
+    assert progress.remaining() == pytest.approx(29 * 70 / 70 + (91 + 29))
+    progress.tick([(*piece, 125.0)], {piece: None})  # audits: as long again as since the last count
+    assert progress.remaining() == pytest.approx(34 + (125 + 34))
+
+
+def test_runs_that_count_are_enough_where_nothing_else_is_left(now: list[float]) -> None:
+    """Also where no piece is done yet; the line has the arrivals."""
+    stream = io.StringIO()
+    progress = Progress({"day": ("mine:Slow",)}, stream=stream)
+    piece = ("day", "mine:Slow")
+    for now[0], answered in ((1.0, 100), (5.0, 500)):
+        progress.tick([(*piece, now[0])], {piece: ArrivalCount(answered, 7300)})
+    told = (
+        "... 0 of 1 pieces of work, 5 s so far, about 68 s left; at work: day: mine:Slow: 500 of 7,300 arrivals (5 s)"
+    )
+    assert stream.getvalue().splitlines() == [told]
+    assert ArrivalCount(3, 3600, 7200).text == "3 of 3,600 arrivals, repeated"
 
 
 def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -> None:
