@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 from ratiobench.bench.family.capabilities import Statement
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.answer.headline import Headline, make_headline
+from ratiobench.bench.report.answer.headline import Headline, make_headline, shorten_names
+from ratiobench.bench.report.answer.text import answer_text
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.results import ratios, repetitions
 from ratiobench.bench.results.ratios import share_text
@@ -51,13 +53,17 @@ def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: in
 
 def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: Any) -> Headline:
     """The headline of these rows."""
+    return make_headline(results(rows, more.pop("about", {"sense": sense.value})), FAMILY, **more)
+
+
+def results(rows: Sequence[dict[str, Any]], about: Mapping[str, Any] | None = None) -> Results:
+    """The results with these rows."""
     checks = [name for name in ("half",) if any(name in each for each in rows)]
     more_columns = repetitions.COLUMNS if any("repetitions" in each for each in rows) else ()
     parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]
     frame = pd.DataFrame(list(rows), columns=[*COLUMNS, *checks, *parts, *more_columns], dtype=object)
     records = [make_row(each, checks) for each in rows]
-    found = Results(more.pop("about", {"sense": sense.value}), (), frame, pd.DataFrame(), checks, records=records)
-    return make_headline(found, FAMILY, **more)
+    return Results(about or {"sense": Sense.MOST.value}, (), frame, pd.DataFrame(), checks, records=records)
 
 
 def test_best_worst_and_ones_own() -> None:
@@ -74,6 +80,50 @@ def test_best_worst_and_ones_own() -> None:
     assert [(span.text, span.kind) for cell in cells for span in cell if span.kind] == [
         ("mine:Own", "own"), ("x", "name"), ("y", "name"),
     ]  # fmt: skip
+
+
+def test_all_of_ones_own_have_a_row_where_columns_are_too_many_or_too_long() -> None:
+    """Six variants: a row each, and sentences about those that win most; the page has the same table."""
+    own = {f"mine:Own:margin={number}": 50 + number for number in range(6)}
+    rows = [row(case, name, value) for case in "ab" for name, value in ({"x": 89, "y": 53} | own).items()]
+    found = headline(rows)
+    assert found.yours is not None
+    assert [each["Algorithm"] for each in found.yours.texts()] == [f"{name} (yours)" for name in own]
+    assert found.yours.texts()[5]["Share of OPT, g"] == "55.0 to 61.2 %"
+    assert found.standings is not None
+    assert list(found.standings.texts()[0]) == ["Cases", "Best", "Share of OPT", "Worst"]
+    assert [line.partition(" ")[0] for line in found.lines()[:3]] == [
+        f"mine:Own:margin={number}" for number in (5, 4, 3)
+    ]
+    long = headline([row("a", name, 50) for name in ("x", f"mine:Own:{'a' * 60}=1")])
+    assert long.yours is not None
+    assert headline([row("a", name, 50) for name in ("x", "mine:Own")]).yours is None
+
+
+def test_long_names_have_labels_that_differ() -> None:
+    """The middle is left out; none for a name that is short; what would be the same has a number."""
+    names = ["short", *(f"mine:Threshold:density={number},idle=3/100,margin=3/2" for number in range(12))]
+    labels = shorten_names(names, 34)
+    assert list(labels) == names[1:]
+    assert len(set(labels.values())) == 12
+    assert max(map(len, labels.values())) <= 34
+    assert labels[names[1]] == "mine:Threshold:densit...margin=3/2"
+    assert labels[names[12]] == "mine:Threshold:den...rgin=3/2 (12)"
+
+
+def test_a_terminal_breaks_no_name(tmp_path: Path) -> None:
+    """In the tables long names are shorter, and whole below them; no line is too long."""
+    names = [f"mine:Threshold:density={number}/100,idle=3/100,margin=3/2" for number in range(4)]
+    found = results([row(case, name, 50) for case in "ab" for name in ("minimal-edit:units=canonical", *names)])
+    lines = answer_text(found, FAMILY, (), tmp_path).splitlines()
+    table = lines[[line.startswith("Algorithm") for line in lines].index(True) + 1 :]
+    for name, drawn, legend in zip(names, table[:4], table[4:8], strict=True):
+        label, _, more = drawn.partition(" (yours)  ")
+        assert label.split()[0].startswith("mine:Threshold:den")
+        assert more.strip() == "50.0 to 55.6 %"
+        assert legend == f"  {label}: {name}"
+    assert max(map(len, lines[:-2])) <= 118
+    assert not [line for line in lines if line.endswith("minimal-")]
 
 
 def test_the_algorithm_that_claims_are_about_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:

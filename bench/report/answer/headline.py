@@ -35,6 +35,8 @@ LONGEST_NAMES = 6
 NAMED = 3
 """Names in a row; of more the number."""
 _LONGEST = 80
+_ALL_COLUMNS = 60
+"""Characters of the names of one's own algorithms that are columns."""
 
 
 class Span(NamedTuple):
@@ -64,14 +66,37 @@ class RankingTable:
     head: Sequence[Sentence]
     rows: Sequence[Sequence[Sentence]]
 
-    def texts(self) -> list[dict[str, str]]:
-        """The rows as text, by heading."""
-        head = [_text(each) for each in self.head]
-        return [dict(zip(head, map(_text, row), strict=True)) for row in self.rows]
+    def algorithms(self) -> list[str]:
+        """Whole names of the algorithms that it names."""
+        spans = (span for row in (self.head, *self.rows) for cell in row for span in cell)
+        return list(dict.fromkeys(span.algorithm for span in spans if span.algorithm))
+
+    def texts(self, labels: Mapping[str, str] | None = None) -> list[dict[str, str]]:
+        """The rows as text, by heading.
+
+        Parameters
+        ----------
+        labels : shorter names of algorithms by their whole ones.
+        """
+        head = [_text(each, labels) for each in self.head]
+        return [dict(zip(head, (_text(cell, labels) for cell in row), strict=True)) for row in self.rows]
 
 
-def _text(sentence: Sentence) -> str:
-    return "".join(span.text for span in sentence)
+def _text(sentence: Sentence, labels: Mapping[str, str] | None = None) -> str:
+    return "".join((labels or {}).get(span.algorithm, span.text) for span in sentence)
+
+
+def shorten_names(names: Iterable[str], most: int) -> dict[str, str]:
+    """A label of at most `most` characters for each of the names, the same for no two; without those that are short."""
+    names = list(dict.fromkeys(names))
+    labels = {name: _tame(name) for name in names if len(_tame(name)) <= most}
+    for name in names:
+        label, number = make_printable(name, most), 1
+        while name not in labels and label in labels.values():
+            number += 1
+            label = f"{make_printable(name, most - 3 - len(str(number)))} ({number})"
+        labels.setdefault(name, label)
+    return {name: label for name, label in labels.items() if label != _tame(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +111,8 @@ class Headline:
     troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
     about : date, version and machine, in one line; empty where nothing is known.
     standings : who reaches how much of the optimum; None where there are too many groups, or nothing has run.
+    yours : the same of one's own algorithms, a row each, where they are too many or too long for columns of
+        `standings`.
     """
 
     answers: Sequence[Sentence]
@@ -93,10 +120,11 @@ class Headline:
     troubles: Sequence[Sentence]
     about: str
     standings: RankingTable | None = None
+    yours: RankingTable | None = None
 
     def lines(self) -> list[str]:
         """The sentences as text, one to a line; the rows of the table in between."""
-        rows = [] if self.standings is None else self.standings.texts()
+        rows = [row for table in (self.standings, self.yours) if table is not None for row in table.texts()]
         lines = ["; ".join(f"{name}: {cell}" for name, cell in row.items() if cell != "-") for row in rows]
         return [*map(_text, self.answers), *lines, *map(_text, (*self.verdicts, *self.troubles))]
 
@@ -113,7 +141,7 @@ def make_headline(
         for name in names
     ]
     answers: list[Sentence] = []
-    table = None
+    table = yours = None
     if not rows:
         answers = [(Span("Nothing has run yet."),)]
     elif not standings:
@@ -125,18 +153,19 @@ def make_headline(
         subject = "" if family.explainer is None else family.explainer.algorithm
         ran = dict.fromkeys(str(row.algorithm) for row in rows)
         subject = next((name for name in ran if name.partition(":")[0] == subject), subject)
-        table = _tabulate(standings, subject)
+        own = [name for name in ran if is_user_algorithm(name)]
+        as_columns = len(own) <= NAMED and sum(len(_tame(name)) for name in own) <= _ALL_COLUMNS
+        table = _tabulate(standings, own if as_columns else [], subject)
+        yours = None if as_columns else _tabulate_own(standings, own)
     answers += _of_sweeps(found, rows)
     agreement = agreement_text(found.solvers)
     answers = [*([(Span(agreement),)] if agreement else []), *answers]
     answers = [*_against(count_wins(rows, found.sense), len({str(row.case) for row in rows})), *answers]
     oracle = {str(row.algorithm) for row in rows if row.is_oracle}
     starred = [_star(each, oracle) for each in answers]
-    starred_table = table and RankingTable(
-        [_star(each, oracle) for each in table.head], [[_star(each, oracle) for each in row] for row in table.rows]
-    )
+    starred_table, starred_yours = _star_table(table, oracle), _star_table(yours, oracle)
     troubles = [*_left_out(found), *_troubles(rows, found.sense)]
-    if starred != answers or starred_table != table:
+    if (starred, starred_table, starred_yours) != (answers, table, yours):
         troubles.append(
             (Span("* was given constants computed from the instance under test, its future included (oracle)."),)
         )
@@ -147,7 +176,7 @@ def make_headline(
     if any(case.audits == UNAUDITED for case in found.cases):
         troubles.append((Span("Claims were not checked on these runs; with --audits they are."),))
     claimed = list(_verdicts(rows, family, settled, found.checks))
-    return Headline(starred, claimed, troubles, _about(found.about), starred_table)
+    return Headline(starred, claimed, troubles, _about(found.about), starred_table, starred_yours)
 
 
 def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
@@ -156,6 +185,14 @@ def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
     for span in sentence:
         spans += [span, Span(" *")] if span.algorithm in names else [span]
     return tuple(spans)
+
+
+def _star_table(table: RankingTable | None, names: Collection[str]) -> RankingTable | None:
+    """The table with a star behind these algorithms."""
+    if table is None:
+        return None
+    rows = [[_star(each, names) for each in row] for row in (table.head, *table.rows)]
+    return RankingTable(rows[0], rows[1:])
 
 
 # Who reaches how much.
@@ -250,10 +287,10 @@ def _sum(parts: Sequence[Fraction]) -> Fraction:
     return _sum(parts[:half]) + _sum(parts[half:]) if half else Fraction(parts[0])
 
 
-def _tabulate(groups: Sequence[_Standing], subject: str) -> RankingTable:
+def _tabulate(groups: Sequence[_Standing], own: Sequence[str], subject: str) -> RankingTable:
     """A row per group: the best, its share of OPT, own algorithms, the one that claims are about, the worst."""
     names = dict.fromkeys(name for group in groups for name in (*group.shares, *group.partial))
-    columns = [name for name in names if is_user_algorithm(name)][:NAMED] + [subject] * (subject in names)
+    columns = [name for name in (*own, *([] if is_user_algorithm(subject) else [subject])) if name in names]
     head: list[Sentence] = [(Span("Cases"),), (Span("Best"),), (Span("Share of OPT"),)]
     head += [tuple(_names([name])) for name in columns]
     rows = [
@@ -266,6 +303,13 @@ def _tabulate(groups: Sequence[_Standing], subject: str) -> RankingTable:
         for group in groups
     ]
     return RankingTable([*head, (Span("Worst"),)], rows)
+
+
+def _tabulate_own(groups: Sequence[_Standing], own: Sequence[str]) -> RankingTable:
+    """A row per algorithm of one's own: its share of OPT in each group."""
+    head: list[Sentence] = [(Span("Algorithm"),), *((Span(f"Share of OPT, {group.where}"),) for group in groups)]
+    rows = [[tuple(_names([name])), *((Span(_of_algorithm(group, name)),) for group in groups)] for name in own]
+    return RankingTable(head, rows)
 
 
 def _describe(group: _Standing) -> str:
@@ -338,8 +382,14 @@ def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
 
 
 def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
-    """One's own algorithm against the strongest others; of a single case its group's sentence says it."""
-    for own in list(dict.fromkeys(each.own for each in wins))[: NAMED if cases > 1 else 0]:
+    """One's own algorithms against the strongest others; of a single case its group's sentence says it.
+
+    Of many of one's own it is said of those that win most; the table has all.
+    """
+    surplus = Counter[str]()
+    for each in wins:
+        surplus[each.own] += each.better - each.worse
+    for own in sorted(surplus, key=lambda name: -surplus[name])[: NAMED if cases > 1 else 0]:
         mine = [each for each in wins if each.own == own]
         spans = [*_names([own]), Span(" is better ")]
         for place, each in enumerate(mine[:NAMED]):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.report.answer.headline import Sentence, make_headline
+from ratiobench.bench.report.answer.headline import Sentence, make_headline, shorten_names
 from ratiobench.bench.report.claims.verdicts import ClaimSummary
 from ratiobench.bench.report.shared.citation import cite
 from ratiobench.bench.report.shared.text import align_columns, check_title
@@ -18,7 +18,9 @@ from ratiobench.instances.io.errors import make_printable
 CLAIMS = 6
 """So many fallen claims have a line of their own; of more, their names."""
 MOST, WIDTH = 26, 118
-"""Lines of the headline, and characters of a line."""
+"""Lines of the headline, and characters of a line; a table of one's own algorithms has as many lines as it needs."""
+LABEL = 34
+"""Characters of an algorithm's name in a table: columns do not break words of this length."""
 PROVED = "proved"
 """The standing of a claim that no run can violate unless something of ours is wrong."""
 NAME = 44
@@ -42,10 +44,15 @@ def answer_text(
     groups : words for names of groups.
     """
     headline = make_headline(found, family, settled, groups)
-    table = [] if headline.standings is None else align_columns(headline.standings.texts(), width=WIDTH).splitlines()
-    lines = [*_wrapped(headline.answers), *table, *_wrapped(headline.troubles)]
+    tables = [each for each in (headline.standings, headline.yours) if each is not None]
+    labels = shorten_names((name for each in tables for name in each.algorithms()), LABEL)
+    drawn = [align_columns(each.texts(labels), width=WIDTH).splitlines() for each in tables]
+    first, yours = [*drawn, [], []][:2]
+    legend = [f"  {label}: {make_printable(name, WIDTH - 4 - len(label))}" for name, label in labels.items()]
+    lines = [*_wrapped(headline.answers), *first][: MOST - 2] + yours + legend
+    lines += _wrapped(headline.troubles)[: max(2, MOST - len(lines))]
     files = [f"Page:  {(folder / 'report.html').resolve().as_uri()}", f"Table: {folder / 'results.csv'}"]
-    return "\n".join([*lines[:MOST], *_claim_lines(settled), *citation_lines(found), *files])
+    return "\n".join([*lines, *_claim_lines(settled), *citation_lines(found), *files])
 
 
 def citation_lines(found: Results) -> list[str]:
@@ -56,7 +63,9 @@ def citation_lines(found: Results) -> list[str]:
 def _wrapped(sentences: Sequence[Sentence]) -> list[str]:
     """Each on lines of its own, those that follow indented."""
     texts = ("".join(span.text for span in each) for each in sentences)
-    return [line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
+    return [
+        line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    ]
 
 
 def _claim_lines(settled: Sequence[ClaimSummary]) -> list[str]:

@@ -134,13 +134,17 @@ def align_columns(lines: Sequence[Mapping[str, str]], indent: str = "", width: i
         _narrow(widths, lines, width - len(indent) - 2 * (len(names) - 1))
 
     def shown(line: Mapping[str, str]) -> Iterator[str]:
-        cells = {name: textwrap.wrap(line[name], widths[name]) if width else [line[name]] for name in names}
+        cells = {name: _wrap(line[name], widths[name]) if width else [line[name]] for name in names}
         for place in range(max(map(len, cells.values()))):
             parts = {name: cell[place] if place < len(cell) else "" for name, cell in cells.items()}
             row = [(str.ljust if _is_words(name) else str.rjust)(parts[name], widths[name]) for name in names]
             yield (indent + "  ".join(row)).rstrip()
 
     return "\n".join([*shown({name: name for name in names}), *(row for line in lines for row in shown(line))]) + "\n"
+
+
+def _wrap(cell: str, width: int) -> list[str]:
+    return textwrap.wrap(cell, width, break_on_hyphens=False)
 
 
 def _is_words(heading: str) -> bool:
