@@ -23,7 +23,17 @@ from ratiobench.instances.io.plugins import ALGORITHMS, Plugin, plugins_of
 from ratiobench.online.modules import class_names, module_file, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.spec import EARLIER, HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, version
+from ratiobench.online.spec import (
+    EARLIER,
+    HANDED_OVER,
+    HISTORY,
+    YESTERDAY,
+    Entry,
+    Spec,
+    fraction,
+    suggest_commas,
+    version,
+)
 
 _NAME_LIMIT = 1000
 """Characters of an algorithm's name with its options: it stands in tables and messages."""
@@ -134,7 +144,9 @@ class Registry(Generic[Instance]):
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
                 if allowed is not None and value not in allowed:
-                    raise InputError("algorithm", where, explain_unknown_name(value, allowed))
+                    raise InputError(
+                        "algorithm", where, explain_unknown_name(value, allowed) + suggest_commas(text, value)
+                    )
                 options[key] = value
             elif key in self.constants():
                 given[key] = fraction(where, value)

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ratiobench.formulations.versions import PACKAGES, package_versions
-from ratiobench.instances.io.errors import InputError, shorten
+from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.instances.io.files import read_bytes
 from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
@@ -28,6 +28,23 @@ EARLIER = "earlier"
 """All days before it, as one instance: what a backtest hands to algorithms that learn."""
 HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
+
+
+_ANOTHER_OPTION = re.compile(r":(?=[A-Za-z_][A-Za-z0-9_-]*=)")
+
+
+def suggest_commas(text: str, value: str) -> str:
+    """How an algorithm's name is written with commas, where the value of an option has ``:key=`` in it; else empty.
+
+    Parameters
+    ----------
+    text : the name with all options.
+    value : of one of them, which cannot be used.
+    """
+    if not _ANOTHER_OPTION.search(value):
+        return ""
+    right = text.replace(value, _ANOTHER_OPTION.sub(",", value))
+    return f"; options are separated by commas: {make_printable(right, 100)}"
 
 
 class Option(NamedTuple):
@@ -163,7 +180,8 @@ def fraction(field_: str, text: str) -> Fraction:
             "algorithm", field_, f"{shorten(text)} is negative; a number or fraction of at least 0 is needed"
         )
     if not _FRACTION.fullmatch(text):
-        raise InputError("algorithm", field_, f"{shorten(text)} is not a number or fraction of at most 18 digits")
+        problem = f"{shorten(text)} is not a number or fraction of at most 18 digits"
+        raise InputError("algorithm", field_, problem + suggest_commas(f"{field_}={text}", text))
     return Fraction(text)
 
 

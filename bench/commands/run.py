@@ -82,6 +82,7 @@ class Report(Options):
         default=FORMATS[:1],
     )  # fmt: skip
     latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
+    quiet: bool = switch("print no progress")
 
 
 @dataclass(frozen=True, slots=True)

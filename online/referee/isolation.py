@@ -62,7 +62,7 @@ from ratiobench.online.referee.simulator import (
 )
 from ratiobench.online.registry import Instance, Registry
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remarks
-from ratiobench.online.spec import Spec, version
+from ratiobench.online.spec import Spec, suggest_commas, version
 
 ANSWER_SECONDS = 600.0
 """An algorithm that does not answer in this time has broken the protocol."""
@@ -495,6 +495,8 @@ def _how_built(spec: Spec, reply: str) -> str:
         )
     if reply.startswith("AttributeError: module") and spec.path not in context.own:
         return suggest_name(spec.path.partition(":")[2], class_names(spec.path))
+    if hint := next(filter(None, (suggest_commas(spec.name, value) for value in spec.options.values())), ""):
+        return hint
     if not reply.startswith("TypeError") or "argument" not in reply:
         return ""
     if not spec.options:

@@ -331,6 +331,28 @@ def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
     assert "no Python" in refused(capsys, "simulate", LORA, "-a", "mine.py")
 
 
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("eft:admit=all:price=1", "eft:admit=all,price=1"),
+        ("posted:margin=2:alpha=1", "posted:margin=2,alpha=1"),
+        ("mine_low:Low:low=0.3:idle=0", "mine_low:Low:low=0.3,idle=0"),
+    ],
+)
+def test_options_behind_a_colon_are_said_to_need_a_comma(
+    name: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of our algorithms and of a user's, whose error alone would not name it."""
+    (tmp_path / "mine_low.py").write_text(
+        "class Low:\n    def __init__(self, options={}):\n        self.low = float(options.get('low', 0))\n"
+        "    def start(self, public, constants): pass\n    def decide(self, task, view): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert f"options are separated by commas: {right}" in refused(capsys, "simulate", LORA, "-a", name, "--no-isolate")
+    wrong = name.replace("=all", "=some").replace("0.3", "x").replace("=2", "=y").rpartition(":")[0]
+    assert "separated by commas" not in refused(capsys, "simulate", LORA, "-a", wrong, "--no-isolate")
+
+
 def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """Each by family; those of `list claims` are what `audit --claim` takes, a solver says what it solves."""
     assert main(["list", "claims"]) == 0
