@@ -106,7 +106,7 @@ def test_all_readmes_together_are_short() -> None:
 
 def test_every_block_of_python_has_a_test() -> None:
     """Those that are not run below are named with the test that runs them; notebooks run when pages are built."""
-    run_below = {"README.md": 1, ALGORITHMS: 2, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
+    run_below = {"README.md": 1, ALGORITHMS: 3, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
     run_below["docs/reference/algorithms/edgeflow.md"] = 1  # in tests/online/edgeflow/test_contract.py
     run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
     run_below["docs/reference/algorithms/lora.md"] = 1  # in tests/online/lora/test_wishing.py
@@ -302,7 +302,7 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("file", "place", "name"),
-    [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 1, "FirstFit")],
+    [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 2, "FirstFit")],
 )
 def test_the_algorithm_runs_as_it_stands(
     file: str,
@@ -319,6 +319,13 @@ def test_the_algorithm_runs_as_it_stands(
     run = json.loads(capsys.readouterr().out)
     assert run["valid"], run["violations"]
     assert run["admitted"] > 0
+
+
+def test_the_quantiles_of_bids_are_those_that_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """What its three lines print stands below them."""
+    code = _code(ALGORITHMS)[1]
+    exec(code, {})
+    assert f"```\n\n`{capsys.readouterr().out.strip()}`\n" in _text(ALGORITHMS)
 
 
 def test_the_readmes_algorithm_has_ten_lines() -> None:
