@@ -54,12 +54,16 @@ ROOT_ROUNDS, NODE_ROUNDS = 60, 3
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
-SOME_GUESSES, ALL_GUESSES = (0.5, 0.25, 1.0), (0.1,)
+SOME_GUESSES, ALL_GUESSES = (0.5, 2.0, 0.25, 1.0), (0.1,)
 """Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of all
 tasks."""
-TURNS, BRANCHINGS = 4, 100
+TURNS, BRANCHINGS = 8, 100
 """Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
 after each that finds nothing."""
+UNITS = 16
+"""Most units of work of the programs of all tasks before the tree."""
+FEW_TASKS, LEAST_BRANCHINGS = 8, 4
+"""So many branchings up to so many tasks, fewer in proportion to more tasks, and so many at least."""
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
 WINDOWS, SMALL_WINDOWS = 24, 6
@@ -69,9 +73,9 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCE = 12, 0.95, 0.02
+DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
-closely as this part of the way to the lower end."""
+closely as a part of the way to the lower end: one that is quick, then one that is close."""
 INTEGRAL_ROUNDS = 100
 """Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
 CANDIDATES = 6
@@ -490,26 +494,33 @@ class Search:
                     self._improve_all(primal, ALL_GUESSES, units)
         if not small:
             self._improve_before(primal, effort, time_to_branch)
-        pause = BRANCHINGS
+        # A node takes longer the more tasks there are.
+        pause = first = BRANCHINGS if small else max(LEAST_BRANCHINGS, BRANCHINGS * FEW_TASKS // programme.pool.tasks)
         while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
-                pause = BRANCHINGS if found else 2 * pause
+                pause = first if found else 2 * pause
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
-        """Look for better solutions before the tree."""
-        if self._may_improve(primal):
-            self._improve_some(primal)
-        self._improve_all(primal, ALL_GUESSES, effort)
-        for dive in (False, True):
-            if dive and self._may_improve(primal) and not time_to_branch():
-                primal.complete(self._dive(self.root, time_to_branch))
+        """Look for better solutions before the tree: programs of some tasks, dives, programs of all in turns.
+
+        The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
+        """
+        last = self.turn + TURNS * min(effort, 100)
+        dives = list(DIVE_TOLERANCES)
+        done, most = 0, min(effort, UNITS)
+        found = True
+        while (found or done < most or dives) and self._may_improve(primal) and not time_to_branch():
+            found = self.turn < last and self._improve_some(primal)
+            if dives and self._may_improve(primal) and not time_to_branch():
+                primal.complete(self._dive(self.root, dives.pop(0), time_to_branch))
                 self.enough = primal.lower + 0.999
-            for _ in range(TURNS * min(effort, 100)):
-                if not self._may_improve(primal) or time_to_branch() or not self._improve_some(primal):
-                    break
-        self._improve_all(primal, (1.0,), effort)
+            elif done < most and not time_to_branch():
+                units = min(max(1, done), most - done)
+                self._improve_all(primal, ALL_GUESSES, units)
+                done += units
+        self._improve_all(primal, (1.0,), most)
 
     def _may_improve(self, primal: PrimalSearch) -> bool:
         """Whether a better solution may exist, and there is time to look for one."""
@@ -573,15 +584,17 @@ class Search:
         self.enough = primal.lower + 0.999
         return primal.lower > before
 
-    def _dive(self, root: Node, time_to_branch: Callable[[], bool]) -> list[Column]:
+    def _dive(self, root: Node, part: float, time_to_branch: Callable[[], bool]) -> list[Column]:
         """Schedules of most tasks: those that the programme uses most are settled one after the other.
 
         What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
+
+        part : of the way to the lower end by which the programmes' optima may be missed.
         """
         programme, p = self.programme, self.programme.pool
         d = no_decisions(p)
         fixed: dict[int, Column] = {}
-        price, tolerance = root.price, max(TOLERANCE, DIVE_TOLERANCE * (root.value - self.enough))
+        price, tolerance = root.price, max(TOLERANCE, part * (root.value - self.enough))
         while p.tasks - len(fixed) > DIVE_REST and not programme.over() and not time_to_branch():
             try:
                 found, values = programme.bound(d, price, self.enough, rounds=1, tolerance=tolerance)
@@ -704,7 +717,9 @@ class Search:
                 later = sum(begins[o + 1 : options.stop].tolist())
                 away = min(later, used[i] - later)
                 if away > INTEGRAL:
-                    weighed.append((5 + away, (i, int(p.first[i] + p.offset[o]))))
+                    # Just before the next option: offers that the pool leaves out are no better than an earlier one,
+                    # and must not be parted from it.
+                    weighed.append((5 + away, (i, int(p.first[i] + p.offset[o + 1]) - 1)))
             for e in range(int(p.type_start[i]), int(p.type_start[i + 1])):
                 away = abs(numbers[e] - np.rint(numbers[e]))
                 if away > INTEGRAL:

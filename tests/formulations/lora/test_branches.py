@@ -385,6 +385,18 @@ def test_small_instances_are_proved_both_ways(instance: Instance, certified: boo
         assert verify(instance, certificates.document(report.certificate)).valid
 
 
+def test_a_decision_on_the_begin_does_not_part_an_offer_from_a_better_one() -> None:
+    """Pools leave out offers that are no better than an earlier one; the checker knows them, which must not count."""
+    recipe = {
+        "kind": "paper", "nodes": {"a100": 1, "a40": 1}, "tasks": 30, "slots": 12, "start": 50, "quiet": 2,
+        "arrivals": {"poisson": 50}, "seed": ["begins", 11],
+    }  # fmt: skip
+    report = solve(generate(recipe), certified=True)
+    assert report.certificate is not None
+    assert any(isinstance(node, tuple) and len(node) == 2 for node in report.certificate.tree)
+    assert report.certificate.upper == report.certificate.lower == 39_495
+
+
 def test_the_best_set_of_tasks_on_a_node() -> None:
     """The checker's and the kernel's, against all subsets."""
     stream = Stream("tests", "best sets")
