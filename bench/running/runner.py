@@ -495,7 +495,7 @@ def _no_other_day(suite: Suite, chosen: Sequence[Case], name: str) -> str:
 def list_left_out(suite: Suite, options: RunOptions) -> list[str]:
     """The rows of the command that are left out, since a case has no other day: a line per algorithm.
 
-    Suites leave such rows out as well: of `quick`, `learned:prior=history` runs on the day alone.
+    Suites leave out such rows as well, where a case has no earlier day.
     """
     chosen = _with_rows(suite, filter_cases(suite, options.only, options.tier), options.rows)
     lines = []
