@@ -92,7 +92,7 @@ def compile_all(
 
 
 def select_steps(steps: Sequence[Step], without: Collection[str]) -> list[Step]:
-    """The steps but for those that serve nothing else; who waits for one of these waits for what it waits for.
+    """The steps without those that serve nothing else; a step that waits for one of these waits for its predecessors.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def grow(
     rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
     solution, lower : a known solution and its welfare: branches that cannot have a better one end.
     nodes : most nodes that are solved.
-    effort : multiplies rounds at the root, turns of programs, and HiGHS's work in each program of all tasks.
+    effort : multiplies rounds at the root, turns of programs, and HiGHS's work in the programs of all tasks.
     seconds : no further node is begun after them.
     """
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How many arrivals of a run are answered, for a display of progress; nothing is counted where nobody asks."""
+"""How many arrivals of a run are answered, for a display of progress; nothing is counted where no display asks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _others: ContextVar[tuple[int, int]] = ContextVar("others", default=(0, 0))
 
 @contextlib.contextmanager
 def counted_arrivals(tell: Tell | None) -> Iterator[None]:
-    """Tell the counts of the runs inside; None: tell nobody."""
+    """Tell the counts of the runs inside; with None nothing is told."""
     token = _tell.set(tell)
     try:
         yield
@@ -94,6 +94,6 @@ class Counter:
 
 
 def start_counting(arrivals: int) -> Counter | None:
-    """The count of a simulation that begins; None where nobody asks for it."""
+    """The count of a simulation that begins; None where no display asks for it."""
     tell = _tell.get()
     return None if tell is None else Counter(tell, arrivals)

@@ -384,7 +384,7 @@ def _over_groups(groups: Sequence[_Standing]) -> Iterator[Sentence]:
 def _against(wins: Sequence[Wins], cases: int) -> Iterator[Sentence]:
     """One's own algorithms against the strongest others; of a single case its group's sentence says it.
 
-    Of many of one's own it is said of those that win most; the table has all.
+    Where one's own are many, the sentences are about those that win most; the table has all.
     """
     surplus = Counter[str]()
     for each in wins:

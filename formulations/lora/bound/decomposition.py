@@ -63,7 +63,8 @@ after each that finds nothing."""
 UNITS = 16
 """Most units of work of the programs of all tasks before the tree."""
 FEW_TASKS, LEAST_BRANCHINGS = 8, 4
-"""So many branchings up to so many tasks, fewer in proportion to more tasks, and so many at least."""
+"""Nodes before the first turn within the tree: `BRANCHINGS` times the first number over the number of tasks, and at
+least the second."""
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
 WINDOWS, SMALL_WINDOWS = 24, 6
@@ -478,7 +479,8 @@ class Search:
         ----------
         price : (entries, T) to begin with.
         nodes : most nodes that are solved.
-        effort : multiplies rounds at the root and turns of programs.
+        effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
+            which before the tree is at most `UNITS`.
         time_to_branch : says when it is time to branch.
         """
         programme = self.programme
