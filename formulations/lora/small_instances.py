@@ -22,6 +22,7 @@ from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
+from ratiobench.formulations.lora.heuristic.consolidation import find_types_without_patterns
 from ratiobench.formulations.lora.heuristic.improve import Found, follow_admissions, polish
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
@@ -73,8 +74,13 @@ class Primal:
             self.solution, self.lower = solution, welfare
 
     def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
-        """Annealings that lean to the tasks that a linear programme admits."""
+        """Annealings that lean to the tasks that a linear programme admits, where sizes are few.
+
+        Where they are many, an annealing takes twice the time, and programs found more in it.
+        """
         workspace = self._workspace(price)
+        if find_types_without_patterns(workspace):
+            return
         self._take(follow_admissions(self.instance, self._pool, workspace, admitted, weight, units, over))
 
     def polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
