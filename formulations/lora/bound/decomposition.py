@@ -67,6 +67,8 @@ FEW_TASKS, LEAST_BRANCHINGS = 8, 4
 least the second."""
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
+WEIGHTS, ANNEALED = (1.0, 0.3, 2.0, 0.5), 16
+"""Parts of a bid by which searches that follow the relaxation change it, in turns; units of each annealing."""
 WINDOWS, SMALL_WINDOWS = 24, 6
 """Programs of some tasks in a turn, and where the tree comes first."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
@@ -74,9 +76,10 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
-"""A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
-closely as a part of the way to the lower end: one that is quick, then one that is close."""
+DIVE_REST = 12
+"""A dive leaves so many tasks to a program."""
+DIVES = ((0.2, 0.7), (0.02, 0.7), (0.2, 0.5), (0.2, 0.9))
+"""Dives solve programmes as closely as a part of the way to the lower end, and settle what they use by so much."""
 INTEGRAL_ROUNDS = 100
 """Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
 CANDIDATES = 6
@@ -444,6 +447,21 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
+    def polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
+        """Look for a solution with these schedules of some tasks, and from there for better ones, as `follow` does."""
+
+    def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
+        """Look among solutions that admit much the same tasks.
+
+        Parameters
+        ----------
+        admitted : (n,) part of each task that a linear programme admits.
+        price : (entries, T) of cells.
+        weight : most parts of its bid by which a task's bid is changed.
+        units : of each annealing.
+        over : asked between steps; True ends the search early.
+        """
+
     def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """Look among solutions that use these cells; `whole` where no better one uses others.
 
@@ -462,6 +480,7 @@ class Search:
         self.programme = programme
         self.enough = lower + 0.999
         self.solved = self.turn = self._pushed = 0
+        self._followed: tuple[Floats, Floats] | None = None  # admitted part of each task, prices
         self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
         self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
@@ -501,28 +520,56 @@ class Search:
         while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
-                pause = first if found else 2 * pause
+                pause = first if found or (not small and self._follow(primal)) else 2 * pause
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
-        """Look for better solutions before the tree: programs of some tasks, dives, programs of all in turns.
+        """Look for better solutions before the tree: programs of some tasks, dives, and programs of all, in turns.
 
+        Searches follow the relaxation at first, and where a turn finds nothing.
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
+        self._note_admissions(self.root)
         last = self.turn + TURNS * min(effort, 100)
-        dives = list(DIVE_TOLERANCES)
+        dives = list(DIVES)
         done, most = 0, min(effort, UNITS)
         found = True
         while (found or done < most or dives) and self._may_improve(primal) and not time_to_branch():
-            found = self.turn < last and self._improve_some(primal)
+            before, first = primal.lower, len(dives) == len(DIVES)
+            if self.turn < last:
+                self._improve_some(primal)
             if dives and self._may_improve(primal) and not time_to_branch():
-                primal.complete(self._dive(self.root, dives.pop(0), time_to_branch))
+                settled = self._dive(self.root, *dives.pop(0), time_to_branch)
+                primal.polish(settled, self.root.price, ANNEALED, lambda: self.programme.over() or time_to_branch())
                 self.enough = primal.lower + 0.999
             elif done < most and not time_to_branch():
                 units = min(max(1, done), most - done)
                 self._improve_all(primal, ALL_GUESSES, units)
                 done += units
+            if (first or primal.lower == before) and self._may_improve(primal) and not time_to_branch():
+                self._follow(primal, time_to_branch)
+            found = primal.lower > before and self.turn < last
         self._improve_all(primal, (1.0,), most)
+
+    def _note_admissions(self, node: Node, found: Relaxed | None = None) -> None:
+        """Keep what the relaxation admits at a node, for searches that follow it."""
+        p, relaxation = self.programme.pool, self._relaxation
+        if found is None:
+            relaxation.decide(no_decisions(p))
+            try:
+                found = relaxation.solve()
+            except ArithmeticError:
+                return
+        self._followed = np.minimum(1.0, np.add.reduceat(found.options, p.option_start[:-1])), node.price
+
+    def _follow(self, primal: PrimalSearch, time_to_branch: Callable[[], bool] = lambda: False) -> bool:
+        """Look for a solution that admits much what the relaxation does; whether that found a better one."""
+        if self._followed is None:
+            return False
+        before, weight = primal.lower, WEIGHTS[self.turn % len(WEIGHTS)]
+        primal.follow(*self._followed, weight, ANNEALED, lambda: self.programme.over() or time_to_branch())
+        self.enough = primal.lower + 0.999
+        return primal.lower > before
 
     def _may_improve(self, primal: PrimalSearch) -> bool:
         """Whether a better solution may exist, and there is time to look for one."""
@@ -586,12 +633,13 @@ class Search:
         self.enough = primal.lower + 0.999
         return primal.lower > before
 
-    def _dive(self, root: Node, part: float, time_to_branch: Callable[[], bool]) -> list[Column]:
+    def _dive(self, root: Node, part: float, threshold: float, time_to_branch: Callable[[], bool]) -> list[Column]:
         """Schedules of most tasks: those that the programme uses most are settled one after the other.
 
         What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
 
         part : of the way to the lower end by which the programmes' optima may be missed.
+        threshold : what the programme uses by so much is settled.
         """
         programme, p = self.programme, self.programme.pool
         d = no_decisions(p)
@@ -611,7 +659,7 @@ class Search:
             price = found.price
             for value, n in new:
                 column = programme.columns[n]
-                if column.task in fixed or (value > -DIVE_THRESHOLD and value > new[0][0]):
+                if column.task in fixed or (value > -threshold and value > new[0][0]):
                     continue
                 fixed[column.task] = column
                 i, t = column.task, np.flatnonzero(column.local >= 0)
@@ -651,6 +699,8 @@ class Search:
             if proved.value < node.value:
                 node.value, node.price = proved.value, proved.price
             node.relaxed = found.value
+            if turn == 0:
+                self._note_admissions(node, found)
             if not self._is_open(node):
                 return
             facets = programme.separator.separate(found.cells)
