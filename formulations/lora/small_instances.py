@@ -22,7 +22,6 @@ from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.heuristic.consolidation import find_types_without_patterns
 from ratiobench.formulations.lora.heuristic.improve import Found, follow_admissions, polish
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
@@ -74,16 +73,15 @@ class Primal:
             self.solution, self.lower = solution, welfare
 
     def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
-        """Annealings that lean to the tasks that a linear programme admits, where sizes are few.
-
-        Where they are many, an annealing takes twice the time, and programs found more in it.
-        """
+        """Annealings that lean to the tasks that a linear programme admits."""
         workspace = self._workspace(price)
-        if find_types_without_patterns(workspace):
-            return
         self._take(follow_admissions(self.instance, self._pool, workspace, admitted, weight, units, over))
 
-    def polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
+    def polish(self, price: Floats, units: int, over: Callable[[], bool]) -> None:
+        """An annealing from the best solution."""
+        self._take(polish(self.instance, self._pool, self._workspace(price), self.solution, units, over))
+
+    def complete_and_polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
         """One program of the other tasks beside these schedules, as far as they fit, then an annealing."""
         given = [(each.task, each.option, each.local) for each in schedules]
         solution, _ = complete(self.instance, given, Limits(work=REST, seconds=self._seconds(1 / 3)))

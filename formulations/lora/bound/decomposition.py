@@ -67,8 +67,10 @@ FEW_TASKS, LEAST_BRANCHINGS = 8, 4
 least the second."""
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
-WEIGHTS, ANNEALED = (1.0, 0.3, 2.0, 0.5), 16
-"""Parts of a bid by which searches that follow the relaxation change it, in turns; units of each annealing."""
+WEIGHTS, FOLLOWED_TASKS = (1.0, 0.3, 2.0, 0.5), 80
+"""Parts of a bid by which searches that follow the relaxation change it, in turns; most tasks of such searches."""
+ANNEALED, TASK_UNITS = 16, 960
+"""Most units of an annealing, and most units times tasks."""
 WINDOWS, SMALL_WINDOWS = 24, 6
 """Programs of some tasks in a turn, and where the tree comes first."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
@@ -447,8 +449,11 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
-    def polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
-        """Look for a solution with these schedules of some tasks, and from there for better ones, as `follow` does."""
+    def polish(self, price: Floats, units: int, over: Callable[[], bool]) -> None:
+        """Look for solutions that the best one leads to; parameters as those of `follow`."""
+
+    def complete_and_polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
+        """Look for a solution with these schedules of some tasks, and for solutions that it leads to."""
 
     def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
         """Look among solutions that admit much the same tasks.
@@ -520,7 +525,7 @@ class Search:
         while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
-                pause = first if found or (not small and self._follow(primal)) else 2 * pause
+                pause = first if found or (not small and self._follow(primal, programme.over)) else 2 * pause
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
@@ -529,6 +534,10 @@ class Search:
         Searches follow the relaxation at first, and where a turn finds nothing.
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
+
+        def over() -> bool:
+            return self.programme.over() or time_to_branch()
+
         self._note_admissions(self.root)
         last = self.turn + TURNS * min(effort, 100)
         dives = list(DIVES)
@@ -536,18 +545,21 @@ class Search:
         found = True
         while (found or done < most or dives) and self._may_improve(primal) and not time_to_branch():
             before, first = primal.lower, len(dives) == len(DIVES)
+            if first:
+                primal.polish(self.root.price, self._units, over)
+                self.enough = primal.lower + 0.999
             if self.turn < last:
                 self._improve_some(primal)
-            if dives and self._may_improve(primal) and not time_to_branch():
+            if dives and self._may_improve(primal) and not over():
                 settled = self._dive(self.root, *dives.pop(0), time_to_branch)
-                primal.polish(settled, self.root.price, ANNEALED, lambda: self.programme.over() or time_to_branch())
+                primal.complete_and_polish(settled, self.root.price, self._units, over)
                 self.enough = primal.lower + 0.999
-            elif done < most and not time_to_branch():
+            elif done < most and not over():
                 units = min(max(1, done), most - done)
                 self._improve_all(primal, ALL_GUESSES, units)
                 done += units
-            if (first or primal.lower == before) and self._may_improve(primal) and not time_to_branch():
-                self._follow(primal, time_to_branch)
+            if (first or primal.lower == before) and self._may_improve(primal) and not over():
+                self._follow(primal, over)
             found = primal.lower > before and self.turn < last
         self._improve_all(primal, (1.0,), most)
 
@@ -562,14 +574,23 @@ class Search:
                 return
         self._followed = np.minimum(1.0, np.add.reduceat(found.options, p.option_start[:-1])), node.price
 
-    def _follow(self, primal: PrimalSearch, time_to_branch: Callable[[], bool] = lambda: False) -> bool:
-        """Look for a solution that admits much what the relaxation does; whether that found a better one."""
-        if self._followed is None:
-            return False
+    def _follow(self, primal: PrimalSearch, over: Callable[[], bool]) -> bool:
+        """Look for a solution that admits much what the relaxation does; whether that found a better one.
+
+        With many tasks such a search begins too far below the best solution, and goes on from that instead.
+        """
         before, weight = primal.lower, WEIGHTS[self.turn % len(WEIGHTS)]
-        primal.follow(*self._followed, weight, ANNEALED, lambda: self.programme.over() or time_to_branch())
+        if self._followed is None or self.programme.pool.tasks > FOLLOWED_TASKS:
+            primal.polish(self.root.price, self._units, over)
+        else:
+            primal.follow(*self._followed, weight, self._units, over)
         self.enough = primal.lower + 0.999
         return primal.lower > before
+
+    @property
+    def _units(self) -> int:
+        """Of an annealing."""
+        return max(1, min(ANNEALED, TASK_UNITS // self.programme.pool.tasks))
 
     def _may_improve(self, primal: PrimalSearch) -> bool:
         """Whether a better solution may exist, and there is time to look for one."""
