@@ -564,8 +564,10 @@ class Search:
         self._improve_all(primal, (1.0,), most)
 
     def _note_admissions(self, node: Node, found: Relaxed | None = None) -> None:
-        """Keep what the relaxation admits at a node, for searches that follow it."""
+        """Keep what the relaxation admits at a node, for searches that follow it where tasks are few enough."""
         p, relaxation = self.programme.pool, self._relaxation
+        if p.tasks > FOLLOWED_TASKS:
+            return
         if found is None:
             relaxation.decide(no_decisions(p))
             try:
@@ -580,7 +582,7 @@ class Search:
         With many tasks such a search begins too far below the best solution, and goes on from that instead.
         """
         before, weight = primal.lower, WEIGHTS[self.turn % len(WEIGHTS)]
-        if self._followed is None or self.programme.pool.tasks > FOLLOWED_TASKS:
+        if self._followed is None:
             primal.polish(self.root.price, self._units, over)
         else:
             primal.follow(*self._followed, weight, self._units, over)
