@@ -60,7 +60,7 @@ BLOCKS = 4_000
 HEATS = (0.02, 0.05)
 """First temperatures of the annealings side by side, as fractions of the median bid."""
 FORCED = 0.4
-"""Part of the blocks of an annealing that make room for one rejected task."""
+"""Part of the blocks that make room for one rejected task, in annealings at the prices of single cells."""
 PARTS = 2
 """Parts of the day that are improved side by side."""
 
@@ -159,7 +159,7 @@ def follow_admissions(
     for share in (0.5, 0.0):
         insert_all(wanted, s, workspace, order, share)
     blocks = units * (BLOCKS + 4 * p.tasks)
-    s = _cool(wanted, workspace, s, rank, blocks, blocks, _heats(p)[1], over)
+    s = _cool(wanted, workspace, s, rank, blocks, blocks, _heats(p)[1], FORCED, over)
     return polish(instance, p, workspace, solution_of_state(instance, wanted, s), units, over)
 
 
@@ -173,7 +173,8 @@ def polish(
 ) -> Found:
     """A solution that is no worse, by one annealing; parameters as those of `follow_admissions`."""
     blocks = units * (BLOCKS + 4 * p.tasks)
-    s = _cool(p, workspace, state_of(instance, p, solution), value_density(p), blocks, blocks, _heats(p)[0], over)
+    s = state_of(instance, p, solution)
+    s = _cool(p, workspace, s, value_density(p), blocks, blocks, _heats(p)[0], FORCED, over)
     return Found(solution_of_state(instance, p, s), s.welfare, blocks)
 
 
@@ -261,7 +262,7 @@ def _anneal(
     unit = BLOCKS + 4 * p.tasks
 
     def run(workspace: Workspace, heat: float, last: int, blocks: int) -> State:
-        return _cool(p, workspace, best, rank, last, blocks, heat, over)
+        return _cool(p, workspace, best, rank, last, blocks, heat, 0.0, over)
 
     for units, planned in double_steps(effort):
         if over():
@@ -278,9 +279,9 @@ def _heats(p: Pool) -> list[float]:
 
 def _cool(
     p: Pool, workspace: Workspace, start: State, rank: NDArray[np.float64], last: int, blocks: int, heat: float,
-    over: Callable[[], bool],
+    forced: float, over: Callable[[], bool],
 ) -> State:  # fmt: skip
-    """The best state of the first `last` blocks of an annealing of `blocks`."""
+    """The best state of the first `last` blocks of an annealing of `blocks`, a part of which make room for a task."""
     chunk = CHUNK if find_types_without_patterns(workspace) else BLOCKS
     state, best_state = copy_state(start), copy_state(start)
     begin(p, workspace, state)
@@ -289,7 +290,7 @@ def _cool(
             break
         consolidate(p, state, workspace)
         _fill_over_time(p, state, workspace, rank, first // chunk)
-        anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state, FORCED)
+        anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state, forced)
     return best_state
 
 
