@@ -2,14 +2,12 @@
 
 The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Integer programs
 over the other cells find better solutions: of some tasks at a time, of the tasks that a dive leaves, and of all tasks,
-tightened by the facets that the prices came from. So do annealings at the prices of cells, some of which lean to the
-tasks that the linear programme admits. Then comes the tree.
+tightened by the facets that the prices came from. Then comes the tree.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,13 +15,10 @@ from numpy.typing import NDArray
 
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.lora.bound.decomposition import Column, Decomposition, Search
-from ratiobench.formulations.lora.bound.patterns import node_patterns
-from ratiobench.formulations.lora.bound.pricing import Pool, find_pool, pool
+from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
-from ratiobench.formulations.lora.heuristic.improve import Found, follow_admissions, polish
-from ratiobench.formulations.lora.heuristic.insertion import Workspace, copy_workspace, new_workspace
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
 from ratiobench.formulations.lora.models.tight import cover_inequalities
 from ratiobench.instances.lora.model import Instance
@@ -43,7 +38,6 @@ class Primal:
 
     Parameters
     ----------
-    rent : (C, T) micro-dollars per cell of each class of the pool.
     until : moment of `time.perf_counter` after which no program is begun; None for none.
     facets : rows that tighten the programs.
     proved : by HiGHS's report no better solution uses the cells that are open.
@@ -53,14 +47,11 @@ class Primal:
     instance: Instance
     solution: Solution
     lower: int
-    rent: Floats
     until: float | None
     facets: list[CellRow] = field(default_factory=list)
     proved: bool = False
     stated: int | None = None
     turn: int = 0
-    searches: int = 0
-    first_workspace: Workspace | None = None
 
     def _seconds(self, part: float) -> float | None:
         return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * part)
@@ -71,38 +62,6 @@ class Primal:
         solution, welfare = complete(self.instance, given, Limits(work=REST, seconds=self._seconds(1 / 3)))
         if welfare > self.lower:
             self.solution, self.lower = solution, welfare
-
-    def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
-        """Annealings that lean to the tasks that a linear programme admits."""
-        workspace = self._workspace(price)
-        self._take(follow_admissions(self.instance, self._pool, workspace, admitted, weight, units, over))
-
-    def polish(self, price: Floats, units: int, over: Callable[[], bool]) -> None:
-        """An annealing from the best solution."""
-        self._take(polish(self.instance, self._pool, self._workspace(price), self.solution, units, over))
-
-    def complete_and_polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
-        """One program of the other tasks beside these schedules, as far as they fit, then an annealing."""
-        given = [(each.task, each.option, each.local) for each in schedules]
-        solution, _ = complete(self.instance, given, Limits(work=REST, seconds=self._seconds(1 / 3)))
-        self._take(polish(self.instance, self._pool, self._workspace(price), solution, units, over))
-
-    @property
-    def _pool(self) -> Pool:
-        return find_pool(self.instance)
-
-    def _workspace(self, price: Floats) -> Workspace:
-        """A workspace with prices of single cells, and random numbers of its own."""
-        p = self._pool
-        if self.first_workspace is None:
-            self.first_workspace = new_workspace(p, node_patterns(p), self.rent, 1)
-        self.searches += 1
-        workspace = copy_workspace(p, self.first_workspace, self.searches, apart=True)
-        return workspace._replace(rent=price, row=np.arange(len(p.kind)))
-
-    def _take(self, found: Found) -> None:
-        if found.welfare > self.lower:
-            self.solution, self.lower = found.solution, found.welfare
 
     def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """One program of all tasks in these cells.
@@ -164,6 +123,6 @@ def grow(
         return seconds is not None and time.perf_counter() - began > part * seconds
 
     search = Search(Decomposition(p, lambda: passed(1.0)), lower, cover_inequalities)
-    primal = Primal(instance, solution, lower, rent, None if seconds is None else began + seconds)
+    primal = Primal(instance, solution, lower, None if seconds is None else began + seconds)
     search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -64,7 +64,6 @@ def count_programs(instance: Instance, nodes: int) -> tuple[float, int, list[flo
             began.append(search.tree().upper - self.lower)
             super().improve(cells, whole, units, part)
 
-    rent = np.zeros((len(p.class_kind), instance.slots))
-    primal = Counted(instance, (None,) * instance.tasks, 0, rent, None)
+    primal = Counted(instance, (None,) * instance.tasks, 0, None)
     search.run(np.zeros((len(p.kind), instance.slots)), nodes, 1, primal)
     return search.tree().upper, primal.lower, began

@@ -67,10 +67,6 @@ FEW_TASKS, LEAST_BRANCHINGS = 8, 4
 least the second."""
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
 """The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
-WEIGHTS, FOLLOWED_TASKS = (1.0, 0.3, 2.0, 0.5), 80
-"""Parts of a bid by which searches that follow the relaxation change it, in turns; most tasks of such searches."""
-ANNEALED, TASK_UNITS = 16, 960
-"""Most units of an annealing, and most units times tasks."""
 WINDOWS, SMALL_WINDOWS = 24, 6
 """Programs of some tasks in a turn, and where the tree comes first."""
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
@@ -78,10 +74,9 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-DIVE_REST = 12
-"""A dive leaves so many tasks to a program."""
-DIVES = ((0.2, 0.7), (0.02, 0.7), (0.2, 0.5), (0.2, 0.9))
-"""Dives solve programmes as closely as a part of the way to the lower end, and settle what they use by so much."""
+DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
+"""A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
+closely as a part of the way to the lower end: one that is quick, then one that is close."""
 INTEGRAL_ROUNDS = 100
 """Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
 CANDIDATES = 6
@@ -449,24 +444,6 @@ class PrimalSearch(Protocol):
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
-    def polish(self, price: Floats, units: int, over: Callable[[], bool]) -> None:
-        """Look for solutions that the best one leads to; parameters as those of `follow`."""
-
-    def complete_and_polish(self, schedules: list[Column], price: Floats, units: int, over: Callable[[], bool]) -> None:
-        """Look for a solution with these schedules of some tasks, and for solutions that it leads to."""
-
-    def follow(self, admitted: Floats, price: Floats, weight: float, units: int, over: Callable[[], bool]) -> None:
-        """Look among solutions that admit much the same tasks.
-
-        Parameters
-        ----------
-        admitted : (n,) part of each task that a linear programme admits.
-        price : (entries, T) of cells.
-        weight : most parts of its bid by which a task's bid is changed.
-        units : of each annealing.
-        over : asked between steps; True ends the search early.
-        """
-
     def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """Look among solutions that use these cells; `whole` where no better one uses others.
 
@@ -485,7 +462,6 @@ class Search:
         self.programme = programme
         self.enough = lower + 0.999
         self.solved = self.turn = self._pushed = 0
-        self._followed: tuple[Floats, Floats] | None = None  # admitted part of each task, prices
         self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
         self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
@@ -525,74 +501,28 @@ class Search:
         while self._grow(nodes, pause, primal):
             if self._may_improve(primal):
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
-                pause = first if found or (not small and self._follow(primal, programme.over)) else 2 * pause
+                pause = first if found else 2 * pause
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
-        """Look for better solutions before the tree: programs of some tasks, dives, and programs of all, in turns.
+        """Look for better solutions before the tree: programs of some tasks, dives, programs of all in turns.
 
-        Searches follow the relaxation at first, and where a turn finds nothing.
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
-
-        def over() -> bool:
-            return self.programme.over() or time_to_branch()
-
-        self._note_admissions(self.root)
         last = self.turn + TURNS * min(effort, 100)
-        dives = list(DIVES)
+        dives = list(DIVE_TOLERANCES)
         done, most = 0, min(effort, UNITS)
         found = True
         while (found or done < most or dives) and self._may_improve(primal) and not time_to_branch():
-            before, first = primal.lower, len(dives) == len(DIVES)
-            if first:
-                primal.polish(self.root.price, self._units, over)
+            found = self.turn < last and self._improve_some(primal)
+            if dives and self._may_improve(primal) and not time_to_branch():
+                primal.complete(self._dive(self.root, dives.pop(0), time_to_branch))
                 self.enough = primal.lower + 0.999
-            if self.turn < last:
-                self._improve_some(primal)
-            if dives and self._may_improve(primal) and not over():
-                settled = self._dive(self.root, *dives.pop(0), time_to_branch)
-                primal.complete_and_polish(settled, self.root.price, self._units, over)
-                self.enough = primal.lower + 0.999
-            elif done < most and not over():
+            elif done < most and not time_to_branch():
                 units = min(max(1, done), most - done)
                 self._improve_all(primal, ALL_GUESSES, units)
                 done += units
-            if (first or primal.lower == before) and self._may_improve(primal) and not over():
-                self._follow(primal, over)
-            found = primal.lower > before and self.turn < last
         self._improve_all(primal, (1.0,), most)
-
-    def _note_admissions(self, node: Node, found: Relaxed | None = None) -> None:
-        """Keep what the relaxation admits at a node, for searches that follow it where tasks are few enough."""
-        p, relaxation = self.programme.pool, self._relaxation
-        if p.tasks > FOLLOWED_TASKS:
-            return
-        if found is None:
-            relaxation.decide(no_decisions(p))
-            try:
-                found = relaxation.solve()
-            except ArithmeticError:
-                return
-        self._followed = np.minimum(1.0, np.add.reduceat(found.options, p.option_start[:-1])), node.price
-
-    def _follow(self, primal: PrimalSearch, over: Callable[[], bool]) -> bool:
-        """Look for a solution that admits much what the relaxation does; whether that found a better one.
-
-        With many tasks such a search begins too far below the best solution, and goes on from that instead.
-        """
-        before, weight = primal.lower, WEIGHTS[self.turn % len(WEIGHTS)]
-        if self._followed is None:
-            primal.polish(self.root.price, self._units, over)
-        else:
-            primal.follow(*self._followed, weight, self._units, over)
-        self.enough = primal.lower + 0.999
-        return primal.lower > before
-
-    @property
-    def _units(self) -> int:
-        """Of an annealing."""
-        return max(1, min(ANNEALED, TASK_UNITS // self.programme.pool.tasks))
 
     def _may_improve(self, primal: PrimalSearch) -> bool:
         """Whether a better solution may exist, and there is time to look for one."""
@@ -656,13 +586,12 @@ class Search:
         self.enough = primal.lower + 0.999
         return primal.lower > before
 
-    def _dive(self, root: Node, part: float, threshold: float, time_to_branch: Callable[[], bool]) -> list[Column]:
+    def _dive(self, root: Node, part: float, time_to_branch: Callable[[], bool]) -> list[Column]:
         """Schedules of most tasks: those that the programme uses most are settled one after the other.
 
         What is left when few tasks are open, or when no better solution can follow, is for others to schedule.
 
         part : of the way to the lower end by which the programmes' optima may be missed.
-        threshold : what the programme uses by so much is settled.
         """
         programme, p = self.programme, self.programme.pool
         d = no_decisions(p)
@@ -682,7 +611,7 @@ class Search:
             price = found.price
             for value, n in new:
                 column = programme.columns[n]
-                if column.task in fixed or (value > -threshold and value > new[0][0]):
+                if column.task in fixed or (value > -DIVE_THRESHOLD and value > new[0][0]):
                     continue
                 fixed[column.task] = column
                 i, t = column.task, np.flatnonzero(column.local >= 0)
@@ -722,8 +651,6 @@ class Search:
             if proved.value < node.value:
                 node.value, node.price = proved.value, proved.price
             node.relaxed = found.value
-            if turn == 0:
-                self._note_admissions(node, found)
             if not self._is_open(node):
                 return
             facets = programme.separator.separate(found.cells)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratiobench.formulations.kernels import compiled, inlined, sort_stably
-from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, trace
+from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import State, copy_into
@@ -28,13 +28,13 @@ _NO_RANK = np.empty(0)
 
 def insert_all(p: Pool, s: State, d: Workspace, order: IntArray, share: float) -> None:
     """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
-    _search(p, s, d, order, share, _NO_RANK, 0, 0, 0, 0.0, 0, 1, 1, 0.0, False, s)
+    _search(p, s, d, order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
 
 
 def descend(p: Pool, s: State, d: Workspace, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
     """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
     if low < high:
-        _search(p, s, d, _NOBODY, 0.0, rank, low, high, MOST, 0.0, 0, blocks, 1, 0.0, False, s)
+        _search(p, s, d, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
 
 
 def anneal(
@@ -47,14 +47,9 @@ def anneal(
     blocks: int,
     heat: float,
     best_state: State,
-    forced: float = 0.0,
 ) -> None:
-    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `best_state`.
-
-    forced : part of the blocks that make room for one rejected task.
-    """
-    slots = p.tariff.shape[1]
-    _search(p, s, d, _NOBODY, 0.0, rank, 0, slots, MOST_HOT, forced, first, last, blocks, heat, True, best_state)
+    """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `best_state`."""
+    _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, best_state)
 
 
 @inlined
@@ -88,79 +83,13 @@ def _new_block(p, most):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _list(p, s, d, b, count, i):  # type: ignore[no-untyped-def]
-    """List a task of the block and how it is now."""
-    b.task[count] = i
-    b.option[count] = s.option[i]
-    b.net[count] = s.net[i]
-    for t in range(p.width[i]):
-        b.place[count, t] = s.place[d.at[i] + t]
-
-
-@inlined
-def _has_room(s, k, slot, rate, memory):  # type: ignore[no-untyped-def]
-    return s.free[k, slot] >= rate and s.free_mb[k, slot] >= memory
-
-
-@inlined
-def _make_room(p, s, d, b, rank, i, most, share):  # type: ignore[no-untyped-def]
-    """List a rejected task, then remove and list up to `most` tasks in its way; their number, the change of welfare.
-
-    In its way is what leaves no room for the task's cheapest schedule, at a share of the rents, on a node of each slot
-    that is drawn: the tasks of least rank there, up to a random factor.
-    """
-    _list(p, s, d, b, 0, i)
-    count = 1
-    change = 0
-    cost, usable = d.cost, d.usable
-    memory = p.memory[i]
-    for g in range(p.type_start[i + 1] - p.type_start[i]):
-        e = p.type_start[i] + g
-        for t in range(p.width[i]):
-            usable[g, t] = True
-            cost[g, t] = base_cost(p, i, p.kind[e], p.first[i] + t) + share * d.rent[d.row[e], p.first[i] + t]
-    fill(p, i, cost, usable, np.inf, d.table)
-    _, option, x = cheapest(p, i, 1.0, np.inf, d.table)
-    if option >= 0:
-        trace(p, i, cost, usable, np.inf, d.table, option, x, d.chosen)
-        for t in range(p.width[i]):
-            if d.chosen[t] < 0:
-                continue
-            e = p.type_start[i] + d.chosen[t]
-            first_node, last_node = d.first_node[p.kind[e]], d.first_node[p.kind[e] + 1]
-            slot = p.first[i] + t
-            room = False
-            for k in range(first_node, last_node):
-                room |= _has_room(s, k, slot, p.rate[e], memory)
-            k = first_node + draw_below(d.seed, last_node - first_node)
-            while not room and count <= most:
-                least, removed = np.inf, -1
-                for a in range(d.start[slot], d.start[slot + 1]):
-                    j = d.members[a]
-                    if s.place[d.at[j] + slot - p.first[j]] == k:
-                        key = rank[j] * (0.2 + draw_unit(d.seed))
-                        if key < least:
-                            least, removed = key, j
-                if removed < 0:
-                    break
-                _list(p, s, d, b, count, removed)
-                change -= s.net[removed]
-                count += 1
-                remove(p, s, d, removed)
-                room = _has_room(s, k, slot, p.rate[e], memory)
-    return count, change
-
-
-@inlined
-def _ruin(p, s, d, b, rank, low, high, most, forced):  # type: ignore[no-untyped-def]
+def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
     """Remove up to `most` admitted tasks and list them with some rejected ones, in the order of insertion.
 
     They are met at a random moment, their windows lie in low .. high-1, and the order is random but leans to high rank.
-    In a part `forced` of the blocks, those are removed that are in the way of a rejected task, which comes first.
     Returns their number, the change of welfare, and a random share of the rents.
     """
     count = 0
-    first = 0
     removed = 0
     added = 0
     change = 0
@@ -169,12 +98,6 @@ def _ruin(p, s, d, b, rank, low, high, most, forced):  # type: ignore[no-untyped
     size = d.start[t0 + 1] - d.start[t0]
     if size > 0:
         want = 1 + draw_below(d.seed, most)
-        if forced > 0 and draw_unit(d.seed) < forced:
-            i = d.members[d.start[t0] + draw_below(d.seed, size)]
-            if s.option[i] < 0:
-                count, change = _make_room(p, s, d, b, rank, i, most, 0.4 + 0.8 * draw_unit(d.seed))
-                first = count
-                removed = want
         for _ in range(6 * most):
             i = d.members[d.start[t0] + draw_below(d.seed, size)]
             seen = p.first[i] < low or p.first[i] + p.width[i] > high
@@ -191,17 +114,19 @@ def _ruin(p, s, d, b, rank, low, high, most, forced):  # type: ignore[no-untyped
                 if added > most:
                     continue
                 added += 1
-            _list(p, s, d, b, count, i)
+            b.task[count] = i
+            b.option[count] = s.option[i]
+            b.net[count] = s.net[i]
+            for t in range(p.width[i]):
+                b.place[count, t] = s.place[d.at[i] + t]
             count += 1
-        for j in range(first, count):
+        for j in range(count):
             change -= b.net[j]
             if b.option[j] >= 0:
                 remove(p, s, d, b.task[j])
         spread = 0.2 + 0.8 * draw_unit(d.seed)
         for j in range(count):
             b.key[j] = -rank[b.task[j]] * (1.0 + spread * (draw_unit(d.seed) - 0.5))
-        if first > 0:
-            b.key[0] = -np.inf
         share = 1.2 * draw_unit(d.seed)
         if draw_unit(d.seed) < 0.3:
             share = 0.0
@@ -232,7 +157,7 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
 
 
 @compiled
-def _search(p, s, d, order, share, rank, low, high, most, forced, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
+def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block.
 
     A block removes some tasks and inserts them and some rejected ones again; tasks may be moved to other nodes of a
@@ -251,7 +176,7 @@ def _search(p, s, d, order, share, rank, low, high, most, forced, first, last, p
         change = 0
         if ruined:
             listed = b.listed
-            count, change, share = _ruin(p, s, d, b, rank, low, high, most, forced)
+            count, change, share = _ruin(p, s, d, b, rank, low, high, most)
         d.used[0] = 0
         for a in range(count):
             if ruined:

@@ -172,7 +172,7 @@ def _gather(p, s, d, kind, low, high, partners):  # type: ignore[no-untyped-def]
                     if p.kind[j] == kind:
                         found[0, count] = i
                         found[1, count] = p.rate[j]
-                        key[count] = d.rent[d.row[j], slot]
+                        key[count] = d.rent[p.klass[j], slot]
                         priced += key[count]
                 count += 1
         if priced <= 0:
@@ -340,7 +340,7 @@ def _exchange_slots(p, s, d, kind, low, high):  # type: ignore[no-untyped-def]
                     better = float(more) * float(s.free[node, other] + more - free)
                     if better <= gain or more_mb > s.free_mb[k, slot] or -more_mb > s.free_mb[node, other]:
                         continue
-                    rent = d.rent[d.row[_entry(p, j, kind)], slot] / rate[there, y]
+                    rent = d.rent[p.klass[_entry(p, j, kind)], slot] / rate[there, y]
                     cost = base_cost(p, j, kind, slot) - base_cost(p, j, kind, other) - saved
                     if cost <= DEARER * more * rent and _can_run(p, s, d, j, slot):
                         gain, one, two = better, x, y

@@ -59,8 +59,6 @@ BLOCKS = 4_000
 """Blocks of an annealing per unit of effort, plus four per task."""
 HEATS = (0.02, 0.05)
 """First temperatures of the annealings side by side, as fractions of the median bid."""
-FORCED = 0.4
-"""Part of the blocks that make room for one rejected task, in annealings at the prices of single cells."""
 PARTS = 2
 """Parts of the day that are improved side by side."""
 
@@ -127,55 +125,6 @@ def heuristic(
                 break
             tell(partial(solution_of_state, instance, p, best))
     return Found(solution_of_state(instance, p, best), best.welfare, done)
-
-
-def follow_admissions(
-    instance: Instance,
-    p: Pool,
-    workspace: Workspace,
-    admitted: NDArray[np.float64],
-    weight: float,
-    units: int,
-    over: Callable[[], bool] = never_over,
-) -> Found:
-    """A solution that admits much the same tasks as a linear programme: two annealings, one after the other.
-
-    Bids of the first one are raised where the programme admits a task, and lowered where it does not. The search alone
-    seldom exchanges a task of a large bid for several others.
-
-    Parameters
-    ----------
-    workspace : its rents may be prices of single cells; its random numbers are used.
-    admitted : (n,) part of each task that the programme admits.
-    weight : most parts of its bid by which a task's bid is changed.
-    units : of each annealing.
-    over : asked between steps; True ends the search early.
-    """
-    wanted = p._replace(bid=np.maximum(1, np.rint(p.bid * (1 + weight * (2 * admitted - 1)))).astype(np.int64))
-    rank = value_density(wanted)
-    order = np.argsort(-rank * (1 + admitted), kind="stable")
-    s = empty_state(wanted)
-    begin(wanted, workspace, s)
-    for share in (0.5, 0.0):
-        insert_all(wanted, s, workspace, order, share)
-    blocks = units * (BLOCKS + 4 * p.tasks)
-    s = _cool(wanted, workspace, s, rank, blocks, blocks, _heats(p)[1], FORCED, over)
-    return polish(instance, p, workspace, solution_of_state(instance, wanted, s), units, over)
-
-
-def polish(
-    instance: Instance,
-    p: Pool,
-    workspace: Workspace,
-    solution: Solution,
-    units: int,
-    over: Callable[[], bool] = never_over,
-) -> Found:
-    """A solution that is no worse, by one annealing; parameters as those of `follow_admissions`."""
-    blocks = units * (BLOCKS + 4 * p.tasks)
-    s = state_of(instance, p, solution)
-    s = _cool(p, workspace, s, value_density(p), blocks, blocks, _heats(p)[0], FORCED, over)
-    return Found(solution_of_state(instance, p, s), s.welfare, blocks)
 
 
 def warm(instance: Instance, p: Pool, bound: DualBound) -> None:
@@ -258,40 +207,28 @@ def _anneal(
 
     The last pair stops where the effort ends, in the middle of its cooling: more effort would go on from there.
     """
+    heats = [heat * float(np.median(p.bid)) for heat in HEATS]
     desks = [copy_workspace(p, workspace, seed + chain, apart=True) for chain in range(len(HEATS))]
     unit = BLOCKS + 4 * p.tasks
+    chunk = CHUNK if find_types_without_patterns(workspace) else BLOCKS
 
     def run(workspace: Workspace, heat: float, last: int, blocks: int) -> State:
-        return _cool(p, workspace, best, rank, last, blocks, heat, 0.0, over)
+        state, best_state = copy_state(best), copy_state(best)
+        begin(p, workspace, state)
+        for first in range(0, last, chunk):
+            if over():
+                break
+            consolidate(p, state, workspace)
+            _fill_over_time(p, state, workspace, rank, first // chunk)
+            anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state)
+        return best_state
 
     for units, planned in double_steps(effort):
         if over():
             return
-        found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, _heats(p)))
+        found = list(threads.map(partial(run, last=units * unit, blocks=planned * unit), desks, heats))
         best = max(best, *found, key=lambda state: state.welfare)
         yield best, units * unit * len(HEATS)
-
-
-def _heats(p: Pool) -> list[float]:
-    """First temperatures in micro-dollars."""
-    return [heat * float(np.median(p.bid)) for heat in HEATS]
-
-
-def _cool(
-    p: Pool, workspace: Workspace, start: State, rank: NDArray[np.float64], last: int, blocks: int, heat: float,
-    forced: float, over: Callable[[], bool],
-) -> State:  # fmt: skip
-    """The best state of the first `last` blocks of an annealing of `blocks`, a part of which make room for a task."""
-    chunk = CHUNK if find_types_without_patterns(workspace) else BLOCKS
-    state, best_state = copy_state(start), copy_state(start)
-    begin(p, workspace, state)
-    for first in range(0, last, chunk):
-        if over():
-            break
-        consolidate(p, state, workspace)
-        _fill_over_time(p, state, workspace, rank, first // chunk)
-        anneal(p, state, workspace, rank, first, min(last, first + chunk), blocks, heat, best_state, forced)
-    return best_state
 
 
 def _descend(

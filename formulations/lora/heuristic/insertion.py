@@ -37,7 +37,7 @@ class Workspace(NamedTuple):
     start, members : tasks by slot of their windows: those of slot t are members[start[t] : start[t + 1]].
     patterns, first_pattern : maximal patterns of all types one below the other, and where each type's begin.
     first_class, classes : (G,) first class of each type and their number.
-    rent : (rows, T) dual price of a cell; row : (entries,) the row of each task's cells on a type, that of their class.
+    rent : (C, T) dual price of a cell.
     version : (G, T) changes of a slot's load so far; failed : (C, T) version at which no room could be made.
     running : (C, T) cells of each class that run.
     weight : (2, C, T) weights of which no pattern has more than 1: those of the rents, and those of the slot's last
@@ -56,7 +56,6 @@ class Workspace(NamedTuple):
     first_class: IntArray
     classes: IntArray
     rent: NDArray[np.float64]
-    row: IntArray
     version: IntArray
     failed: IntArray
     running: IntArray
@@ -108,7 +107,6 @@ def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.f
         first_class=first_class,
         classes=last_class - first_class,
         rent=rent,
-        row=p.klass,
         version=np.zeros(p.tariff.shape, np.int64),
         failed=np.full((len(p.class_kind), slots), -1, np.int64),
         running=np.zeros((len(p.class_kind), slots), np.int64),
@@ -311,7 +309,6 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
         kind = p.kind[p.type_start[i] + g]
         rate = p.rate[p.type_start[i] + g]
         c = p.klass[p.type_start[i] + g]
-        row = d.row[p.type_start[i] + g]
         for t in range(width):
             slot = first + t
             best = -1
@@ -331,7 +328,7 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
                 usable[g, t] = d.failed[c, slot] != d.version[kind, slot] and not _too_heavy(
                     d, c, kind, slot, p.nodes[kind]
                 )
-            cost[g, t] = base_cost(p, i, kind, slot) + share * d.rent[row, slot]
+            cost[g, t] = base_cost(p, i, kind, slot) + share * d.rent[c, slot]
     if _never_pays(p, i, cost, usable):
         return False
     option = -1

@@ -8,16 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
-from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
-from ratiobench.formulations.lora.heuristic.improve import double_steps, follow_admissions, heuristic, polish
-from ratiobench.formulations.lora.heuristic.insertion import new_workspace
+from ratiobench.formulations.lora.heuristic.improve import double_steps, heuristic
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance, write
@@ -53,49 +50,6 @@ def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instan
     assert report.valid
     assert report.welfare == found.welfare <= enumerate_optimum(instance)[0] <= bound.upper
     assert found.blocks == 0
-
-
-@settings(max_examples=40)
-@given(instance=tiny_instances(), data=st.data())
-def test_searches_that_follow_a_programme_are_feasible_and_find_its_optimum(
-    instance: Instance, data: st.DataObject
-) -> None:
-    """With the admissions of OPT, whatever the prices of single cells; with any other ones what is said is true."""
-    tasks = pool(instance)
-    if tasks.tasks == 0:
-        return
-    optimum, best = enumerate_optimum(instance)
-    bound = dual_bound(Pricer(tasks))
-    workspace = new_workspace(tasks, node_patterns(tasks), bound.rent, 1)
-    shape = len(tasks.kind), instance.slots
-    price = np.array(data.draw(st.lists(st.integers(0, 9), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
-    workspace = workspace._replace(rent=price.reshape(shape).astype(float), row=np.arange(shape[0]))
-    those = np.array([best[i] is not None for i in tasks.task.tolist()], dtype=float)
-    assert follow_admissions(instance, tasks, workspace, those, 1.0, 1).welfare == optimum
-    others = np.array(data.draw(st.lists(st.floats(0, 1), min_size=tasks.tasks, max_size=tasks.tasks)))
-    found = follow_admissions(instance, tasks, workspace, others, 2.0, 1)
-    report = check(instance, found.solution)
-    assert report.valid, report.violations
-    assert report.welfare == found.welfare <= optimum
-    assert polish(instance, tasks, workspace, best, 1).welfare == optimum
-
-
-def test_a_search_follows_a_programme_to_a_task_that_it_would_not_reach_alone() -> None:
-    """What the linear programme of single cells admits of this morning leads to a solution that is 1 % better."""
-    day = {"kind": "paper", "arrivals": {"trace": "philly", "day": "2017-10-11"}, "start": 60, "slots": 28, "quiet": 8}
-    instance = generate(
-        day | {"nodes": {"a100": 1, "a40": 1}, "tasks": 60, "seed": ["dev", "philly", 60, 0, 28, "profiles"]}
-    )
-    tasks = pool(instance)
-    bound = dual_bound(Pricer(tasks))
-    alone = heuristic(instance, tasks, bound)
-    workspace = new_workspace(tasks, node_patterns(tasks), bound.rent, 1)
-    admitted = np.zeros(tasks.tasks)
-    by_programme = [0, 1, 2, 3, 4, 5, 7, 8, 10, 12, 14, 19, 20, 22, 26, 27, 29, 33, 40, 41, 49, 52, 53, 54, 56]
-    admitted[np.searchsorted(tasks.task, by_programme)] = 1.0
-    found = follow_admissions(instance, tasks, workspace, admitted, 1.0, 1)
-    assert check(instance, found.solution).welfare == found.welfare
-    assert found.welfare > 1.01 * alone.welfare
 
 
 @given(total=st.integers(0, 1000))
