@@ -74,6 +74,7 @@ POLICIES = {
     "queue:order=value,backfill=conservative": "$ + conservative",
     "queue:order=bid,backfill=easy": "bid + EASY",
     "dual-queue:history={history}": "reduced profit at learned prices + EASY",
+    "dual-plan:history={history}": "plan with rents at learned prices",
     "greedy": "greedy at arrival",
     "dual-posted:history={history}": "learned prices at arrival",
     "posted:prior={before}": "Theorem A's prices, from the day before",
