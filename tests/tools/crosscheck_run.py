@@ -1,7 +1,7 @@
 """All solvers beside brute force on many random tiny instances: `nox -s crosscheck`, a sample in the tests.
 
 Each instance is solved by `crosscheck`, by `solve` with every pair of formulation and solver, and as one of rigid tasks
-and gangs; then so many tiny instances of any kind by `solve`.
+and gangs; then so many tiny instances of any kind by `solve`, and so many that begin full without a solver.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ratiobench.instances.lora import Instance, content_hash
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import PAIRS, contended_instance, installed, prove_optimum
 from tests.formulations.lora.test_rigid_models import agree, contended_runs
+from tests.instances.lora.test_running import enclose, tiny_full_instances
 from tests.support.examples import Examples
 
 
@@ -70,6 +71,8 @@ def main() -> None:
             print(f"{done} instances, on {positive} of them OPT > 0: all solvers agree", flush=True)
     Examples(tiny_instances(), options.count, content_hash).check(solve_by_all_pairs)
     print(f"{options.count} tiny instances of any kind: all pairs agree", flush=True)
+    Examples(tiny_full_instances(), options.count, content_hash).check(enclose)
+    print(f"{options.count} that begin full: their intervals enclose the optimum", flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ def _day(tasks: int, nodes: int, seed: int, sizes: str = "own") -> Instance:
     return generate({"kind": "paper", "name": "day", "arrivals": {"trace": "pai", "day": DAY}, **own, **size})
 
 
-Found = tuple[Instance, DualBound, tuple[Decision | None, ...]]
+Solution = tuple[Decision | None, ...]
+Found = tuple[Instance, DualBound, Solution]
 
 
 def _found(seed: int, sizes: str, *, gathers: bool) -> Found:
@@ -61,7 +62,7 @@ def scattered() -> list[Found]:
     return [_found(seed, "own", gathers=False) for seed in range(4)]
 
 
-def _worked(instance: Instance, bound: DualBound, solution: tuple[Decision | None, ...]) -> tuple[Pool, Workspace, State]:
+def _worked(instance: Instance, bound: DualBound, solution: Solution) -> tuple[Pool, Workspace, State]:
     """The state of a solution that a search has found."""
     p = pool(instance)
     desk = new_workspace(p, [None] * len(p.nodes), bound.rent, 1)
