@@ -182,10 +182,13 @@ def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: 
 
 @pytest.mark.parametrize(("form", "key"), [("sacct-json", "jobs"), ("kueue", "items"), ("k8s", "items")])
 def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, key: str, here: Path) -> None:
-    """A text without an end, and millions of empty lists; a million spaces are nothing."""
+    """A text without an end, and millions of empty lists; a million spaces are nothing.
+
+    Lists take seconds to decode, and one reader decodes them for all three: they are given to one.
+    """
     words = ["import", "log.gz", "--format", form, "--cluster", "cluster.toml", "--dry-run"]
     start = b" " * 2**20 + b'{"' + key.encode() + b'": ['
-    for piece in (b"x" * 2**24, b"[]," * 2**22):
+    for piece in (b"x" * 2**24, b"[]," * 2**22)[: 2 if form == "k8s" else 1]:
         opened = b'"' if piece.startswith(b"x") else b"["
         Path("log.gz").write_bytes(gzip.compress(start + opened) + gzip.compress(piece) * 18)
         problem = f"{key}[0]: longer than 4194304 characters, the most that is read"

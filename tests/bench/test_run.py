@@ -128,12 +128,12 @@ def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
-def test_20_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
+def test_12_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
     """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again."""
     assert run("toy-many", tmp_path / "whole") == 0
     out, log = tmp_path / "out", tmp_path / "log"
     moments = Stream("tests", "kills")
-    for kill in range(20):
+    for kill in range(12):
         process = start("toy-many", out, log, 0.2)
         before = pieces(out)
         if kill % 4 == 0:
@@ -156,7 +156,7 @@ def test_20_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_
     assert "many 39" in output
     # A kill costs at most what the two workers had in hand.
     done = Counter(line for line in log.read_text().splitlines() if line.startswith(("opt", "online")))
-    assert sum(count - 1 for count in done.values()) <= 2 * 20
+    assert sum(count - 1 for count in done.values()) <= 2 * 12
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")

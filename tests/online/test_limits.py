@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -11,6 +12,7 @@ from ratiobench.formulations.lora import batch
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.eapm.generate import generate as generate_eapm
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.format import parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.tenants.generate import generate as generate_tenants
@@ -34,11 +36,17 @@ CROWD = {
 }  # fmt: skip
 
 
-def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task whose table is too large is no rejection that nobody sees: the run ends, and names task and limit."""
+@cache
+def _long_instance() -> Instance:
+    """An instance whose last task has ten thousand slots on two types, and work of 60,000 samples."""
     data = long_task(60_000)
     data["tasks"][-1]["rate"] = [7, 9]
-    instance = parse(data)
+    return parse(data)
+
+
+def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task whose table is too large is no rejection that nobody sees: the run ends, and names task and limit."""
+    instance = _long_instance()
     with pytest.raises(InputError, match=rf"^{instance.name}: tasks\[5\]: .*(at most|the most)"):
         run(instance, name)
 
@@ -67,9 +75,7 @@ def _exact_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched: where the others stop at a limit it answers, and has none to tell."""
-    data = long_task(60_000)
-    data["tasks"][-1]["rate"] = [7, 9]
-    result = run(parse(data), name)
+    result = run(_long_instance(), name)
     assert result.valid
     assert "limit" not in result.label
 

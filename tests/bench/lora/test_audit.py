@@ -212,7 +212,7 @@ def test_the_facts_of_an_instance_are_the_enumerated_ones(
         assert found == money * max((Fraction(b, s) for b, s in zip(bids, sizes.tolist(), strict=True)), default=0)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     instance=tiny_instances(max_tasks=5),
     algorithm=st.sampled_from(["", ":units=canonical", ":money=1/5", ":money=20", ":alpha=2,beta=1/2", ":alpha=90"]),

@@ -46,9 +46,9 @@ def answer(status: Termination = Termination.OPTIMAL, **facts: Any) -> CrossChec
 def test_all_solvers_agree_with_brute_force_on_random_tiny_instances() -> None:
     """P in PuLP and in OR-Tools by HiGHS and CBC, tight, CP-SAT: each proves the optimum that brute force finds.
 
-    On 60 instances, other ones than those of `test_models`; `nox -s crosscheck` takes 300 and more.
+    On 30 instances, other ones than those of `test_models`; `nox -s crosscheck` takes 300 and more.
     """
-    assert sum(compare_solvers(number) > 0 for number in range(CONTENDED, CONTENDED + 60)) > 45
+    assert sum(compare_solvers(number) > 0 for number in range(CONTENDED, CONTENDED + 30)) > 22
 
 
 @pytest.mark.parametrize("name", names())

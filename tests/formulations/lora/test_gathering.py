@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.lagrangian import DualBound, dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, pool
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.heuristic import consolidation, improve
@@ -28,7 +28,7 @@ from ratiobench.formulations.lora.heuristic.state import (
     state_of,
 )
 from ratiobench.formulations.lora.solve import solve
-from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.generate import generate
 
 DAY = "1970-03-02"
@@ -40,12 +40,33 @@ def _day(tasks: int, nodes: int, seed: int, sizes: str = "own") -> Instance:
     return generate({"kind": "paper", "name": "day", "arrivals": {"trace": "pai", "day": DAY}, **own, **size})
 
 
-def _worked(instance: Instance) -> tuple[Pool, Workspace, State]:
-    """A state that the search finds."""
+Solution = tuple[Decision | None, ...]
+Found = tuple[Instance, DualBound, Solution]
+
+
+def _found(seed: int, sizes: str, *, gathers: bool) -> Found:
+    """A day, its bound, and the solution of a search that does not fill over time, and gathers or does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(improve, "_fill_over_time", lambda *_: None)
+        if not gathers:
+            patch.setattr(improve, "consolidate", lambda *_: None)
+        instance = _day(120, 6, seed, sizes)
+        p = pool(instance)
+        bound = dual_bound(Pricer(p))
+        return instance, bound, heuristic(instance, p, bound).solution
+
+
+@pytest.fixture(scope="module")
+def scattered() -> list[Found]:
+    """Solutions of days whose free capacity no search has gathered."""
+    return [_found(seed, "own", gathers=False) for seed in range(4)]
+
+
+def _worked(instance: Instance, bound: DualBound, solution: Solution) -> tuple[Pool, Workspace, State]:
+    """The state of a solution that a search has found."""
     p = pool(instance)
-    bound = dual_bound(Pricer(p))
     desk = new_workspace(p, [None] * len(p.nodes), bound.rent, 1)
-    s = state_of(instance, p, heuristic(instance, p, bound).solution)
+    s = state_of(instance, p, solution)
     begin(p, desk, s)
     return p, desk, s
 
@@ -59,14 +80,12 @@ def _holes(p: Pool, d: Workspace, s: State) -> float:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("turn", [None, 0, 3])
 def test_cells_change_nodes_of_their_type_and_nothing_else(
-    seed: int, turn: int | None, monkeypatch: pytest.MonkeyPatch
+    seed: int, turn: int | None, scattered: list[Found], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same tasks in the same slots on the same types, feasible, with the free room that the places say."""
     monkeypatch.setattr(consolidation, "AT_ONCE", 30)
-    monkeypatch.setattr(improve, "consolidate", lambda *_: None)
-    monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)
-    instance = _day(120, 6, seed)
-    p, d, s = _worked(instance)
+    instance = scattered[seed][0]
+    p, d, s = _worked(*scattered[seed])
     assert find_types_without_patterns(d) == [0, 1]
     before, holes, versions = s.place.copy(), _holes(p, d, s), d.version.copy()
     welfare = s.welfare
@@ -89,13 +108,11 @@ def test_cells_change_nodes_of_their_type_and_nothing_else(
 
 @pytest.mark.parametrize("sizes", ["own", "wide"])
 @pytest.mark.parametrize("seed", range(3))
-def test_tasks_exchange_slots_for_larger_pieces_of_free_capacity(
-    seed: int, sizes: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_exchange_slots_for_larger_pieces_of_free_capacity(seed: int, sizes: str) -> None:
     """The same tasks with as many cells of each type, feasible, at little cost, and free capacity in fewer pieces."""
-    monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)
-    instance = _day(120, 6, seed, sizes)
-    p, d, s = _worked(instance)
+    found = _found(seed, sizes, gathers=True)
+    instance = found[0]
+    p, d, s = _worked(*found)
     consolidate(p, s, d)
     before, welfare, pieces = _cells_by_type(p, d, s), s.welfare, _squares(p, d, s)
     exchange_slots(p, s, d)
@@ -166,7 +183,7 @@ def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, 
 
 def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """On days whose tasks each have a size of their own, over several draws."""
-    instances = [_day(300, 12, seed) for seed in range(10, 14)]
+    instances = [_day(150, 6, seed) for seed in range(10, 13)]
     with_it = [solve(each, backend="none").lower for each in instances]
     monkeypatch.setattr(improve, "consolidate", lambda *_: None)
     monkeypatch.setattr(improve, "_fill_over_time", lambda *_: None)

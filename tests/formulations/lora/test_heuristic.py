@@ -72,8 +72,8 @@ def test_more_effort_never_widens_the_interval(instance: Instance, effort: int) 
 
 def test_more_effort_never_widens_the_interval_of_a_contended_morning() -> None:
     """Where neither end is OPT, too."""
-    morning = {"kind": "paper", "nodes": 2, "arrivals": {"trace": "pai"}, "tasks": 40, "start": 60, "slots": 24}
-    instance = generate(morning | {"quiet": 6, "seed": ["effort"]})
+    morning = {"kind": "paper", "nodes": 2, "arrivals": {"trace": "pai"}, "tasks": 30, "start": 60, "slots": 16}
+    instance = generate(morning | {"quiet": 4, "seed": ["effort"]})
     ends = [
         (report.lower, -report.upper) for report in (solve(instance, "auto", "none", each) for each in (1, 2, 3, 4))
     ]

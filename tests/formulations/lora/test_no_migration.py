@@ -180,7 +180,8 @@ def test_a_bound_without_migration_is_none_on_opt() -> None:
 
 def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
     """A part of a day, effort 1: both ends, on real nodes, reproducibly."""
-    instance = generate(next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40"))
+    recipe = next(case.recipe for case in find_suite("quick")[1].cases if case.name == "pai_40")
+    instance = generate({**recipe, "tasks": 24})
     report, again = (solve(one_node(instance), backend="none") for _ in range(2))
     assert check(one_node(instance), report.solution).welfare == report.lower
     assert 0.9 * report.upper < report.lower <= report.upper

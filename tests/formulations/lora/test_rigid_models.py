@@ -82,8 +82,9 @@ def contended_runs(number: int) -> Instance:
 
 @pytest.mark.usefixtures("little_search")
 def test_all_installed_pairs_agree_with_brute_force_under_contention() -> None:
-    positive = sum(agree(contended_runs(number)) > 0 for number in range(60))
-    assert positive > 40
+    """On 30 instances; `nox -s crosscheck` takes 300 and more."""
+    positive = sum(agree(contended_runs(number)) > 0 for number in range(30))
+    assert positive > 20
 
 
 @pytest.mark.parametrize("number", range(0, 60, 7))
@@ -168,15 +169,15 @@ def test_searches_among_what_fits_end_at_their_limits() -> None:
 
 
 def test_a_day_of_rigid_tasks_is_proved_by_a_solver() -> None:
-    """`auto` takes a solver where prices and search leave a gap, and says which and what it said."""
-    tasks = [{"run": "rigid", "arrival": 1 + i // 3, "deadline": 10, "work": 4 + 2 * (i % 3), "bid": 30 + 7 * i % 11,
-              "rate": [2 + i % 2], "memory_mb": 1 + i % 3} for i in range(14)]  # fmt: skip
+    """`auto` takes a solver where prices and search leave a gap at both ends, and names it with its answer."""
+    tasks = [{"run": "rigid", "arrival": 1 + i // 3, "deadline": 9, "work": 4 + 2 * (i % 3), "bid": 30 + 7 * i % 11,
+              "rate": [2 + i % 2], "memory_mb": 1 + i % 3} for i in range(9)]  # fmt: skip
     gang = GANG | {"arrival": 5, "rate": [2], "bid": 50}
-    instance = made(*tasks, gang, slots=10, counts=(2,))
+    instance = made(*tasks, gang, slots=9, counts=(2,))
     report = solve(instance)
     none = solve(instance, backend="none")
     assert none.lower < none.upper
-    assert none.lower <= report.lower == report.upper <= none.upper
+    assert none.lower < report.lower == report.upper < none.upper
     assert report.proof is Proof.CP_SAT
     assert (report.formulation, report.backend) == ("rigid-cpsat", "cpsat")
     assert report.solver is not None

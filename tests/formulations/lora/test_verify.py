@@ -303,7 +303,7 @@ def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
 
 
 @pytest.mark.parametrize("change", CLASS_CHANGES, ids=[change.__name__[1:] for change in CLASS_CHANGES])
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(drawn=proofs(), data=st.data())
 def test_a_change_of_class_prices_is_refused_unless_it_is_sealed_anew_and_proves_the_same_upper_end(
     change: Callable[..., None], drawn: tuple[Instance, Certificate], data: st.DataObject

@@ -83,7 +83,7 @@ def _exact(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: 
 def test_the_printed_rule_equals_linear_systems_in_fractions(reading: printed.Reading) -> None:
     """In every reading decisions and counts are those of the literal twin; the equations' faults occur."""
     seen = dict.fromkeys(literal.State([]).counts, 0)
-    for index in range(300):
+    for index in range(150):
         instance = _small(index)
         state = literal.State([0] * len(instance.machines))
         result = run(instance, f"online:shares={reading.shares},makespan={reading.makespan}")

@@ -209,7 +209,7 @@ def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFi
 
 def test_points_of_arrival_that_stand_for_several_slots() -> None:
     """More slots than points: a window that has begun becomes shorter between two solutions of the prices."""
-    recipe = RECIPE | {"slot_minutes": 5, "slots": 288, "start": 1, "quiet": 0, "tasks": 400}
+    recipe = RECIPE | {"slot_minutes": 5, "slots": 160, "start": 1, "quiet": 0, "tasks": 150}
     day, before = (generate(recipe | {"name": name, "seed": [name]}) for name in ("today", "before"))
     result = run(day, "learned:prior=history", prior=before)
     assert result.valid

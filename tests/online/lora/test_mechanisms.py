@@ -42,7 +42,7 @@ def _book(kind: type[ExactPrices] | type[FloatPrices], public: Public, lam: Pric
     return book
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(priced=priced_instances(), data=st.data())
 def test_the_search_finds_the_schedule_that_enumeration_finds(
     priced: tuple[Instance, Prices, Prices], data: st.DataObject
