@@ -4,8 +4,9 @@
 
 makes each day (all without names) from the traces in DATA/traces, runs everything and writes OUT/rigid_days.csv, with
 ``--further`` OUT/rigid_loads.csv: fifteen further days at three loads, queues alone. With ``--keep`` the figures go to
-the file of that name in bench/lora/results, and the tables to docs/results/clusters.md. OPT that OUT has already is not computed again. OUT/NAME has the log, the cluster and the
-instances, so that every figure can be made by the commands that `commands` lists.
+the file of that name in bench/lora/results, and the tables to docs/results/clusters.md. OPT that OUT has already is not
+computed again. OUT/NAME has the log, the cluster and the instances, so that every figure can be made by the commands
+that `commands` lists.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ start; all else is planned again. Every task is run as a rigid one or, with part
 Without earlier days the prices are of the waiting tasks alone. No guarantee. A run of a task with a limit is planned
 for its limit, and must by that end before the deadline.
 
-Source: plan-based scheduling with simulated annealing; Zheng, Zhou, Tang, Desai, Lan, "Exploring plan-based scheduling
-for large-scale computing systems", CLUSTER 2016. There a plan is an order of the queue, and rents are not part of it.
+The constants were chosen on days that docs/studies/plan.md lists. Those of docs/results/clusters.md are others.
+
+Source: a plan of all waiting jobs by simulated annealing is from Zheng, Zhou, Yang, Lan, Wang, "Exploring plan-based
+scheduling for large-scale computing systems", CLUSTER 2016, there for waiting times, without bids, deadlines or rents.
 """
 
 from __future__ import annotations
