@@ -38,6 +38,7 @@ QUEUES = (
     "queue:order=sjf,backfill=easy",
     "queue:order=edf,backfill=easy",
     "dual-queue",
+    "dual-plan",
 )
 """Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 

@@ -347,6 +347,16 @@ def _insert_all(r, o, z, order, share, seed):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _insert_again(r, o, z, order, seed):  # type: ignore[no-untyped-def]
+    """Take the runs of the order out one by one, and give each its best run again: of equal ones the earliest."""
+    value, where, waste = _scratch(r, o)
+    for i in order:
+        _give(r, o, z, i)
+        z.entry[i], z.net[i] = -1, 0
+        _insert(r, o, z, i, 0.0, 0.0, seed, value, where, waste)
+
+
+@compiled
 def _pack(r, o, z, order, entry, start):  # type: ignore[no-untyped-def]
     """Give the tasks of the order nodes at these entries and starts, where there are any."""
     waste = np.empty(r.first_node[-1], np.float64)
@@ -707,6 +717,41 @@ def _list(r: Runs, o: Order, z: Schedule, order: IntArray, share: float) -> Sche
 
 def _better(best: Kept, z: Schedule) -> Kept:
     return keep(z) if z.net.sum() > best.welfare[0] else best
+
+
+def insert_all(r: Runs, o: Order, kept: Kept, order: IntArray) -> Kept:
+    """A schedule on nodes with the tasks of the order that have no run, where there is free capacity.
+
+    Each task gets the start of largest net value, of equal ones on a type the earliest.
+    """
+    z = restore(r, o, kept, False)
+    _insert_all(r, o, z, order, 0.0, _seed("list", 0))
+    return keep(z)
+
+
+def insert_again(r: Runs, o: Order, kept: Kept) -> Kept:
+    """A schedule on nodes in which each run, in the order of starts, is moved to where its net value is largest.
+
+    Of equal starts on a type a run gets the earliest.
+    """
+    z = restore(r, o, kept, False)
+    chosen = np.flatnonzero(kept.entry >= 0)
+    _insert_again(r, o, z, chosen[np.argsort(kept.start[chosen], kind="stable")], _seed("list", 0))
+    return keep(z)
+
+
+def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int) -> Kept:
+    """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from.
+
+    Parameters
+    ----------
+    number : of this annealing; another one draws other blocks.
+    """
+    best, heat = Kept(*(column.copy() for column in kept)), HEATS[0]
+    if blocks and len(o.members):
+        z = restore(r, o, kept, False)
+        _anneal(r, o, z, best, blocks, heat, (COLD / heat) ** (1.0 / blocks), FORCED, _seed("plan", number))
+    return best
 
 
 def pack(r: Runs, o: Order, kept: Kept) -> Kept:

@@ -198,6 +198,15 @@ def no_prices(r: Runs) -> RunPrices:
     return RunPrices(nothing, nothing, float(bid.sum()), bid)
 
 
+def net_values(r: Runs) -> Prices:
+    """(n,) bid less price and operational cost of each task's best run, in micro-dollars."""
+    kinds, slots = len(r.compute), r.sums.shape[1]
+    gain = np.empty(len(r.task))
+    nothing = np.zeros((kinds, slots))
+    _answers(r, nothing, nothing, gain, np.empty((kinds, slots)), np.empty((kinds, slots)))
+    return gain
+
+
 class _Dual:
     """The dual value of prices of whole nodes and slots, by compute and by memory, and the least that was seen.
 

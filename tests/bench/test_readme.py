@@ -572,6 +572,33 @@ def test_the_tables_of_rigid_days_are_those_of_the_committed_rows() -> None:
         assert all(int(row["opt_lower"]) <= int(row["opt_upper"]) for row in part.to_dict("records"))
 
 
+def test_the_days_at_three_loads_have_every_queue() -> None:
+    """None is above the bound, and the sentences on them say what the rows do."""
+    rows = rigid_days.read_kept(rigid_days.KEPT_LOADS)
+    assert list(dict.fromkeys(rows["day"])) == [day.name for day in rigid_days.FURTHER]
+    plan, ahead, leads, shares, gaps = "dual-plan:history={history}", 0, [], {}, []
+    for _, part in rows.groupby("day"):
+        assert list(part["policy"]) == rigid_days.QUEUES
+        upper, lower = int(part["opt_upper"].iloc[0]), int(part["opt_lower"].iloc[0])
+        found = {row["policy"]: Fraction(100 * int(row["welfare"]), upper) for row in part.to_dict("records")}
+        assert max(found.values()) <= 100
+        assert lower <= upper
+        best = max(share for policy, share in found.items() if policy != plan)
+        ahead += found[plan] > best
+        leads.append(found[plan] - best)
+        gaps.append(Fraction(100 * (upper - lower), upper))
+        for policy, share in found.items():
+            shares.setdefault(policy, []).append(share)
+    means = sorted((sum(each) / 45, policy) for policy, each in shares.items())
+    text = Path("docs/results/clusters.md").read_text()
+    assert [policy for _, policy in means[-2:]] == ["queue:order=bid,backfill=easy", plan]
+    assert f"earns {float(means[-1][0]):.1f} % in the mean of all 45**" in text
+    assert f"(by bid) {float(means[-2][0]):.1f} %" in text.replace("\n  ", " ")
+    assert f"on {ahead} of 45, by {float(sum(leads) / 45):.1f} points in the mean" in text
+    assert f"the mean gap is {float(sum(gaps) / 45):.1f} %, the largest {float(max(gaps)):.1f} %" in text
+    assert f"at load 1.2: {-float(min(leads)):.1f}\n  points" in text
+
+
 def test_the_clusters_of_rigid_days_follow_from_the_jobs() -> None:
     """Two thirds of the nodes are fast, and the jobs that can end are a load of about 1.2."""
     jobs = [Job(str(i), 600 * i, 36_000, 8000) for i in range(60)] + [Job("late", 100, 200_000, 8000)]

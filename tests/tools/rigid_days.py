@@ -1,11 +1,12 @@
 """Days of real clusters as rigid jobs and gangs: OPT's interval, queues, and policies that answer at arrival.
 
-    python -m tests.tools.rigid_days DATA OUT [NAME ...] [--policies-only]
+    python -m tests.tools.rigid_days DATA OUT [NAME ...] [--further] [--keep]
 
-makes each day (all without names) from the traces in DATA/traces, runs everything and writes OUT/rigid_days.csv. With
-``--keep`` behind it the figures of these days go to bench/lora/results/rigid_days.csv, and the table to
-docs/results/clusters.md. OPT that OUT has already is not computed again. OUT/NAME has the log, the cluster and the
-instances, so that every figure can be made by the commands that `commands` lists.
+makes each day (all without names) from the traces in DATA/traces, runs everything and writes OUT/rigid_days.csv, with
+``--further`` OUT/rigid_loads.csv: fifteen further days at three loads, queues alone. With ``--keep`` the figures go to
+the file of that name in bench/lora/results, and the tables to docs/results/clusters.md. OPT that OUT has already is not
+computed again. OUT/NAME has the log, the cluster and the instances, so that every figure can be made by the commands
+that `commands` lists.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.model import Instance
 from tests.tools.readme_tables import ROOT, make_table, write_tables
 
-KEPT = ROOT / "bench" / "lora" / "results" / "rigid_days.csv"
+RESULTS = ROOT / "bench" / "lora" / "results"
+KEPT, KEPT_LOADS = RESULTS / "rigid_days.csv", RESULTS / "rigid_loads.csv"
 SLOTS, SLOT, GPUS, LOAD = 180, 600, 8, Fraction(6, 5)
 """Slots of an instance (a day and six hours), seconds of one, GPUs of a node, load that a cluster is made for."""
 
@@ -47,6 +49,8 @@ class Day(NamedTuple):
     form, log : format, and the file below DATA/traces.
     dates : of the day.
     before : how many days earlier the days are whose prices are posted.
+    load : that the cluster is made for.
+    gap : of OPT's interval at which the search ends.
     """
 
     name: str
@@ -54,6 +58,8 @@ class Day(NamedTuple):
     log: str
     dates: tuple[str, ...]
     before: tuple[int, ...] = (1, 2, 3)
+    load: Fraction = LOAD
+    gap: float = 0.0
 
 
 PHILLY, HELIOS = ("philly", "philly/philly.csv.gz"), ("helios", "helios/cluster_log.csv.gz")
@@ -66,6 +72,20 @@ DAYS = (
     Day("helios 2020-05-21", *HELIOS, ("2020-05-21",)),
     Day("itp cluster 8, day 15", "itp", "itp/cluster08.csv.gz", ("1970-01-15",)),
 )
+LOADS = (Fraction(4, 5), LOAD, Fraction(2))
+LOGS = {"Philly": PHILLY, "Helios": HELIOS, "ITP cluster 8": ("itp", "itp/cluster08.csv.gz")}
+LOG_DAYS = {
+    "Philly": ("2017-10-11", "2017-10-14", "2017-10-19", "2017-10-23", "2017-10-27"),
+    "Helios": ("2020-04-21", "2020-05-05", "2020-05-19", "2020-06-10", "2020-06-16"),
+    "ITP cluster 8": ("1970-01-11", "1970-01-14", "1970-01-17", "1970-01-21", "1970-01-26"),
+}
+FURTHER = tuple(
+    Day(f"{name} {each} load {float(load)}", *LOGS[name], (each,), load=load, gap=0.04)
+    for load in LOADS
+    for name, dates in LOG_DAYS.items()
+    for each in dates
+)
+"""Fifteen days at three loads."""
 POLICIES = {
     "queue": "FCFS",
     "queue:backfill=easy": "FCFS + EASY",
@@ -74,12 +94,14 @@ POLICIES = {
     "queue:order=value,backfill=conservative": "$ + conservative",
     "queue:order=bid,backfill=easy": "bid + EASY",
     "dual-queue:history={history}": "reduced profit at learned prices + EASY",
+    "dual-plan:history={history}": "plan with rents at learned prices",
     "greedy": "greedy at arrival",
     "dual-posted:history={history}": "learned prices at arrival",
     "posted:prior={before}": "Theorem A's prices, from the day before",
     "pricelist:file={prices}": "list price, $2 per GPU-hour",
 }
 """The rows of the table. The learned prices are of the three days before."""
+QUEUES = [policy for policy in POLICIES if policy.startswith(("queue", "dual-queue", "dual-plan"))]
 
 
 def trace_jobs(data: Path, form: str, log: str, dates: Sequence[str]) -> Iterator[Job]:
@@ -91,8 +113,8 @@ def trace_jobs(data: Path, form: str, log: str, dates: Sequence[str]) -> Iterato
                 yield job._replace(submit=job.submit - start + begin[0])
 
 
-def count_nodes(jobs: Sequence[Job]) -> tuple[int, int]:
-    """Nodes of two types, two thirds of them fast, on which the jobs that can end in the instance are a load of 1.2."""
+def count_nodes(jobs: Sequence[Job], load: Fraction = LOAD) -> tuple[int, int]:
+    """Nodes of two types, two thirds of them fast, on which the jobs that can end in the instance are such a load."""
     first = min(job.submit for job in jobs) // 86_400 * 86_400
     amounts = []
     for job in jobs:
@@ -104,7 +126,7 @@ def count_nodes(jobs: Sequence[Job]) -> tuple[int, int]:
     fast, slow, most = 0, 0, 10**6
     for _ in range(6):  # jobs wider than the cluster have no place in its load
         work = sum(amount for nodes, amount in amounts if nodes <= most)
-        nodes = work / SLOT / float(LOAD) / SLOTS / GPUS / (2 / 3 + 1 / 6)
+        nodes = work / SLOT / float(load) / SLOTS / GPUS / (2 / 3 + 1 / 6)
         fast, slow = max(1, round(nodes * 2 / 3)), max(1, round(nodes / 3))
         most = fast
     return fast, slow
@@ -115,7 +137,7 @@ def make_day(data: Path, out: Path, day: Day) -> tuple[Path, list[Path], tuple[i
     folder = _folder(out, day)
     folder.mkdir(parents=True, exist_ok=True)
     jobs = list(trace_jobs(data, day.form, day.log, day.dates))
-    counts = count_nodes(jobs)
+    counts = count_nodes(jobs, day.load)
     cluster = folder / "cluster.toml"
     nodes = zip(("new", "old"), counts, ("1.0", "0.5"), (300, 250), strict=True)
     cluster.write_text('region = "PJM"\nday = "2017-07-12"\n' + "".join(
@@ -162,7 +184,7 @@ def run_day(
     file, before, counts = make_day(data, out, day)
     instance = read(file)
     if known is None:
-        found = ratiobench.opt(file, certificate=file.with_name("opt.cert"))
+        found = ratiobench.opt(file, gap=day.gap, certificate=file.with_name("opt.cert"))
         known = {"opt_lower": found.lower, "opt_upper": found.upper, "opt_seconds": f"{found.seconds:.0f}"}
     about = {"day": day.name, **facts(instance, counts), **known}
     rows = []
@@ -194,7 +216,7 @@ def commands(out: Path, day: Day) -> list[str]:
     log, days, file = (quote(str(each)) for each in (folder / "before-0.csv", folder / "days-0", instance))
     return [
         f"import {log} --format csv {cluster} --out {days}",
-        f"opt {file} --certificate {quote(str(folder / 'opt.cert'))}",
+        f"opt {file} --gap {day.gap} --certificate {quote(str(folder / 'opt.cert'))}",
         *(f"simulate {file} --algorithm {quote(policy.format(**files))}" for policy in POLICIES),
     ]
 
@@ -241,7 +263,29 @@ def policy_table() -> str:
     return make_table(["policy", *days], lines)
 
 
+def load_table() -> str:
+    """By load and log the mean welfare of each queue in percent of OPT's upper end, over five days."""
+    rows = read_kept(KEPT_LOADS)
+    rows["share"] = [
+        100 * Fraction(int(welfare), int(upper)) if int(upper) else Fraction(100)
+        for welfare, upper in zip(rows["welfare"], rows["opt_upper"], strict=True)
+    ]
+    lines, best = {policy: [POLICIES[policy]] for policy in QUEUES}, ["*best queue of each day*"]
+    heads = ["policy"]
+    for load in LOADS:
+        for name, dates in LOG_DAYS.items():
+            heads.append(f"{name}, {float(load)}")
+            days = [rows[rows["day"] == f"{name} {each} load {float(load)}"] for each in dates]
+            shares = [dict(zip(day["policy"], day["share"], strict=True)) for day in days]
+            for policy in QUEUES:
+                lines[policy].append(_tenths(sum(share[policy] for share in shares) / len(shares)))
+            most = [max(share[policy] for policy in QUEUES if "plan" not in policy) for share in shares]
+            best.append(_tenths(sum(most) / len(most)))
+    return make_table(heads, [*lines.values(), best])
+
+
 TABLES = {
+    ("docs/results/clusters.md", "rigid loads"): load_table,
     ("docs/results/clusters.md", "rigid days"): opt_table,
     ("docs/results/clusters.md", "rigid policies"): policy_table,
 }
@@ -255,22 +299,24 @@ def main(words: Sequence[str]) -> None:
         write_tables(TABLES)
         return
     data, out, names = Path(plain[0]), Path(plain[1]), plain[2:]
+    further = "--further" in flags
+    chosen, policies, kept = (FURTHER, QUEUES, KEPT_LOADS) if further else (DAYS, list(POLICIES), KEPT)
     out.mkdir(parents=True, exist_ok=True)
-    path = out / "rigid_days.csv"
+    path = out / kept.name
     rows: list[dict[str, Any]] = read_kept(path).to_dict("records") if path.exists() else []  # type: ignore[assignment]
-    for day in DAYS:
+    for day in chosen:
         if names and day.name not in names:
             continue
         old = next((row for row in rows if row["day"] == day.name), None)
         known = None if old is None else {key: old[key] for key in ("opt_lower", "opt_upper", "opt_seconds")}
-        made = run_day(data, out, day, list(POLICIES), known)
+        made = run_day(data, out, day, policies, known)
         rows = [row for row in rows if row["day"] != day.name] + made
-        order = [each.name for each in DAYS]
+        order = [each.name for each in chosen]
         rows.sort(key=lambda row: order.index(row["day"]))
         pd.DataFrame(rows).to_csv(path, index=False, lineterminator="\n")
         print("\n".join(f"python -m ratiobench {each}" for each in commands(out, day)))
     if "--keep" in flags:
-        KEPT.write_bytes(path.read_bytes())
+        kept.write_bytes(path.read_bytes())
         write_tables(TABLES)
 
 

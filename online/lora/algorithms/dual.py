@@ -43,8 +43,8 @@ _EVERY = 10
 """Arrivals of a slot after which `dual-posted` solves prices again."""
 
 
-class _Priced:
-    """What both forms have: options, history, prices."""
+class DualPriced:
+    """Options, history and prices of the algorithms with learned prices for runs."""
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self._scale = float(fraction(f"{name}:scale", options["scale"]))
@@ -68,7 +68,7 @@ class _Priced:
         return DualPrices(public, self._history, self._rounds)
 
 
-class DualPosted(_Priced):
+class DualPosted(DualPriced):
     """See the module."""
 
     arithmetic = "float"
@@ -107,13 +107,13 @@ class DualPosted(_Priced):
         return Decision(vendor, found.cells, cost)
 
 
-class DualQueue(_Priced, Queue):
+class DualQueue(DualPriced, Queue):
     """See the module."""
 
     arithmetic = "float"
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        _Priced.__init__(self, "dual-queue", options)
+        DualPriced.__init__(self, "dual-queue", options)
         Queue.__init__(self, {**options, "order": "fcfs", "weights": "none"})
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -136,7 +136,7 @@ class DualQueue(_Priced, Queue):
         return here[order[gain[order] > 0]]
 
 
-_OPTIONS = {
+OPTIONS = {
     "scale": Option("0.7", None, "part of the prices that a task pays"),
     "rounds": Option("20", None, "steps whenever prices are solved again; 0: those of earlier days stay"),
 }
@@ -145,7 +145,7 @@ register(
         "dual-posted",
         "prices for runs from the dual of earlier days, solved again within the day; posted at arrival",
         "2",
-        _OPTIONS,
+        OPTIONS,
         DualPosted,
         standing=state_always(guarantee="none", truthful="in the bid"),
         learns=True,
@@ -157,7 +157,7 @@ register(
         "dual-queue",
         "tasks wait, ordered by what they gain at prices from the dual of earlier days and of those that wait",
         "2",
-        _OPTIONS
+        OPTIONS
         | {
             "backfill": Option("easy", ("none", "easy", "conservative", "first-fit"), "as of `queue`"),
             "leave": Option("deadline", ("deadline", "never"), "never: tasks wait on when their deadline has passed"),

@@ -86,7 +86,7 @@ def test_every_exact_model_has_the_optimum_of_brute_force(instance: Instance) ->
 
 POLICIES = (
     "greedy", "eft", "ntm", "pdftsp", "posted", "bbar-rule", "capped", "minimal-edit", "dual-posted", "dual-queue",
-    "pricelist", "quota", "queue", "queue:backfill=easy", "queue:order=value,backfill=conservative",
+    "dual-plan", "pricelist", "quota", "queue", "queue:backfill=easy", "queue:order=value,backfill=conservative",
     "queue:order=multifactor,backfill=first-fit,leave=never",
 )  # fmt: skip
 

@@ -55,7 +55,7 @@ def instances(draw: st.DrawFn, limits: bool = False) -> Instance:
 def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
     """The others say which do."""
     assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
-        (*NAMES, "dual-posted", "dual-queue", "pricelist", "queue", "quota")
+        (*NAMES, "dual-plan", "dual-posted", "dual-queue", "pricelist", "queue", "quota")
     )
 
 
