@@ -33,8 +33,9 @@ _BOUNDS, _SEARCH, _BATCH = "bounds on OPT", "the search for solutions", "bounds 
 _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "what audits ask"
 _LEARNED, _CANONICAL = "prices that are learned", "units of money"
 _RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
-_BATCHES = "titan"
-"""The algorithm that uses the offline side's kernels."""
+_PLANNED = "plans of tasks that wait"
+_BATCHES, _PLANS = "titan", "dual-plan"
+"""The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses."""
 
 
 def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
@@ -51,11 +52,14 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
     kinds : of the days (`day_facts`). Where all tasks are rigid or gangs, other kernels run, and no audits' kernels are
         compiled: such days are audited on request.
     """
-    names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
+    every = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
+    plans = [name for name in every if name.partition(":")[0] == _PLANS]
+    names = [name for name in every if name not in plans]
     if algorithms is not None and kinds and set(kinds) <= {RUNS_ONLY, *(kind.value for kind in RUNS)}:
         return [
             Step(_RUNS, 22, solve.warm_runs),
             Step(_RUNS_ONLINE, 15, partial(_run_possible, names, RUNS_ENVIRONMENT.small())),
+            *_plan_steps(plans, (_RUNS, _RUNS_ONLINE)),
         ]
     shipped = [spec for spec in map(parse, names) if spec.entry is not None]
     online = [spec for spec in shipped if spec.entry is not None and spec.entry.name != _BATCHES]
@@ -87,7 +91,16 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
         steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
         runs = partial(_run_possible, names, RUNS_ENVIRONMENT.small())
         steps.append(Step(_RUNS_ONLINE, 15, runs, (_LEARNED, "the best answer to a batch")))
+        steps += _plan_steps(plans, (_RUNS, _RUNS_ONLINE))
+    elif plans:
+        steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
+        steps += _plan_steps(plans, (_RUNS, *([_LEARNED] if learned else [_ONLINE])))
     return steps
+
+
+def _plan_steps(plans: Sequence[str], after: tuple[str, ...]) -> list[Step]:
+    """The step of the algorithms that plan; none without any."""
+    return [Step(_PLANNED, 4, partial(_run_possible, plans, RUNS_ENVIRONMENT.small()), after)] if plans else []
 
 
 def _warm_covers() -> None:

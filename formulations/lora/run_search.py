@@ -750,7 +750,8 @@ def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int) -> Kept:
     best, heat = Kept(*(column.copy() for column in kept)), HEATS[0]
     if blocks and len(o.members):
         z = restore(r, o, kept, False)
-        _anneal(r, o, z, best, blocks, heat, (COLD / heat) ** (1.0 / blocks), FORCED, _seed("plan", number))
+        with np.errstate(over="ignore"):  # the generator wraps around, which NumPy reports where nothing is compiled
+            _anneal(r, o, z, best, blocks, heat, (COLD / heat) ** (1.0 / blocks), FORCED, _seed("plan", number))
     return best
 
 

@@ -348,11 +348,13 @@ print(json.dumps([*found, named(kernels() - before)]))
 def test_days_of_rigid_tasks_compile_what_they_run_and_no_more() -> None:
     """The search of problem P alone takes half a minute. A list of prices for other nodes stops nothing."""
     done = subprocess.run([sys.executable, "-c", _COUNT_RUNS], check=True, capture_output=True, text=True)
-    search, online, later = json.loads(done.stdout)
+    search, online, plans, later = json.loads(done.stdout)
     assert {"formulations.lora.run_search._anneal", "formulations.lora.run_search._insert"} <= set(search)
     assert {"online.lora.search.rigid.find_cheapest_run", "online.lora.search.queueing.plan_starts"} <= set(online)
     assert set(search) & set(online) <= {"formulations.kernels.sort_stably"}
-    assert not any("heuristic" in name or "bound" in name or "additive" in name for name in (*search, *online))
+    assert {"formulations.lora.run_search._insert_again"} <= set(plans)
+    assert "formulations.lora.run_search._anneal" not in plans  # of the search, after which plans come
+    assert not any(part in name for name in (*search, *online, *plans) for part in ("heuristic", "bound", "additive"))
     assert later == []
 
 
