@@ -33,6 +33,8 @@ GAP = 0.001
 """Relative gap at which the program ends."""
 LARGEST = 1000.0
 """Value of the most valuable run in the program's objective."""
+FEWEST_GANGS = 5
+"""With fewer gangs among the largest tasks no program is made: annealings find as much."""
 FEWEST_TASKS, MOST_TASKS = 301, 2_000
 """Of fewer tasks a solver has a model of all; of more the linear relaxation takes minutes."""
 
@@ -58,10 +60,10 @@ def limits(effort: int, seconds: float | None) -> Limits:
 
 
 def has_large_gangs(r: Runs) -> bool:
-    """Whether gangs are among the largest tasks, and the tasks are few enough for a program."""
+    """Whether some gangs are among the largest tasks, and the tasks are few enough for a program."""
     if not FEWEST_TASKS <= len(r.task) <= MOST_TASKS:
         return False
-    return bool((r.parts[_largest(r.bid.astype(np.float64))] > 1).any())
+    return int((r.parts[_largest(r.bid.astype(np.float64))] > 1).sum()) >= FEWEST_GANGS
 
 
 def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits) -> Kept | None:
