@@ -26,7 +26,7 @@ from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora import run_search, runs
+from ratiobench.formulations.lora import large_runs, run_search, runs
 from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
@@ -56,7 +56,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "18"
+VERSION = "19"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -312,7 +312,9 @@ def _solve_runs(
         solver = plan.backend != NO_BACKEND
         before = max(1, RUN_SEARCH // max(1, instance.tasks)) if solver else effort
         clock = _clock(began, seconds, BEFORE_SOLVER if solver else 1.0)
-        _price_and_search_runs(instance, before, gap, interval, clock)
+        left = None if backend == NO_BACKEND else seconds_left(seconds, began)
+        program = None if backend == NO_BACKEND else large_runs.limits(before, left)
+        _price_and_search_runs(instance, before, gap, interval, clock, program)
         automatic = formulation == "auto" and backend == "auto"
         if solver and not (automatic and interval.within(gap)):
             work = None if plan.tiny else effort * max(1, RUN_WORK.get(plan.backend, 0) // instance.tasks)
@@ -367,9 +369,17 @@ def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
 
 
 def _price_and_search_runs(
-    instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
+    instance: Instance,
+    effort: int,
+    gap: float,
+    interval: _Interval,
+    clock: Callable[[float], Callable[[], bool]],
+    program: Limits | None,
 ) -> None:
-    """Prices and what they prove, list schedules along them, annealings."""
+    """Prices and what they prove, list schedules along them, a program of the largest tasks, annealings.
+
+    program : limits of the program; None for none.
+    """
     nothing = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
     _prove_runs(instance, nothing, nothing, 1, interval)
     cells = number_of_nodes(instance) * instance.slots
@@ -384,6 +394,7 @@ def _price_and_search_runs(
     best = run_search.list_schedule(found, tasks, orders[:1], (0.0,))
     known, alone = float(best.welfare[0]), best
     interval.work["passes"] = 0
+    least = runs.no_prices(found)
     # Which prices make the better lists differs from day to day; the search goes on from the better ones.
     for search, rounds in (
         (runs.find_prices, runs.ROUNDS),
@@ -394,6 +405,7 @@ def _price_and_search_runs(
         lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
         _prove_runs(instance, lam, phi, RUN_UNIT, interval)
         interval.count("passes", rounds)
+        least = prices if search is runs.find_prices else least
         order = run_search.order_tasks(found, prices)
         by_profit = np.argsort(-prices.gain / np.maximum(found.bid, 1), kind="stable")
         lists = run_search.list_schedule(found, order, [*orders, by_profit], (0.0, 0.5, 1.0))
@@ -404,6 +416,11 @@ def _price_and_search_runs(
     if best.welfare[0] < enough:
         best = run_search.draw_lists(found, tasks, best, run_search.LISTS * min(effort, 4), clock(0.1))
         interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
+    if program is not None and best.welfare[0] < enough and large_runs.has_large_gangs(found):
+        packed = large_runs.find_schedule(found, tasks, least, program)
+        if packed is not None and packed.welfare[0] > best.welfare[0]:
+            best = packed
+            interval.offer(run_search.solution_of_runs(instance, found, best), "program")
     best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
     interval.offer(run_search.solution_of_runs(instance, found, best), "search")
     interval.work["blocks"] = blocks
