@@ -145,7 +145,7 @@ def _make_model(r: Runs, columns: _Columns, whole: BoolArray) -> LinearModel:
     rows.block([f"task_{each}" for each in tasks.tolist()], row, column, np.ones(len(i)), -np.inf, 1.0)
     of_run = np.repeat(column, length)
     slot = columns.start[of_run] + np.arange(len(of_run)) - np.repeat(np.cumsum(length) - length, length)
-    names = [f"room_{kind}_{t}" for kind in range(kinds) for t in range(slots)]
+    names = [f"capacity_{kind}_{t}" for kind in range(kinds) for t in range(slots)]
     rows.block(names, g[of_run] * slots + slot, of_run, size[of_run], -np.inf, free.ravel())
     # In parts of the largest value: in micro-dollars the same programs take many times as long.
     objective = columns.value.astype(np.float64) * (LARGEST / float(columns.value.max()))

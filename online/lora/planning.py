@@ -1,10 +1,10 @@
-"""A plan for the tasks that wait: a start and nodes for as many of them as pay, on the capacity that is free.
+"""A plan for the tasks that wait: which of them run, from when on and where, on the free capacity.
 
 A task that waits has runs: a node type, a pre-processing option, and slots in a row. In a plan a run costs its vendor,
 its operation, the rents of its nodes and slots, and a small part of its bid for each slot that it waits. A task without
 a run of positive net value is left out. The plan is the best of some list schedules and of an annealing from it
-(`ratiobench.formulations.lora.run_search`). It begins with what is left of the plan before, so that a plan made anew
-changes only where that gains.
+(`ratiobench.formulations.lora.run_search`). It starts from the remaining runs of the last plan, and so differs from it
+only where that gains.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def read_runs(task: Task, public: Public) -> TaskRuns | None:
     return TaskRuns(task, kind, vendors, price, length, low, high, cost, share)
 
 
-def _join(
+def _join_runs(
     waiting: Sequence[TaskRuns], public: Public, now: int, free: NDArray[np.int64], nu: Floats, delay: float
 ) -> Runs:
     """The runs of these tasks from slot `now` on, which is slot 0; rents and delays are part of the operational cost.
@@ -136,7 +136,7 @@ def _join(
     )  # fmt: skip
 
 
-def _what_is_left(r: Runs, o: Order, now: int, before: Mapping[int, Run]) -> Kept:
+def _remaining_runs(r: Runs, o: Order, now: int, before: Mapping[int, Run]) -> Kept:
     """The runs of an earlier plan that have not begun and still have a positive net value."""
     kept = keep(empty_schedule(r, o))
     for i, index in enumerate(r.task.tolist()):
@@ -179,12 +179,12 @@ def make_plan(
     waiting = [each for each in waiting if int(each.high.max()) >= now]
     if not waiting:
         return {}
-    r = _join(waiting, public, now, free, nu, delay)
+    r = _join_runs(waiting, public, now, free, nu, delay)
     gain = net_values(r)
     nothing = np.zeros((len(r.compute), r.sums.shape[1] - 1))
     o = order_tasks(r, RunPrices(nothing, nothing, 0.0, gain))
     orders = [np.argsort(-by, kind="stable") for by in (o.rank[0], gain / o.size, r.bid)]
-    best = insert_all(r, o, _what_is_left(r, o, now, before), orders[0])
+    best = insert_all(r, o, _remaining_runs(r, o, now, before), orders[0])
     lists = list_schedule(r, o, orders, [0.0])
     if lists.welfare[0] > best.welfare[0]:
         best = lists

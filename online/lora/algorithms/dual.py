@@ -43,17 +43,30 @@ _EVERY = 10
 """Arrivals of a slot after which `dual-posted` solves prices again."""
 
 
+def read_whole(name: str, text: str, most: int) -> int:
+    """The whole number of an option.
+
+    Parameters
+    ----------
+    name : algorithm and option, as the error names them.
+    most : the largest number that is allowed.
+
+    Raises
+    ------
+    InputError : it is no whole number, or out of range.
+    """
+    value = fraction(name, text)
+    if value.denominator != 1 or value > most:
+        raise InputError("algorithm", name, f"{shorten(text)} is no whole number in 0..{most}")
+    return int(value)
+
+
 class DualPriced:
     """Options, history and prices of the algorithms with learned prices for runs."""
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self._scale = float(fraction(f"{name}:scale", options["scale"]))
-        rounds = fraction(f"{name}:rounds", options["rounds"])
-        if rounds.denominator != 1 or rounds > 1000:
-            raise InputError(
-                "algorithm", f"{name}:rounds", f"{shorten(options['rounds'])} is no whole number in 0..1000"
-            )
-        self._rounds = int(rounds)
+        self._rounds = read_whole(f"{name}:rounds", options["rounds"], 1000)
         self._history: Instance | None = None
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:

@@ -1,6 +1,6 @@
-"""`dual-plan`: tasks wait, and start as a plan says that is made anew whenever something changes.
+"""`dual-plan`: tasks wait, and start by a plan that is computed again whenever something changes.
 
-The plan has a start and nodes for as many of the waiting tasks as pay (`ratiobench.online.lora.planning`): a run costs
+The plan has a start and nodes for the waiting tasks that gain by a run (`ratiobench.online.lora.planning`): a run costs
 its vendor, its operation, and `scale` times the prices of `ratiobench.online.lora.dual_prices` for its nodes and slots.
 These are of the dual of earlier days, solved again with the waiting tasks as part of the demand: what later tasks are
 expected to pay for the same capacity. Per slot that a planned run waits it also costs `delay` times the bid: without
@@ -23,18 +23,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.algorithms.dual import OPTIONS, DualPriced
+from ratiobench.online.lora.algorithms.dual import OPTIONS, DualPriced, read_whole
 from ratiobench.online.lora.dual_prices import Demand, free_nodes, join_demands, read_demand
 from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.planning import Run, TaskRuns, make_plan, read_runs
 from ratiobench.online.lora.protocol import WAIT, View
 from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.spec import state_always
-
-_MOST_BLOCKS = 10**6
 
 
 class DualPlan(DualPriced):
@@ -44,11 +41,7 @@ class DualPlan(DualPriced):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__("dual-plan", options)
-        blocks = fraction("dual-plan:blocks", options["blocks"])
-        if blocks.denominator != 1 or blocks > _MOST_BLOCKS:
-            problem = f"{shorten(options['blocks'])} is no whole number in 0..{_MOST_BLOCKS}"
-            raise InputError("algorithm", "dual-plan:blocks", problem)
-        self._blocks = int(blocks)
+        self._blocks = read_whole("dual-plan:blocks", options["blocks"], 10**6)
         self._delay = float(fraction("dual-plan:delay", options["delay"]))
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -105,7 +98,7 @@ class DualPlan(DualPriced):
 register(
     Entry(
         "dual-plan",
-        "tasks wait, and start by a plan made anew at each change, with rents from the dual of earlier days",
+        "tasks wait, and start by a plan computed again at each change, with rents from the dual of earlier days",
         "1",
         OPTIONS
         | {

@@ -17,7 +17,7 @@ from ratiobench.instances.lora import Instance
 from tests.online.lora.test_later import cluster
 
 
-def gangs(seed: int, large: int = 14, small: int = 330) -> Instance:
+def draw_gangs(seed: int, large: int = 14, small: int = 330) -> Instance:
     """Large gangs, of which few fit, and small jobs between them, on six and three nodes."""
     chance = random.Random(seed)
     made: list[dict[str, Any]] = []
@@ -37,7 +37,7 @@ def gangs(seed: int, large: int = 14, small: int = 330) -> Instance:
     return cluster(*sorted(made, key=lambda task: task["arrival"]), nodes=(6, 3), slots=60)
 
 
-def prepared(instance: Instance) -> tuple[runs.Runs, run_search.Order, runs.RunPrices]:
+def prepare(instance: Instance) -> tuple[runs.Runs, run_search.Order, runs.RunPrices]:
     """Runs, their order and their prices."""
     found = runs.find_runs(instance)
     prices = runs.find_prices(found, 0.0, 400, lambda: False)
@@ -48,8 +48,8 @@ def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
     """By the checker; the search has 1,000 blocks, and is ahead on no more than one of six instances."""
     ahead = 0
     for seed in range(6):
-        instance = gangs(seed)
-        found, order, prices = prepared(instance)
+        instance = draw_gangs(seed)
+        found, order, prices = prepare(instance)
         assert large_runs.has_large_gangs(found)
         packed = large_runs.find_schedule(found, order, prices, Limits(work=30, gap=0.001))
         assert packed is not None
@@ -65,9 +65,9 @@ def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
 
 def test_where_no_program_is_made() -> None:
     """Few tasks, very many, or few gangs among the largest."""
-    assert not large_runs.has_large_gangs(runs.find_runs(gangs(0, small=100)))
-    assert not large_runs.has_large_gangs(runs.find_runs(gangs(0, large=4)))
-    found = runs.find_runs(gangs(0))
+    assert not large_runs.has_large_gangs(runs.find_runs(draw_gangs(0, small=100)))
+    assert not large_runs.has_large_gangs(runs.find_runs(draw_gangs(0, large=4)))
+    found = runs.find_runs(draw_gangs(0))
     assert large_runs.has_large_gangs(found)
     assert not large_runs.has_large_gangs(found._replace(task=np.zeros(2_001, np.int64)))
 
@@ -83,7 +83,7 @@ def test_opt_asks_for_it_unless_no_solver_may_run(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(backends, "solve", watched)
     monkeypatch.setattr(run_search, "BLOCKS_PER_TASK", 2)
-    instance = gangs(1)
+    instance = draw_gangs(1)
     with_program = solve(instance)
     assert asked == ["highs"]
     alone = solve(instance, backend="none")
@@ -98,7 +98,7 @@ def test_opt_asks_for_it_unless_no_solver_may_run(monkeypatch: pytest.MonkeyPatc
 
 def test_jobs_from_before_are_not_in_its_way() -> None:
     """What they hold is taken off the pool."""
-    found, order, prices = prepared(gangs(2))
+    found, order, prices = prepare(draw_gangs(2))
     held = np.zeros((2, 9, 60), np.int64)
     held[:, :6, :30] = 1
     full = found._replace(held=held)
