@@ -1,8 +1,8 @@
 """Small instances from both ends, in the worker process of HiGHS: prices of single cells, programs, branch and bound.
 
-The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Integer programs
-over the other cells find better solutions: of some tasks at a time, of the tasks that a dive leaves, and of all tasks,
-tightened by the facets that the prices came from. Then comes the tree.
+The prices of `bound.decomposition` prove an upper end, and say which cells no better solution uses. Annealings look for
+better solutions, then integer programs over the other cells: of some tasks at a time, of the tasks that a dive leaves,
+and of all tasks, tightened by the facets that the prices came from. Then comes the tree.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
 from ratiobench.formulations.lora.bound.tree import CellRow, Tree
 from ratiobench.formulations.lora.direct_solve import safe_floor
+from ratiobench.formulations.lora.heuristic import overload
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
 from ratiobench.formulations.lora.models.tight import cover_inequalities
 from ratiobench.instances.lora.model import Instance
@@ -34,10 +35,11 @@ TABLE = 10_000_000
 
 @dataclass(slots=True)
 class Primal:
-    """The best solution that is known, and programs of HiGHS that look for better ones.
+    """The best solution that is known, and annealings and programs of HiGHS that look for better ones.
 
     Parameters
     ----------
+    rent : (C, T) dual prices of cells by class, micro-dollars.
     until : moment of `time.perf_counter` after which no program is begun; None for none.
     facets : rows that tighten the programs.
     proved : by HiGHS's report no better solution uses the cells that are open.
@@ -45,6 +47,7 @@ class Primal:
     """
 
     instance: Instance
+    rent: Floats
     solution: Solution
     lower: int
     until: float | None
@@ -55,6 +58,25 @@ class Primal:
 
     def _seconds(self, part: float) -> float | None:
         return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * part)
+
+    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float) -> None:
+        """Annealings that may overload nodes.
+
+        Parameters
+        ----------
+        price : (entries, T) dual prices of cells, micro-dollars.
+        admitted : (n,) how far the linear programme admits each task, 0 to 1.
+        runs : annealings from the best solution.
+        part : of the seconds left that they may take.
+        """
+        seconds = self._seconds(part)
+        until = None if seconds is None else time.perf_counter() + seconds
+
+        def over() -> bool:
+            return until is not None and time.perf_counter() > until
+
+        self.solution = overload.search(self.instance, self.solution, price, self.rent, admitted, runs, 1, over)
+        self.lower = max(self.lower, compute_welfare(self.instance, self.solution))
 
     def complete(self, schedules: list[Column]) -> None:
         """One program of the other tasks beside these schedules, as far as they fit."""
@@ -92,7 +114,9 @@ class Primal:
 def warm(instance: Instance) -> None:
     """Load, or compile, the kernels of a tree by growing one of a tiny instance."""
     p = pool(instance, spare=1)
-    grow(instance, np.zeros((len(p.class_kind), instance.slots)), (None,) * instance.tasks, 0, 1, 1)
+    rent, none = np.zeros((len(p.class_kind), instance.slots)), (None,) * instance.tasks
+    grow(instance, rent, none, 0, 1, 1)
+    Primal(instance, rent, none, 0, None).anneal(rent[p.klass], np.ones(p.tasks), 1, 1.0)
 
 
 def grow(
@@ -123,6 +147,6 @@ def grow(
         return seconds is not None and time.perf_counter() - began > part * seconds
 
     search = Search(Decomposition(p, lambda: passed(1.0)), lower, cover_inequalities)
-    primal = Primal(instance, solution, lower, None if seconds is None else began + seconds)
+    primal = Primal(instance, rent, solution, lower, None if seconds is None else began + seconds)
     search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -74,6 +74,8 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
+ANNEALINGS, MOST_ANNEALED, ANNEALING_PART = 20, 4, 0.2
+"""Annealings from the best solution per unit of effort up to so many, and their part of the seconds at most."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as a part of the way to the lower end: one that is quick, then one that is close."""
@@ -304,6 +306,14 @@ class Decomposition:
         """(cells,) how far each cell is used by a solution of the programme."""
         return self._arrays.spread(np.maximum(0.0, values[self.pool.tasks :]))
 
+    def admitted(self, values: Floats) -> Floats:
+        """(n,) how far each task is admitted by a solution of the programme; a half where there is none."""
+        tasks = self.pool.tasks
+        if not len(values):
+            return np.full(tasks, 0.5)
+        owner = np.array([each.task for each in self.columns[: len(values) - tasks]], dtype=np.int64)
+        return np.clip(np.bincount(owner, values[tasks:], tasks), 0.0, 1.0)
+
     def open_columns(self, d: Ranges) -> None:
         """Close the columns that the decisions do not allow, open the others; rows of tasks likewise."""
         p = self.pool
@@ -441,6 +451,14 @@ class PrimalSearch(Protocol):
     lower: int
     proved: bool
 
+    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float) -> None:
+        """Look for one among all solutions by annealing.
+
+        price, admitted : dual prices of cells, and how far the programme admits each task.
+        runs : annealings from the best solution.
+        part : of the seconds left that they may take.
+        """
+
     def complete(self, schedules: list[Column]) -> None:
         """Look for a solution with these schedules of some tasks."""
 
@@ -462,6 +480,7 @@ class Search:
         self.programme = programme
         self.enough = lower + 0.999
         self.solved = self.turn = self._pushed = 0
+        self._admitted = np.full(programme.pool.tasks, 0.5)
         self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
         self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
@@ -509,6 +528,8 @@ class Search:
 
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
+        primal.anneal(self.root.price, self._admitted, ANNEALINGS * min(effort, MOST_ANNEALED), ANNEALING_PART)
+        self.enough = primal.lower + 0.999
         last = self.turn + TURNS * min(effort, 100)
         dives = list(DIVE_TOLERANCES)
         done, most = 0, min(effort, UNITS)
@@ -625,7 +646,8 @@ class Search:
         """The node without decisions, by schedules and facets, with prices as certificates have them."""
         programme, d = self.programme, no_decisions(self.programme.pool)
         try:
-            best, _ = programme.bound(d, price, self.enough, descents=DESCENTS, rounds=rounds)
+            best, values = programme.bound(d, price, self.enough, descents=DESCENTS, rounds=rounds)
+            self._admitted = programme.admitted(values)
         except ArithmeticError:  # what the prices so far prove stands
             best = programme.evaluate(price, d)
         last = programme.descend(d, best.price, self.enough, LAST_DESCENTS, LAST_STEP)

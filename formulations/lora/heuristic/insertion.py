@@ -363,14 +363,15 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
     for t in range(width):
         g = d.chosen[t]
         if g >= 0:
-            _place(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
+            place_cell(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
     s.option[i] = option
     s.net[i] = net
     return True
 
 
 @inlined
-def _place(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
+def place_cell(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
+    """Book a cell of task i, in slot t of its window, on node k."""
     slot = p.first[i] + t
     s.place[d.at[i] + t] = k
     s.free[k, slot] -= p.rate[entry]
@@ -402,7 +403,7 @@ def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
     for t in range(p.width[i]):
         s.place[d.at[i] + t] = -1
         if nodes[t] >= 0:
-            _place(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
+            place_cell(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
     s.option[i] = option
     s.net[i] = net
 
@@ -492,4 +493,4 @@ def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
                     remove(p, s, d, i)
                 else:
                     take[node[c], c] -= 1
-                    _place(p, s, d, i, slot - p.first[i], entry[j], d.first_node[kind] + node[c])
+                    place_cell(p, s, d, i, slot - p.first[i], entry[j], d.first_node[kind] + node[c])

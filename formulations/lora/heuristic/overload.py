@@ -1,0 +1,295 @@
+"""Annealing in which nodes may be overloaded at a price that rises, for few tasks that contend for few nodes.
+
+Where single tasks are a large part of the welfare, feasible neighbours of a solution are far apart: to admit one
+task, several others must change at once. Here they change one after the other. A solution that overloads nodes costs
+what the missing capacity is worth by the dual prices, times a factor that rises until overloads are worth more than any
+task. The tasks that the linear programme admits are worth more at first. What comes out is feasible, is improved by
+`anneal`, and is verified like every solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.lora.bound.lagrangian import value_density
+from ratiobench.formulations.lora.bound.patterns import node_patterns
+from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace
+from ratiobench.formulations.lora.heuristic.blocks import anneal, chance
+from ratiobench.formulations.lora.heuristic.insertion import (
+    begin,
+    new_workspace,
+    place_cell,
+    put_back,
+    remove,
+)
+from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
+from ratiobench.formulations.lora.heuristic.state import (
+    State,
+    copy_into,
+    copy_state,
+    empty_state,
+    solution_of_state,
+    state_of,
+)
+from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.solution import Solution
+
+Floats = NDArray[np.float64]
+
+FIRST_RUNS = 3
+"""Annealings from nothing, before those that begin from the best solution."""
+FIRST_BLOCKS, BLOCKS = 330, 80
+"""Blocks per task of an annealing from nothing and of one from the best solution."""
+FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
+"""First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
+FIRST_FACTOR, FACTOR, LAST_FACTOR = 1.0, 1.5, 200.0
+"""Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, and last."""
+POLISH = 0.2
+"""Blocks without overloads that follow an annealing, as a part of its own."""
+BIAS = 0.6
+"""Part of its bid by which a task is worth more at first where the linear programme admits it, or less where not."""
+SHARE, NOISE = 0.5, 0.1
+"""Parts of the prices of cells that count at first: a fixed one, and one times a random number for each cell."""
+MOST = 3
+"""Most tasks that a block schedules again."""
+AT_ONCE = 0.05
+"""What any overload costs at least, in nodes."""
+CHUNK = 2_000
+"""Blocks between two looks at the clock."""
+
+
+def search(
+    instance: Instance,
+    solution: Solution,
+    price: Floats,
+    rent: Floats,
+    admitted: Floats,
+    runs: int,
+    seed: int,
+    over: Callable[[], bool],
+) -> Solution:
+    """A solution that is no worse than a known one.
+
+    Parameters
+    ----------
+    solution : feasible.
+    price : (entries, T) dual prices of cells, micro-dollars.
+    rent : (C, T) dual prices of cells by class, micro-dollars.
+    admitted : (n,) how far the linear programme admits each task of the pool, 0 to 1.
+    runs : annealings from the best solution, after some from nothing.
+    seed : of random numbers.
+    over : True ends the search.
+    """
+    p = find_pool(instance)
+    if p.tasks == 0:
+        return solution
+    best = state_of(instance, p, solution)
+    annealing = _Annealing(p, price, rent, admitted, seed, over)
+    for _ in range(FIRST_RUNS):
+        best = annealing.run(best, empty_state(p), FIRST_BLOCKS * p.tasks, FIRST_HEAT, FIRST_FACTOR)
+    for _ in range(runs):
+        best = annealing.run(best, copy_state(best), BLOCKS * p.tasks, HEAT, FACTOR)
+    return solution_of_state(instance, p, best)
+
+
+class _Annealing:
+    """One annealing after the other on a pool."""
+
+    def __init__(
+        self, p: Pool, price: Floats, rent: Floats, admitted: Floats, seed: int, over: Callable[[], bool]
+    ) -> None:
+        self.pool, self.price, self.over = p, price, over
+        self.median = max(1.0, float(np.median(p.bid)))
+        self.bonus = BIAS * (2.0 * admitted - 1.0) * p.bid
+        self.node_price = _price_nodes(p, price)
+        self.workspace = new_workspace(p, node_patterns(p), rent, seed)
+        self.rank = value_density(p)
+
+    def run(self, best: State, s: State, blocks: int, heat: float, factor: float) -> State:
+        """The better of the best state and what an annealing from a state finds, which is overwritten."""
+        p, d, found = self.pool, self.workspace, empty_state(self.pool)
+        heats = np.array([heat * self.median, factor, LAST_FACTOR])
+        for first in range(0, blocks, CHUNK):
+            if self.over():
+                break
+            last = min(first + CHUNK, blocks)
+            _search(p, s, d, self.price, self.node_price, self.bonus, heats, first, last, blocks, found)
+        if found.welfare > 0 and not self.over():
+            state, more = copy_state(found), int(POLISH * blocks)
+            begin(p, d, state)
+            anneal(p, state, d, self.rank, 0, more, more, POLISH_HEAT * self.median, found)
+        return max(best, found, key=lambda each: each.welfare)
+
+
+def _price_nodes(p: Pool, price: Floats) -> Floats:
+    """(G, T) what a whole node is worth, by the cell whose price is largest for its share of a node."""
+    owner = np.repeat(np.arange(p.tasks), np.diff(p.type_start))
+    part = np.maximum(p.rate / p.compute[p.kind], p.memory[owner] / p.capacity_mb[p.kind])
+    worth = np.zeros((len(p.nodes), price.shape[1]))
+    np.maximum.at(worth, p.kind, price / part[:, None])
+    return worth + max(1.0, 1e-3 * float(worth.max()))
+
+
+@inlined
+def _overload(p, kind, free, free_mb):  # type: ignore[no-untyped-def]
+    """How far a node is overloaded, in nodes, by what is free of it."""
+    total = 0.0
+    if free < 0:
+        total += AT_ONCE - free / p.compute[kind]
+    if free_mb < 0:
+        total += AT_ONCE - free_mb / p.capacity_mb[kind]
+    return total
+
+
+@inner
+def _penalty(p, s, d, i, node_price):  # type: ignore[no-untyped-def]
+    """What the overloads that vanish with a task cost at their first price."""
+    total = 0.0
+    for t in range(p.width[i]):
+        k = s.place[d.at[i] + t]
+        if k < 0:
+            continue
+        slot = p.first[i] + t
+        kind = d.type_of[k]
+        free, free_mb = s.free[k, slot], s.free_mb[k, slot]
+        if free >= 0 and free_mb >= 0:
+            continue
+        rate = np.int64(0)
+        for e in range(p.type_start[i], p.type_start[i + 1]):
+            if p.kind[e] == kind:
+                rate = p.rate[e]
+        without = _overload(p, kind, free + rate, free_mb + p.memory[i])
+        total += node_price[kind, slot] * (_overload(p, kind, free, free_mb) - without)
+    return total
+
+
+@inner
+def _insert(p, s, d, i, price, node_price, factor, rest, bonus):  # type: ignore[no-untyped-def]
+    """Schedule a task at operational cost, overloads, and a part of the prices of cells, if that pays.
+
+    rest : part of the annealing that is left, which what is not welfare is multiplied with.
+    bonus : what the task is worth beside its bid at first.
+    """
+    types = p.type_start[i + 1] - p.type_start[i]
+    width, first, memory = p.width[i], p.first[i], p.memory[i]
+    for g in range(types):
+        e = p.type_start[i] + g
+        kind, rate = p.kind[e], p.rate[e]
+        for t in range(width):
+            slot = first + t
+            least = np.inf
+            left = np.int64(2**62)
+            for k in range(d.first_node[kind], d.first_node[kind + 1]):
+                free, free_mb = s.free[k, slot], s.free_mb[k, slot]
+                more = _overload(p, kind, free - rate, free_mb - memory) - _overload(p, kind, free, free_mb)
+                if more < least or (more == least and free < left):
+                    d.target[g, t] = k
+                    least = more
+                    left = free
+            d.usable[g, t] = True
+            part = rest * (SHARE + NOISE * draw_unit(d.seed))
+            d.cost[g, t] = base_cost(p, i, kind, slot) + factor * node_price[kind, slot] * least + part * price[e, slot]
+    fill(p, i, d.cost, d.usable, np.inf, d.table)
+    total, option, x = cheapest(p, i, 1.0, np.inf, d.table)
+    if option < 0 or p.bid[i] + rest * bonus - total <= 0:
+        return
+    trace(p, i, d.cost, d.usable, np.inf, d.table, option, x, d.chosen)
+    net = p.bid[i] - p.price[option]
+    for t in range(width):
+        if d.chosen[t] >= 0:
+            net -= base_cost(p, i, p.kind[p.type_start[i] + d.chosen[t]], first + t)
+    if net <= 0:
+        return
+    for t in range(width):
+        g = d.chosen[t]
+        if g >= 0:
+            place_cell(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
+    s.option[i] = option
+    s.net[i] = net
+
+
+@inlined
+def _list_overloads(s, slots):  # type: ignore[no-untyped-def]
+    """Write the slots of overloaded nodes into a list; how many there are."""
+    count = 0
+    for k in range(s.free.shape[0]):
+        for t in range(s.free.shape[1]):
+            if s.free[k, t] < 0 or s.free_mb[k, t] < 0:
+                slots[count] = t
+                count += 1
+    return count
+
+
+@compiled
+def _search(p, s, d, price, node_price, bonus, heats, first, last, planned, best_state):  # type: ignore[no-untyped-def]
+    """Blocks first .. last-1 of `planned`; the best state without overloads is written to `best_state`.
+
+    A block removes up to `MOST` tasks that meet at a moment, half of the times one with an overload, and inserts them
+    one after the other in a random order.
+
+    heats : first temperature, first factor of the prices of overloads, and the last one.
+    """
+    best = 0
+    for i in range(len(s.net)):
+        best += best_state.net[i]
+    task = np.empty(MOST, np.int64)
+    option = np.empty(MOST, np.int64)
+    net = np.empty(MOST, np.int64)
+    place = np.empty((MOST, p.width.max()), np.int64)
+    slots = np.empty(s.free.size, np.int64)
+    overloads = _list_overloads(s, slots)
+    for block in range(first, last):
+        rest = 1.0 - block / planned
+        done = (1.0 - rest) * (1.0 - rest)
+        factor = heats[1] + (heats[2] - heats[1]) * (done * done)
+        if overloads > 0 and draw_unit(d.seed) < 0.5:
+            slot = slots[draw_below(d.seed, overloads)]
+        else:
+            slot = draw_below(d.seed, s.free.shape[1])
+        size = d.start[slot + 1] - d.start[slot]
+        if size == 0:
+            continue
+        count = 0
+        for _ in range(1 + draw_below(d.seed, MOST)):
+            i = d.members[d.start[slot] + draw_below(d.seed, size)]
+            seen = False
+            for a in range(count):
+                seen = seen or task[a] == i
+            if not seen:
+                task[count] = i
+                count += 1
+        change = 0.0
+        for a in range(count):
+            i = task[a]
+            option[a] = s.option[i]
+            net[a] = s.net[i]
+            for t in range(p.width[i]):
+                place[a, t] = s.place[d.at[i] + t]
+            if s.option[i] >= 0:
+                change += factor * _penalty(p, s, d, i, node_price) - (s.net[i] + rest * bonus[i])
+                remove(p, s, d, i)
+        for a in range(count):
+            i = task[a]
+            _insert(p, s, d, i, price, node_price, factor, rest, bonus[i])
+            if s.option[i] >= 0:
+                change += s.net[i] + rest * bonus[i] - factor * _penalty(p, s, d, i, node_price)
+        if change < 0 and not draw_unit(d.seed) < chance(-change / (heats[0] * rest)):
+            for a in range(count):
+                if s.option[task[a]] >= 0:
+                    remove(p, s, d, task[a])
+            for a in range(count):
+                if option[a] >= 0:
+                    put_back(p, s, d, task[a], option[a], net[a], place[a])
+            continue
+        overloads = _list_overloads(s, slots)
+        if overloads == 0:
+            welfare = 0
+            for i in range(len(s.net)):
+                welfare += s.net[i]
+            if welfare > best:
+                best = welfare
+                copy_into(s, best_state)

@@ -1,0 +1,59 @@
+"""Annealing with overloads: what comes out is feasible, no worse than what went in, and the same again."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratiobench.formulations.lora.bound.lagrangian import dual_bound
+from ratiobench.formulations.lora.bound.pricing import Pricer, find_pool
+from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.heuristic import overload
+from ratiobench.formulations.lora.heuristic.improve import heuristic
+from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
+from ratiobench.instances.lora import Instance
+from ratiobench.instances.lora.generate import generate
+from ratiobench.instances.lora.solution import Solution
+from ratiobench.instances.lora.strategies import tiny_instances
+
+
+def anneal(instance: Instance, solution: Solution, runs: int, seed: int = 1, *, over: bool = False) -> Solution:
+    """From a solution, with prices of classes and no word of a programme on what it admits."""
+    p = find_pool(instance)
+    rent = dual_bound(Pricer(p)).rent
+    half = np.full(p.tasks, 0.5)
+    return overload.search(instance, solution, rent[p.klass], rent, half, runs, seed, lambda: over)
+
+
+@settings(max_examples=80)
+@given(instance=tiny_instances(), seed=st.integers(0, 2**20))
+def test_the_solution_is_feasible_and_at_most_the_optimum(instance: Instance, seed: int) -> None:
+    """From nothing, and from the optimum, which it keeps; the same seed gives the same solution."""
+    nothing = (None,) * instance.tasks
+    optimum, best = enumerate_optimum(instance)
+    found = anneal(instance, nothing, 2, seed)
+    report = check(instance, found)
+    assert report.valid, report.violations
+    assert report.welfare <= optimum
+    assert found == anneal(instance, nothing, 2, seed)
+    assert check(instance, anneal(instance, best, 2, seed)).welfare == optimum
+    assert anneal(instance, best, 2, seed, over=True) == anneal(instance, best, 0, seed, over=True)
+
+
+def test_it_finds_what_the_search_without_overloads_misses() -> None:
+    """On parts in which half of the tasks have no place, with what the search finds as the start."""
+    gains = []
+    for seed in range(2):
+        recipe = {
+            "kind": "paper", "name": "part", "seed": ["overload", seed], "nodes": {"a100": 1, "a40": 1}, "tasks": 60,
+            "arrivals": {"poisson": 50}, "start": 60, "slots": 28, "quiet": 8,
+        }  # fmt: skip
+        instance = generate(recipe)
+        p = find_pool(instance)
+        before = heuristic(instance, p, dual_bound(Pricer(p)))
+        report = check(instance, anneal(instance, before.solution, 1))
+        assert report.valid
+        gains.append(report.welfare / before.welfare - 1)
+    assert min(gains) >= 0
+    assert sum(gain > 0 for gain in gains) == 2, gains
