@@ -44,6 +44,8 @@ FIRST_RUNS = 3
 """Annealings from nothing, before those that begin from the best solution."""
 FIRST_BLOCKS, BLOCKS = 330, 80
 """Blocks per task of an annealing from nothing and of one from the best solution."""
+MOST_TASKS = 100
+"""Of more tasks an annealing has the blocks of so many."""
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
 """First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
 FIRST_FACTOR, FACTOR, LAST_FACTOR = 1.0, 1.5, 200.0
@@ -89,10 +91,11 @@ def search(
         return solution
     best = state_of(instance, p, solution)
     annealing = _Annealing(p, price, rent, admitted, seed, over)
+    tasks = min(p.tasks, MOST_TASKS)
     for _ in range(FIRST_RUNS):
-        best = annealing.run(best, empty_state(p), FIRST_BLOCKS * p.tasks, FIRST_HEAT, FIRST_FACTOR)
+        best = annealing.run(best, empty_state(p), FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
     for _ in range(runs):
-        best = annealing.run(best, copy_state(best), BLOCKS * p.tasks, HEAT, FACTOR)
+        best = annealing.run(best, copy_state(best), BLOCKS * tasks, HEAT, FACTOR)
     return solution_of_state(instance, p, best)
 
 
