@@ -27,7 +27,7 @@ from ratiobench.instances.lora.solution import Solution
 
 WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
-BEFORE_TREE = 0.4
+BEFORE_TREE = 0.6
 """Part of the seconds in which better solutions are looked for before the tree."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""
