@@ -64,6 +64,7 @@ def count_programs(instance: Instance, nodes: int) -> tuple[float, int, list[flo
             began.append(search.tree().upper - self.lower)
             super().improve(cells, whole, units, part)
 
-    primal = Counted(instance, (None,) * instance.tasks, 0, None)
+    rent = np.zeros((len(p.class_kind), instance.slots))
+    primal = Counted(instance, rent, (None,) * instance.tasks, 0, None)
     search.run(np.zeros((len(p.kind), instance.slots)), nodes, 1, primal)
     return search.tree().upper, primal.lower, began
