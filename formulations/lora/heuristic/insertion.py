@@ -360,17 +360,12 @@ def insert(p, s, d, i, share, dense):  # type: ignore[no-untyped-def]
             break
     if not fits:
         return False
-    for t in range(width):
-        g = d.chosen[t]
-        if g >= 0:
-            place_cell(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
-    s.option[i] = option
-    s.net[i] = net
+    place_chosen(p, s, d, i, option, net)
     return True
 
 
 @inlined
-def place_cell(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
+def _place(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
     """Book a cell of task i, in slot t of its window, on node k."""
     slot = p.first[i] + t
     s.place[d.at[i] + t] = k
@@ -378,6 +373,17 @@ def place_cell(p, s, d, i, t, entry, k):  # type: ignore[no-untyped-def]
     s.free_mb[k, slot] -= p.memory[i]
     d.version[p.kind[entry], slot] += 1
     d.running[p.klass[entry], slot] += 1
+
+
+@inlined
+def place_chosen(p, s, d, i, option, net):  # type: ignore[no-untyped-def]
+    """Admit task i with the chosen types of the workspace, on its target nodes."""
+    for t in range(p.width[i]):
+        g = d.chosen[t]
+        if g >= 0:
+            _place(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
+    s.option[i] = option
+    s.net[i] = net
 
 
 @inner
@@ -403,7 +409,7 @@ def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
     for t in range(p.width[i]):
         s.place[d.at[i] + t] = -1
         if nodes[t] >= 0:
-            place_cell(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
+            _place(p, s, d, i, t, _entry(p, i, d.type_of[nodes[t]]), nodes[t])
     s.option[i] = option
     s.net[i] = net
 
@@ -493,4 +499,4 @@ def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
                     remove(p, s, d, i)
                 else:
                     take[node[c], c] -= 1
-                    place_cell(p, s, d, i, slot - p.first[i], entry[j], d.first_node[kind] + node[c])
+                    _place(p, s, d, i, slot - p.first[i], entry[j], d.first_node[kind] + node[c])

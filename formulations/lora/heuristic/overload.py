@@ -22,7 +22,7 @@ from ratiobench.formulations.lora.heuristic.blocks import anneal, chance
 from ratiobench.formulations.lora.heuristic.insertion import (
     begin,
     new_workspace,
-    place_cell,
+    place_chosen,
     put_back,
     remove,
 )
@@ -207,12 +207,7 @@ def _insert(p, s, d, i, price, node_price, factor, rest, bonus):  # type: ignore
             net -= base_cost(p, i, p.kind[p.type_start[i] + d.chosen[t]], first + t)
     if net <= 0:
         return
-    for t in range(width):
-        g = d.chosen[t]
-        if g >= 0:
-            place_cell(p, s, d, i, t, p.type_start[i] + g, d.target[g, t])
-    s.option[i] = option
-    s.net[i] = net
+    place_chosen(p, s, d, i, option, net)
 
 
 @inlined
