@@ -115,12 +115,12 @@ class _Annealing:
     def run(self, best: State, s: State, blocks: int, heat: float, factor: float) -> State:
         """The better of the best state and what an annealing from a state finds, which is overwritten."""
         p, d, found = self.pool, self.workspace, empty_state(self.pool)
-        heats = np.array([heat * self.median, factor, LAST_FACTOR])
+        cooling = np.array([heat * self.median, factor, LAST_FACTOR])
         for first in range(0, blocks, CHUNK):
             if self.over():
                 break
             last = min(first + CHUNK, blocks)
-            _search(p, s, d, self.price, self.node_price, self.bonus, heats, first, last, blocks, found)
+            _search(p, s, d, self.price, self.node_price, self.bonus, cooling, first, last, blocks, found)
         if found.welfare > 0 and not self.over():
             state, more = copy_state(found), int(POLISH * blocks)
             begin(p, d, state)
@@ -223,13 +223,13 @@ def _list_overloads(s, slots):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _search(p, s, d, price, node_price, bonus, heats, first, last, planned, best_state):  # type: ignore[no-untyped-def]
+def _search(p, s, d, price, node_price, bonus, cooling, first, last, planned, best_state):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of `planned`; the best state without overloads is written to `best_state`.
 
     A block removes up to `MOST` tasks that meet at a moment, half of the times one with an overload, and inserts them
     one after the other in a random order.
 
-    heats : first temperature, first factor of the prices of overloads, and the last one.
+    cooling : first temperature, first factor of the prices of overloads, and the last one.
     """
     best = 0
     for i in range(len(s.net)):
@@ -243,7 +243,7 @@ def _search(p, s, d, price, node_price, bonus, heats, first, last, planned, best
     for block in range(first, last):
         rest = 1.0 - block / planned
         done = (1.0 - rest) * (1.0 - rest)
-        factor = heats[1] + (heats[2] - heats[1]) * (done * done)
+        factor = cooling[1] + (cooling[2] - cooling[1]) * (done * done)
         if overloads > 0 and draw_unit(d.seed) < 0.5:
             slot = slots[draw_below(d.seed, overloads)]
         else:
@@ -275,7 +275,7 @@ def _search(p, s, d, price, node_price, bonus, heats, first, last, planned, best
             _insert(p, s, d, i, price, node_price, factor, rest, bonus[i])
             if s.option[i] >= 0:
                 change += s.net[i] + rest * bonus[i] - factor * _penalty(p, s, d, i, node_price)
-        if change < 0 and not draw_unit(d.seed) < chance(-change / (heats[0] * rest)):
+        if change < 0 and not draw_unit(d.seed) < chance(-change / (cooling[0] * rest)):
             for a in range(count):
                 if s.option[task[a]] >= 0:
                     remove(p, s, d, task[a])

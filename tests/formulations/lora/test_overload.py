@@ -19,7 +19,7 @@ from ratiobench.instances.lora.strategies import tiny_instances
 
 
 def anneal(instance: Instance, solution: Solution, runs: int, seed: int = 1, *, over: bool = False) -> Solution:
-    """From a solution, with prices of classes and no word of a programme on what it admits."""
+    """From a solution, with prices of classes and without admissions of a linear programme."""
     p = find_pool(instance)
     rent = dual_bound(Pricer(p)).rent
     half = np.full(p.tasks, 0.5)
