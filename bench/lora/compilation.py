@@ -57,7 +57,7 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
     names = [name for name in every if name not in plans]
     if algorithms is not None and kinds and set(kinds) <= {RUNS_ONLY, *(kind.value for kind in RUNS)}:
         return [
-            Step(_RUNS, 22, solve.warm_runs),
+            Step(_RUNS, 28, solve.warm_runs),
             Step(_RUNS_ONLINE, 15, partial(_run_possible, names, RUNS_ENVIRONMENT.small())),
             *_plan_steps(plans, (_RUNS, _RUNS_ONLINE)),
         ]
@@ -88,12 +88,12 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
         # The guard of learned prices lists patterns of a node, too.
         steps.append(Step("prices of single cells", 38, solve.warm_cells, (_LEARNED,)))
         steps.append(Step("the search without migration", 8, alone, (_SEARCH,)))
-        steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
+        steps.append(Step(_RUNS, 28, solve.warm_runs, (_SEARCH,)))
         runs = partial(_run_possible, names, RUNS_ENVIRONMENT.small())
         steps.append(Step(_RUNS_ONLINE, 15, runs, (_LEARNED, "the best answer to a batch")))
         steps += _plan_steps(plans, (_RUNS, _RUNS_ONLINE))
     elif plans:
-        steps.append(Step(_RUNS, 22, solve.warm_runs, (_SEARCH,)))
+        steps.append(Step(_RUNS, 28, solve.warm_runs, (_SEARCH,)))
         steps += _plan_steps(plans, (_RUNS, *([_LEARNED] if learned else [_ONLINE])))
     return steps
 

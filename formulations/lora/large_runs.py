@@ -4,11 +4,13 @@ On such days most of the welfare is that of some ten to thirty tasks, and anneal
 that brings one in throws out many others. Here a pooled program (a node type is one node as large as all of its nodes)
 has a column for the best starts of every task at the dual prices. The columns of the largest tasks are whole, all
 others may be fractions; there are so few whole ones that branch and bound ends. What the program admits by more than a
-half is then packed on nodes (`ratiobench.formulations.lora.run_search`), as a start for annealings. Nothing is proved.
+half is then given nodes: by packing (`ratiobench.formulations.lora.run_search`), and by annealings that may overload
+nodes (`ratiobench.formulations.lora.overloaded_runs`). The best is a start for other annealings. Nothing is proved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +19,8 @@ import numpy as np
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import BoolArray, LinearModel, RowBuilder
-from ratiobench.formulations.lora.run_search import Kept, Order, empty_schedule, keep, pack
+from ratiobench.formulations.lora.overloaded_runs import give_nodes
+from ratiobench.formulations.lora.run_search import NODE_HEATS, Kept, Order, anneal, empty_schedule, keep, pack
 from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix
 from ratiobench.instances.lora.model import IntArray
 
@@ -33,6 +36,8 @@ GAP = 0.001
 """Relative gap at which the program ends."""
 LARGEST = 1000.0
 """Value of the most valuable run in the program's objective."""
+ANNEALINGS, BLOCKS, POLISH = 3, 150, 10
+"""Annealings that may overload nodes; blocks per task of each, and of the one without overloads that follows."""
 FEWEST_GANGS = 5
 """With fewer gangs among the largest tasks no program is made: annealings find as much."""
 FEWEST_TASKS, MOST_TASKS = 301, 2_000
@@ -66,13 +71,17 @@ def has_large_gangs(r: Runs) -> bool:
     return int((r.parts[_largest(r.bid.astype(np.float64))] > 1).sum()) >= FEWEST_GANGS
 
 
-def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits) -> Kept | None:
+def find_schedule(
+    r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Callable[[], bool], annealings: int = ANNEALINGS
+) -> Kept | None:
     """The schedule on nodes that the program leads to; None where the solver finds none.
 
     Parameters
     ----------
     prices : dual prices of the runs.
     limits : of the solver, HiGHS.
+    over : True ends the annealings.
+    annealings : that may overload nodes.
     """
     columns = _choose_columns(r, prices)
     if not len(columns.task):
@@ -80,7 +89,8 @@ def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits) -> Kept 
     most = np.zeros(len(r.task))
     np.maximum.at(most, columns.task, columns.value.astype(np.float64))
     large = np.zeros(len(r.task), np.bool_)
-    large[_largest(most)] = True
+    largest = _largest(most)
+    large[largest] = True
     found = backends.solve("highs", _make_model(r, columns, large[columns.task]), limits)
     if found.values is None:
         return None
@@ -89,7 +99,12 @@ def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits) -> Kept 
         i = int(columns.task[j])
         pooled.entry[i], pooled.start[i], pooled.net[i] = columns.entry[j], columns.start[j], columns.value[j]
     pooled.welfare[0] = pooled.net.sum()
-    return pack(r, o, pooled)
+    value, n = float(np.median(most[largest])), len(r.task)
+    schedules = [pack(r, o, pooled)]
+    for number in range(annealings):
+        schedules.append(give_nodes(r, o, pooled, prices, value, BLOCKS * n, number, over))
+    better = (each if over() else anneal(r, o, each, POLISH * n, 0, NODE_HEATS[0]) for each in schedules)
+    return max(better, key=lambda each: int(each.welfare[0]))
 
 
 def _largest(value: Prices) -> IntArray:

@@ -672,7 +672,7 @@ def restore(r: Runs, o: Order, kept: Kept, pooled: bool) -> Schedule:
     return z
 
 
-def _seed(name: str, number: int) -> NDArray[np.uint64]:
+def seed_of(name: str, number: int) -> NDArray[np.uint64]:
     """(1,) a state of the generator of the kernels, never 0."""
     return np.array([int(Stream("runs", f"{name} {number}").words(1)[0]) | 1], dtype=np.uint64)
 
@@ -711,7 +711,7 @@ def draw_lists(r: Runs, o: Order, best: Kept, count: int, over: Callable[[], boo
 def _list(r: Runs, o: Order, z: Schedule, order: IntArray, share: float) -> Schedule:
     """Insert the tasks that have no run in this order, at this share of the rents, then at none."""
     for each in (share, 0.0):
-        _insert_all(r, o, z, order, each, _seed("list", 0))
+        _insert_all(r, o, z, order, each, seed_of("list", 0))
     return z
 
 
@@ -725,7 +725,7 @@ def insert_all(r: Runs, o: Order, kept: Kept, order: IntArray) -> Kept:
     Each task gets the start of largest net value, of equal ones on a type the earliest.
     """
     z = restore(r, o, kept, False)
-    _insert_all(r, o, z, order, 0.0, _seed("list", 0))
+    _insert_all(r, o, z, order, 0.0, seed_of("list", 0))
     return keep(z)
 
 
@@ -736,22 +736,23 @@ def insert_again(r: Runs, o: Order, kept: Kept) -> Kept:
     """
     z = restore(r, o, kept, False)
     chosen = np.flatnonzero(kept.entry >= 0)
-    _insert_again(r, o, z, chosen[np.argsort(kept.start[chosen], kind="stable")], _seed("list", 0))
+    _insert_again(r, o, z, chosen[np.argsort(kept.start[chosen], kind="stable")], seed_of("list", 0))
     return keep(z)
 
 
-def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int) -> Kept:
+def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int, heat: float = HEATS[0]) -> Kept:
     """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from.
 
     Parameters
     ----------
     number : of this annealing; another one draws other blocks.
+    heat : the temperature to begin with.
     """
-    best, heat = Kept(*(column.copy() for column in kept)), HEATS[0]
+    best = Kept(*(column.copy() for column in kept))
     if blocks and len(o.members):
         z = restore(r, o, kept, False)
         with np.errstate(over="ignore"):  # the generator wraps around, which NumPy reports where nothing is compiled
-            _anneal(r, o, z, best, blocks, heat, (COLD / heat) ** (1.0 / blocks), FORCED, _seed("plan", number))
+            _anneal(r, o, z, best, blocks, heat, (COLD / heat) ** (1.0 / blocks), FORCED, seed_of("plan", number))
     return best
 
 
@@ -843,7 +844,7 @@ class Search:
         """The best schedule of an annealing's second, colder half; it may be worse than the one to start from."""
         r, o = self._r, self._o
         self._number += 1
-        z, seed = restore(r, o, start, pooled), _seed("blocks", self._number)
+        z, seed = restore(r, o, start, pooled), seed_of("blocks", self._number)
         kept = keep(z)
         cooling = (COLD / heat) ** (1.0 / blocks)
         hot = blocks // 2

@@ -26,7 +26,7 @@ from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.engine import Clock, SolveInterval
 from ratiobench.formulations.interval import seconds_left
 from ratiobench.formulations.linear import LinearModel
-from ratiobench.formulations.lora import large_runs, run_search, runs
+from ratiobench.formulations.lora import large_runs, overloaded_runs, run_search, runs
 from ratiobench.formulations.lora.bound.facets import Separator
 from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, alone_bound, dual_bound, never_over
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, pool
@@ -56,7 +56,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "20"
+VERSION = "21"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -417,7 +417,7 @@ def _price_and_search_runs(
         best = run_search.draw_lists(found, tasks, best, run_search.LISTS * min(effort, 4), clock(0.1))
         interval.offer(run_search.solution_of_runs(instance, found, best), "lists")
     if program is not None and best.welfare[0] < enough and large_runs.has_large_gangs(found):
-        packed = large_runs.find_schedule(found, tasks, least, program)
+        packed = large_runs.find_schedule(found, tasks, least, program, clock(0.5))
         if packed is not None and packed.welfare[0] > best.welfare[0]:
             best = packed
             interval.offer(run_search.solution_of_runs(instance, found, best), "program")
@@ -672,6 +672,7 @@ def warm_runs() -> None:
     best = run_search.list_schedule(found, tasks, [np.arange(len(found.task))], (0.0,))
     best = run_search.draw_lists(found, tasks, best, 1, never_over)
     run_search.search(found, tasks, best, 1, 2**62, never_over)
+    overloaded_runs.give_nodes(found, tasks, best, prices, 1.0, 10, 0, never_over)
 
 
 @cache

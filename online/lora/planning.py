@@ -31,6 +31,8 @@ from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.restriction import list_runs
 from ratiobench.online.lora.dual_prices import Floats, prefix
 
+DEAREST = 2.0**42
+"""What a slot costs all parts of a run at most in a plan: four times the largest bid, so that none pays it."""
 BLOCKS_PER_TASK = 300
 """Most blocks of an annealing per task that waits."""
 
@@ -121,6 +123,10 @@ def _join_runs(
     waited = slot * (slot - length) / (2.0 * length)
     loss = delay * np.array([task.bid for task in tasks], np.float64) / parts
     rents = column("share")[:, None] * (rent[kind, now:] - rent[kind, now : now + 1]) + loss[owner][:, None] * waited
+    limit = DEAREST / parts[owner][:, None]
+    step = np.diff(rents, axis=1)
+    if (np.abs(step) > limit).any():  # whole numbers could not hold the sums
+        rents = np.concatenate([np.zeros_like(limit), np.cumsum(np.clip(step, -limit, limit), axis=1)], axis=1)
     whole = np.stack([public.compute, public.memory_mb])[:, public.type_of_node, None]
     return Runs(
         task=np.array([task.index for task in tasks], np.int64), bid=np.array([task.bid for task in tasks], np.int64),

@@ -138,13 +138,16 @@ def _price_nodes(p: Pool, price: Floats) -> Floats:
 
 
 @inlined
-def _overload(p, kind, free, free_mb):  # type: ignore[no-untyped-def]
-    """How far a node is overloaded, in nodes, by what is free of it."""
+def overload(free, free_mb, compute, capacity_mb):  # type: ignore[no-untyped-def]
+    """How far a node is overloaded, in nodes, by what is free of it.
+
+    Numbers are passed, not tuples of arrays: whose references would be counted at each call.
+    """
     total = 0.0
     if free < 0:
-        total += AT_ONCE - free / p.compute[kind]
+        total += AT_ONCE - free / compute
     if free_mb < 0:
-        total += AT_ONCE - free_mb / p.capacity_mb[kind]
+        total += AT_ONCE - free_mb / capacity_mb
     return total
 
 
@@ -158,6 +161,7 @@ def _penalty(p, s, d, i, node_price):  # type: ignore[no-untyped-def]
             continue
         slot = p.first[i] + t
         kind = d.type_of[k]
+        compute, capacity = p.compute[kind], p.capacity_mb[kind]
         free, free_mb = s.free[k, slot], s.free_mb[k, slot]
         if free >= 0 and free_mb >= 0:
             continue
@@ -165,8 +169,8 @@ def _penalty(p, s, d, i, node_price):  # type: ignore[no-untyped-def]
         for e in range(p.type_start[i], p.type_start[i + 1]):
             if p.kind[e] == kind:
                 rate = p.rate[e]
-        without = _overload(p, kind, free + rate, free_mb + p.memory[i])
-        total += node_price[kind, slot] * (_overload(p, kind, free, free_mb) - without)
+        without = overload(free + rate, free_mb + p.memory[i], compute, capacity)
+        total += node_price[kind, slot] * (overload(free, free_mb, compute, capacity) - without)
     return total
 
 
@@ -182,13 +186,15 @@ def _insert(p, s, d, i, price, node_price, factor, rest, bonus):  # type: ignore
     for g in range(types):
         e = p.type_start[i] + g
         kind, rate = p.kind[e], p.rate[e]
+        compute, capacity = p.compute[kind], p.capacity_mb[kind]
         for t in range(width):
             slot = first + t
             least = np.inf
             left = np.int64(2**62)
             for k in range(d.first_node[kind], d.first_node[kind + 1]):
                 free, free_mb = s.free[k, slot], s.free_mb[k, slot]
-                more = _overload(p, kind, free - rate, free_mb - memory) - _overload(p, kind, free, free_mb)
+                more = overload(free - rate, free_mb - memory, compute, capacity)
+                more -= overload(free, free_mb, compute, capacity)
                 if more < least or (more == least and free < left):
                     d.target[g, t] = k
                     least = more
@@ -211,12 +217,12 @@ def _insert(p, s, d, i, price, node_price, factor, rest, bonus):  # type: ignore
 
 
 @inlined
-def _list_overloads(s, slots):  # type: ignore[no-untyped-def]
+def list_overloads(free, free_mb, slots):  # type: ignore[no-untyped-def]
     """Write the slots of overloaded nodes into a list; how many there are."""
     count = 0
-    for k in range(s.free.shape[0]):
-        for t in range(s.free.shape[1]):
-            if s.free[k, t] < 0 or s.free_mb[k, t] < 0:
+    for k in range(free.shape[0]):
+        for t in range(free.shape[1]):
+            if free[k, t] < 0 or free_mb[k, t] < 0:
                 slots[count] = t
                 count += 1
     return count
@@ -239,7 +245,7 @@ def _search(p, s, d, price, node_price, bonus, cooling, first, last, planned, be
     net = np.empty(MOST, np.int64)
     place = np.empty((MOST, p.width.max()), np.int64)
     slots = np.empty(s.free.size, np.int64)
-    overloads = _list_overloads(s, slots)
+    overloads = list_overloads(s.free, s.free_mb, slots)
     for block in range(first, last):
         rest = 1.0 - block / planned
         done = (1.0 - rest) * (1.0 - rest)
@@ -283,7 +289,7 @@ def _search(p, s, d, price, node_price, bonus, cooling, first, last, planned, be
                 if option[a] >= 0:
                     put_back(p, s, d, task[a], option[a], net[a], place[a])
             continue
-        overloads = _list_overloads(s, slots)
+        overloads = list_overloads(s.free, s.free_mb, slots)
         if overloads == 0:
             welfare = 0
             for i in range(len(s.net)):

@@ -51,7 +51,7 @@ def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
         instance = draw_gangs(seed)
         found, order, prices = prepare(instance)
         assert large_runs.has_large_gangs(found)
-        packed = large_runs.find_schedule(found, order, prices, Limits(work=30, gap=0.001))
+        packed = large_runs.find_schedule(found, order, prices, Limits(work=30, gap=0.001), lambda: False)
         assert packed is not None
         verdict = check(instance, run_search.solution_of_runs(instance, found, packed))
         assert verdict.valid
@@ -103,7 +103,7 @@ def test_jobs_from_before_are_not_in_its_way() -> None:
     held[:, :6, :30] = 1
     full = found._replace(held=held)
     order = run_search.order_tasks(full, prices)
-    packed = large_runs.find_schedule(full, order, prices, Limits(work=30, gap=0.001))
+    packed = large_runs.find_schedule(full, order, prices, Limits(work=30, gap=0.001), lambda: False)
     assert packed is not None
     z = run_search.restore(full, order, packed, False)
     assert z.compute.min() >= 0
