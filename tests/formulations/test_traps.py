@@ -48,8 +48,8 @@ def test_highs_and_ortools_and_pulp_serve_one_caller_side_by_side() -> None:
     seen = {name: set(worker.worker(name).call(f"{HERE}:loaded_solvers").value) for name in ("highs", "cpsat", "cbc")}
     assert seen["highs"] == {"highspy"}
     assert seen["cpsat"] == {"ortools"}
-    # PuLP may load highspy by itself, which is why OR-Tools is kept out of its process.
-    assert seen["cbc"] - {"highspy"} == {"pulp"}
+    # PuLP loads highspy and PySCIPOpt where they are installed, which is why OR-Tools is kept out of its process.
+    assert seen["cbc"] - {"highspy", "pyscipopt"} == {"pulp"}
     assert loaded_solvers() == []
 
 
@@ -82,6 +82,12 @@ def truth() -> Truth:
     return Truth(model_of(instance), model_of(instance, "printed"), trivial_bound(instance))
 
 
+@lru_cache(maxsize=1)
+def cbc_at_a_limit() -> backends.BackendResult:
+    """CBC on the tight arrays of the hard instance, stopped after a unit of work; solved once."""
+    return backends.solve("cbc", truth().tight, Limits(work=1))
+
+
 @pytest.mark.parametrize("formulation", ["tight", "printed"])
 def test_highs_at_a_limit_says_limit_and_its_bound_is_above_its_incumbent(formulation: str) -> None:
     """With an incumbent in hand, a stop is LIMIT, not optimal; the bound has the sign of a maximisation."""
@@ -94,7 +100,7 @@ def test_highs_at_a_limit_says_limit_and_its_bound_is_above_its_incumbent(formul
     welfare = check(instance, solution_of(instance, model.columns, result.values)).welfare
     assert 0 <= welfare < result.bound
     # It bounds what another solver reaches.
-    other = backends.solve("cbc", truth().tight, Limits(work=1))
+    other = cbc_at_a_limit()
     assert other.values is not None
     reached = check(instance, solution_of(instance, truth().tight.columns, other.values))
     assert reached.valid
@@ -187,7 +193,7 @@ def test_cbc_logs_are_read_safely(
 
 def test_cbc_at_a_limit_says_limit_with_a_bound_of_the_right_sign() -> None:
     """The node limit, on the minimisation that stands for our maximisation."""
-    result = backends.solve("cbc", truth().tight, Limits(work=1))
+    result = cbc_at_a_limit()
     assert result.termination is Termination.LIMIT
     assert result.bound is not None
     assert result.values is not None
