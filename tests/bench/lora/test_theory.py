@@ -20,11 +20,11 @@ from tests.tools.theory_run import INVARIANTS, Failure, sketch_of_number, theory
 
 
 def test_every_proved_claim_holds_on_a_sample_of_the_shared_instances() -> None:
-    """60 instances; no check is violated or undecided, and each one applies to at least a third of them."""
-    held = theory(0, 60)
-    assert held["instances"] >= 55
+    """30 instances; no check is violated or undecided, and each one applies to at least a third of them."""
+    held = theory(0, 30)
+    assert held["instances"] >= 27
     for name in INVARIANTS:
-        assert held[name] >= 20, name
+        assert held[name] >= 10, name
 
 
 def test_the_shared_instances_cover_what_they_should() -> None:
