@@ -543,9 +543,9 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def small_day() -> tuple[Instance, Instance]:
-    """A day of 200 tasks on two nodes, and the seven before it."""
+    """A day of 130 tasks on two nodes, and the seven before it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forecast_ideas, "TASKS", 200)
+        patch.setattr(forecast_ideas, "TASKS", 130)
         patch.setattr(forecast_ideas, "NODES", 2)
         return forecast_ideas.day("philly", "2017-10-11", 7, 0)
 
