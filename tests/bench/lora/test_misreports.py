@@ -148,9 +148,9 @@ def test_lies_to_the_printed_search_are_all_tried(instance: Instance, rule: str)
 
 def test_lies_to_the_printed_search_pay_where_tasks_are_dropped() -> None:
     """The best lie pays what a run says, and no less than dozens of other reports, each a run."""
-    draws = [Stream("crowded", "printed search", seed) for seed in range(40)]
+    draws = [Stream("crowded", "printed search", seed) for seed in range(20)]
     rules = ("printed", "critical")
-    assert sum(_lies_to_algorithm_2(crowded(d), rules[j % 2], Fraction(1, 100), 20) for j, d in enumerate(draws)) >= 5
+    assert sum(_lies_to_algorithm_2(crowded(d), rules[j % 2], Fraction(1, 100), 20) for j, d in enumerate(draws)) >= 3
 
 
 MEMORY_LIE = {

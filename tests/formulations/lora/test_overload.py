@@ -42,18 +42,14 @@ def test_the_solution_is_feasible_and_at_most_the_optimum(instance: Instance, se
 
 
 def test_it_finds_what_the_search_without_overloads_misses() -> None:
-    """On parts in which half of the tasks have no place, with what the search finds as the start."""
-    gains = []
-    for seed in range(2):
-        recipe = {
-            "kind": "paper", "name": "part", "seed": ["overload", seed], "nodes": {"a100": 1, "a40": 1}, "tasks": 60,
-            "arrivals": {"poisson": 50}, "start": 60, "slots": 28, "quiet": 8,
-        }  # fmt: skip
-        instance = generate(recipe)
-        p = find_pool(instance)
-        before = heuristic(instance, p, dual_bound(Pricer(p)))
-        report = check(instance, anneal(instance, before.solution, 1))
-        assert report.valid
-        gains.append(report.welfare / before.welfare - 1)
-    assert min(gains) >= 0
-    assert sum(gain > 0 for gain in gains) == 2, gains
+    """On a part in which half of the tasks have no place, with what the search finds as the start."""
+    recipe = {
+        "kind": "paper", "name": "part", "seed": ["overload", 0], "nodes": {"a100": 1, "a40": 1}, "tasks": 60,
+        "arrivals": {"poisson": 50}, "start": 60, "slots": 28, "quiet": 8,
+    }  # fmt: skip
+    instance = generate(recipe)
+    p = find_pool(instance)
+    before = heuristic(instance, p, dual_bound(Pricer(p)))
+    report = check(instance, anneal(instance, before.solution, 1))
+    assert report.valid
+    assert report.welfare > before.welfare
