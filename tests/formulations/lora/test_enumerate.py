@@ -12,6 +12,7 @@ import pytest
 import ratiobench.instances.lora
 from ratiobench.formulations import worker
 from ratiobench.formulations.lora.check import check
+from ratiobench.formulations.lora.models import enumerate as enumerate_module
 from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import Proof
@@ -77,7 +78,7 @@ def test_losing_tasks_are_rejected() -> None:
     assert enumerate_optimum(instance_of([{"bid": 1, "work": 2}])) == (0, (None,))
 
 
-def test_enumeration_refuses_what_is_too_large() -> None:
+def test_enumeration_refuses_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many tasks, too many ways to place one task, too many steps."""
     with pytest.raises(ValueError, match="at most 8"):
         enumerate_optimum(instance_of([{}] * (TASK_LIMIT + 1)))
@@ -85,7 +86,8 @@ def test_enumeration_refuses_what_is_too_large() -> None:
         enumerate_optimum(instance_of([{}], slots=10, count=2))
     with pytest.raises(ValueError, match="ways to place it"):
         enumerate_optimum(instance_of([{}], slots=1, count=2**40))
-    with pytest.raises(ValueError, match="steps"):
+    monkeypatch.setattr(enumerate_module, "STEP_LIMIT", 20_000)
+    with pytest.raises(ValueError, match="more than 20000 steps"):
         enumerate_optimum(instance_of([{"work": 2, "bid": 100 + i} for i in range(8)], slots=7, compute=1))
 
 

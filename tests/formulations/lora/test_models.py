@@ -127,7 +127,7 @@ def test_the_pair_agrees_with_brute_force_under_contention(formulation: str, bac
     assert positive > len(instances) * 3 // 4
 
 
-@on_examples(tiny_instances(), 80)
+@on_examples(tiny_instances(), 40)
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Any mixture of types, vendors, rate 0, rates above compute, negative costs, explicit costs, empty windows."""
     optimum, solution = enumerate_optimum(instance)

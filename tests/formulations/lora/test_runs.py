@@ -47,7 +47,7 @@ def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1
     )  # fmt: skip
 
 
-@on_examples(tiny_instances_of_kinds(), 300)
+@on_examples(tiny_instances_of_kinds(), 150)
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     """lower <= OPT <= upper, with fewer schedules no more than with more, and the file says the same."""
     assert content_hash(parse(document(instance))) == content_hash(instance)
