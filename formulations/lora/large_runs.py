@@ -71,9 +71,7 @@ def has_large_gangs(r: Runs) -> bool:
     return int((r.parts[_largest(r.bid.astype(np.float64))] > 1).sum()) >= FEWEST_GANGS
 
 
-def find_schedule(
-    r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Callable[[], bool], annealings: int = ANNEALINGS
-) -> Kept | None:
+def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Callable[[], bool]) -> Kept | None:
     """The schedule on nodes that the program leads to; None where the solver finds none.
 
     Parameters
@@ -81,7 +79,6 @@ def find_schedule(
     prices : dual prices of the runs.
     limits : of the solver, HiGHS.
     over : True ends the annealings.
-    annealings : that may overload nodes.
     """
     columns = _choose_columns(r, prices)
     if not len(columns.task):
@@ -101,7 +98,7 @@ def find_schedule(
     pooled.welfare[0] = pooled.net.sum()
     value, n = float(np.median(most[largest])), len(r.task)
     schedules = [pack(r, o, pooled)]
-    for number in range(annealings):
+    for number in range(ANNEALINGS):
         schedules.append(give_nodes(r, o, pooled, prices, value, BLOCKS * n, number, over))
     better = (each if over() else anneal(r, o, each, POLISH * n, 0, NODE_HEATS[0]) for each in schedules)
     return max(better, key=lambda each: int(each.welfare[0]))

@@ -16,7 +16,14 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inlined, inner
 from ratiobench.formulations.lora.heuristic.blocks import chance
-from ratiobench.formulations.lora.heuristic.overload import FIRST_FACTOR, LAST_FACTOR, list_overloads, overload
+from ratiobench.formulations.lora.heuristic.overload import (
+    FIRST_FACTOR,
+    LAST_FACTOR,
+    NOISE,
+    SHARE,
+    list_overloads,
+    overload,
+)
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.run_search import (
     CHUNK,
@@ -32,8 +39,6 @@ from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, worth_of_
 
 HEAT, COLD = 0.003, 0.05
 """Temperatures: the first is that part of a usual value of large runs, the last one that part of the median bid."""
-SHARE, NOISE = 0.5, 0.1
-"""Parts of the rents that count at first: a fixed one, and one times a random number for each task of a block."""
 UNSURE = 0.02
 """Starts are compared with a random error of at most so many bids at first."""
 TIDY = 0.05

@@ -101,6 +101,18 @@ def test_rents_move_a_run_and_leave_out_what_does_not_pay() -> None:
         assert (plan[0].start if plan else None) == start
 
 
+def test_rents_that_no_bid_pays_do_not_overflow() -> None:
+    """A run avoids slots at such rents, and is left out where there are no others."""
+    instance = cluster({"arrival": 1, "deadline": 4, "work": 2, "run": "rigid", "bid": 2**40}, nodes=(1,), slots=4)
+    public = instance.public("")
+    free = np.stack([np.repeat(each, 4, axis=1) for each in (public.compute[:, None], public.memory_mb[:, None])])
+    found = read_runs(instance.task(0), public)
+    assert found is not None
+    for rents, starts in (([1e30, 1e30, 0, 0], [2]), ([1e30, 0, 1e30, 0], []), ([1e30] * 4, [])):
+        plan = make_plan([found], public, 0, free, np.array([rents], np.float64), 0.0, {}, 100, 1)
+        assert [run.start for run in plan.values()] == starts
+
+
 def test_a_run_does_not_wait_for_a_small_gain() -> None:
     """Two slots of waiting save 3 of 1,000: they do where a slot costs a thousandth of the bid, not two of them."""
     instance = cluster({"work": 1, "bid": 1000}, nodes=(1,), slots=3)
