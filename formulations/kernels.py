@@ -83,15 +83,33 @@ if READ_ONLY in os.environ:
     _read_cache_only()
 
 
+_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+
+
 def compiled(function: Any) -> Any:
     """Decorate a kernel."""
-    return _without_stale_cache(njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function))
+    return _without_stale_cache(njit(**_OPTIONS, _nrt=True)(function))
+
+
+def compiled_in_place(function: Any) -> Any:
+    """Decorate a kernel that makes no array; see `inner`."""
+    return _without_stale_cache(njit(**_OPTIONS, _nrt=False)(function))
 
 
 def inner(function: Any) -> Any:
-    """Decorate a kernel that only kernels call: to unwrap sixty arrays of Python takes half a second to compile."""
-    options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-    return _without_stale_cache(njit(**options)(function))
+    """Decorate a kernel that only kernels call, and that makes no array.
+
+    To unwrap sixty arrays of Python takes half a second to compile: nothing does here. References to arrays are not
+    counted, which took up to nine tenths of the time where a tuple of arrays is handed on; numba refuses to compile a
+    kernel that makes an array nevertheless. It must not call a kernel that returns a new array, which would never be
+    freed.
+    """
+    return _without_stale_cache(njit(**_OPTIONS, no_cpython_wrapper=True, _nrt=False)(function))
+
+
+def inner_allocating(function: Any) -> Any:
+    """Decorate a kernel that only kernels call, and that makes arrays for itself or for whoever calls it."""
+    return _without_stale_cache(njit(**_OPTIONS, no_cpython_wrapper=True, _nrt=True)(function))
 
 
 def _without_stale_cache(kernel: Any) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
 from ratiobench.online.tenants.plans import cost_at
 
 _A, _B, _C = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
@@ -81,7 +81,7 @@ def _before(f, one, two, a, b):  # type: ignore[no-untyped-def]
     return f[a] < f[b] or (f[a] == f[b] and (one[a] < one[b] or (one[a] == one[b] and two[a] < two[b])))
 
 
-@inner
+@inner_allocating
 def best_of(f, one, two, filled, width, order):  # type: ignore[no-untyped-def]
     """Into `order` the best entries with different keys, at most `width`, in order; how many."""
     heap = np.arange(filled)  # a heap sort that stops when enough are found
@@ -201,7 +201,7 @@ def beam(jobs, plan, rest, scale, load, width):  # type: ignore[no-untyped-def]
     _trace(plan, parent, job, gpu, n)
 
 
-@inner
+@inner_allocating
 def _shrink(f, one, two, tick, paid, who, what, where, width, order):  # type: ignore[no-untyped-def]
     """Keep the best entries alone, in order; how many."""
     count = best_of(f, one, two, len(f), width, order)

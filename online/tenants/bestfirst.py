@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.online.tenants.beam import _before, find_distinct, gpu_word, job_word, spread
 from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
@@ -53,7 +53,7 @@ def _slot(slots, one, two, a, b):  # type: ignore[no-untyped-def]
     return at
 
 
-@inner
+@inner_allocating
 def _grown(column):  # type: ignore[no-untyped-def]
     more = np.zeros(2 * len(column), column.dtype)
     more[: len(column)] = column

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
 from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.protocol import Queues
 
@@ -75,7 +75,7 @@ def cost_at(jobs, j, k, end):  # type: ignore[no-untyped-def]
     return jobs.late * max(0, end - jobs.deadline[j]) + jobs.weight[j] * (end - jobs.release[j]) + jobs.money[j, k]
 
 
-@inner
+@inner_allocating
 def append(jobs, plan, price, rule, order):  # type: ignore[no-untyped-def]
     """The jobs of the order, one by one, to the tail of a queue by the rule, then by cost, then by GPU."""
     m = len(plan.kind)
@@ -168,7 +168,7 @@ def take(plan, g, p):  # type: ignore[no-untyped-def]
     return j
 
 
-@inner
+@inner_allocating
 def insert(jobs, plan, order):  # type: ignore[no-untyped-def]
     """Each job of the order where it costs least."""
     first = np.zeros(len(plan.kind), np.int64)
@@ -177,7 +177,7 @@ def insert(jobs, plan, order):  # type: ignore[no-untyped-def]
         put(plan, gpu, place, j)
 
 
-@inner
+@inner_allocating
 def improve(jobs, plan, passes):  # type: ignore[no-untyped-def]
     """Every job in its turn to the place where it costs least, until a pass moves none; the passes that were left."""
     m = len(plan.kind)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.online.tenants.plans import NEVER, Plan, best_place, cost_at, put, tail_cost, take
 
 
-@inner
+@inner_allocating
 def future_cost(jobs, plan, later, scratch):  # type: ignore[no-untyped-def]
     """The cost of the plan and of these later jobs."""
     m = len(plan.kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import inlined, inner, sort_stably
+from ratiobench.formulations.kernels import inlined, inner, inner_allocating, sort_stably
 
 NONE, INNER, OUTER = 0, 1, 2
 TAKE_INNER, DROP_INNER, TAKE_OUTER, DROP_OUTER, INNER_TO_OUTER, OUTER_TO_INNER = 0, 1, 2, 3, 4, 5
@@ -73,7 +73,7 @@ def _go(way, ends, state, rank, at, journal, entries):  # type: ignore[no-untype
     return entries
 
 
-@inner
+@inner_allocating
 def exchange(p, i, cost, usable, far, table):  # type: ignore[no-untyped-def]
     """Cheapest covers of a task of at most two types, by exchanges; for each option a line of `table`.
 

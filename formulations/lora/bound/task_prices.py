@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner_allocating
 from ratiobench.formulations.lora.bound.patterns import CLASSES, list_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
@@ -334,7 +334,7 @@ def _best_of_patterns(sets, j, value, group, n, chosen, order, prefix, sums):  #
     return best
 
 
-@inner
+@inner_allocating
 def node_values(p, s, sets, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
     """(pairs,) what one node earns at most in each pair, and a set that earns it.
 
@@ -533,7 +533,7 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
     return plain
 
 
-@inner
+@inner_allocating
 def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
     """Best reduced profit of every task, losses included, and the schedule that has it.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
+from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import Patterns, node_values
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fractional_packing, pack_nodes
@@ -198,32 +198,12 @@ def _too_heavy(d, c, kind, slot, nodes):  # type: ignore[no-untyped-def]
     return False
 
 
-@inlined
-def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
-    """A node with room for a cell of class c in the slot, after one move or a new packing; -1 when none is found."""
+@inner_allocating
+def _pack_anew(p, s, d, c, slot, count):  # type: ignore[no-untyped-def]
+    """A node with room for a cell of class c after a new packing of the `count` tasks of `d.item`; -1 for none."""
     kind = p.class_kind[c]
-    rate, memory = p.class_rate[c], p.class_memory[c]
     first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
-    count = 0
-    for a in range(d.start[slot], d.start[slot + 1]):
-        i = d.members[a]
-        if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
-            d.item[count] = i
-            count += 1
-    if d.used[0] + count >= JOURNAL:
-        return -1
-    for a in range(count):
-        i = d.item[a]
-        k = s.place[d.at[i] + slot - p.first[i]]
-        mine = p.rate[_entry(p, i, kind)]
-        if s.free[k, slot] + mine >= rate and s.free_mb[k, slot] + p.memory[i] >= memory:
-            for to in range(first_node, last_node):
-                if to != k and s.free[to, slot] >= mine and s.free_mb[to, slot] >= p.memory[i]:
-                    _move(p, s, d, i, slot, mine, to)
-                    return k
     patterns = d.patterns[d.first_pattern[kind] : d.first_pattern[kind + 1]]
-    if len(patterns) == 0:
-        return -1
     first, classes = d.first_class[kind], d.classes[kind]
     demand = np.empty(classes, np.int64)
     for b in range(classes):
@@ -266,6 +246,34 @@ def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _free_capacity(p, s, d, c, slot):  # type: ignore[no-untyped-def]
+    """A node with room for a cell of class c in the slot, after one move or a new packing; -1 when none is found."""
+    kind = p.class_kind[c]
+    rate, memory = p.class_rate[c], p.class_memory[c]
+    first_node, last_node = d.first_node[kind], d.first_node[kind + 1]
+    count = 0
+    for a in range(d.start[slot], d.start[slot + 1]):
+        i = d.members[a]
+        if first_node <= s.place[d.at[i] + slot - p.first[i]] < last_node:
+            d.item[count] = i
+            count += 1
+    if d.used[0] + count >= JOURNAL:
+        return -1
+    for a in range(count):
+        i = d.item[a]
+        k = s.place[d.at[i] + slot - p.first[i]]
+        mine = p.rate[_entry(p, i, kind)]
+        if s.free[k, slot] + mine >= rate and s.free_mb[k, slot] + p.memory[i] >= memory:
+            for to in range(first_node, last_node):
+                if to != k and s.free[to, slot] >= mine and s.free_mb[to, slot] >= p.memory[i]:
+                    _move(p, s, d, i, slot, mine, to)
+                    return k
+    if d.first_pattern[kind] == d.first_pattern[kind + 1]:
+        return -1
+    return _pack_anew(p, s, d, c, slot, count)
+
+
+@inner_allocating
 def _never_pays(p, i, cost, usable):  # type: ignore[no-untyped-def]
     """Whether even parts of the cheapest usable cells cost more than the bid: quicker than to look for a schedule."""
     types = p.type_start[i + 1] - p.type_start[i]

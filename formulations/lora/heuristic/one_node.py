@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
+from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.lagrangian import DualBound, never_over, value_density
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.blocks import chance
@@ -108,7 +108,7 @@ def _chain(
     return best_state
 
 
-@inner
+@inner_allocating
 def _insert(p, s, d, i, share, noise):  # type: ignore[no-untyped-def]
     """Schedule task i on one node at operational cost plus `share` of the rents, if its welfare is then positive.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
+from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
 PIVOTS = 300
@@ -176,7 +176,7 @@ def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, t
             level += 1
 
 
-@inner
+@inner_allocating
 def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, balance, left, take):  # type: ignore[no-untyped-def]
     """Fill the nodes first .. last-1 one after the other, each as full as a bounded search can make it.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, inlined, inner, inner_allocating
 from ratiobench.formulations.lora.covering.schedules import (
     STATE_LIMIT,
     TABLE_LIMIT,
@@ -152,7 +152,7 @@ def _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, siz
             best[t] += cost[types[g], first + t]
 
 
-@inner
+@inner_allocating
 def _rows(rates, work, width, negative, limit):  # type: ignore[no-untyped-def]
     """The count vectors that can matter, as rows: the first (slowest) type's count runs, the other types' is fixed.
 
@@ -322,7 +322,7 @@ def _outer(digits, o):  # type: ignore[no-untyped-def]
     return taken
 
 
-@inner
+@inner_allocating
 def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
     """`_programme` over amounts of work instead of count vectors, for tasks that have too many of these.
 
@@ -394,7 +394,7 @@ def _by_amounts(cell, node, rates, work, starts, begin, prices, limit):  # type:
     return best, pick, chosen[:n]
 
 
-@inner
+@inner_allocating
 def _programme(cell, node, rates, work, starts, begin, prices, limit):  # type: ignore[no-untyped-def]
     """The cheapest cover of the cells (inf: cannot be taken), with vendor; ties as `exact_cover`.
 
