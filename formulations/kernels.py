@@ -141,6 +141,33 @@ inlined: Any = njit(inline="always")
 """Decorator of a part of kernels: its statements are put where it is called."""
 
 
+@inlined
+def sort_few(keys, count, order):  # type: ignore[no-untyped-def]
+    """Write the indices that sort the first keys into `order`, equals in their order: for a few keys, in place."""
+    for at in range(count):
+        key = keys[at]
+        to = at
+        while to > 0 and keys[order[to - 1]] > key:
+            order[to] = order[to - 1]
+            to -= 1
+        order[to] = at
+
+
+@inlined
+def copy_list(to, values):  # type: ignore[no-untyped-def]
+    """to[:] = values, for which an array may be made."""
+    for a in range(len(to)):
+        to[a] = values[a]
+
+
+@inlined
+def copy_table(to, values):  # type: ignore[no-untyped-def]
+    """to[:] = values, of two dimensions."""
+    for a in range(to.shape[0]):
+        for b in range(to.shape[1]):
+            to[a, b] = values[a, b]
+
+
 @compiled
 def sort_stably(keys):  # type: ignore[no-untyped-def]
     """(n,) the indices that sort the keys, equals in their order: a merge sort, as `np.argsort(kind="stable")`."""

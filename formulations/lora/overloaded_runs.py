@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled, compiled_in_place, inlined, inner
 from ratiobench.formulations.lora.heuristic.blocks import chance
 from ratiobench.formulations.lora.heuristic.overload import (
     FIRST_FACTOR,
@@ -30,6 +30,7 @@ from ratiobench.formulations.lora.run_search import (
     TOURNAMENT,
     Kept,
     Order,
+    copy_best,
     empty_schedule,
     insert_all,
     keep,
@@ -196,7 +197,7 @@ def _place_all(r, z, order, entry, start, price):  # type: ignore[no-untyped-def
         _place(r, z, i, entry[i], start[i], price, FIRST_FACTOR, cost)
 
 
-@compiled
+@compiled_in_place
 def _leave_out(r, z, order):  # type: ignore[no-untyped-def]
     """Take out the runs of the order that overload a node."""
     for i in order:
@@ -225,7 +226,14 @@ def _anneal(r, o, z, best, price, cooling, first, last, planned, seed):  # type:
     before, cost = np.empty((nodes, slots + 1), np.float64), np.empty(nodes, np.float64)
     task, entry, start = np.empty(MOST, np.int64), np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     net, place = np.empty(MOST, np.int64), np.empty((MOST, r.parts.max()), np.int64)
-    listed = np.empty(nodes * slots, np.int64)
+    scratch = before, cost, task, entry, start, net, place, np.empty(nodes * slots, np.int64)
+    _anneal_blocks(r, o, z, best, price, cooling, first, last, planned, seed, scratch)
+
+
+@inner
+def _anneal_blocks(r, o, z, best, price, cooling, first, last, planned, seed, scratch):  # type: ignore[no-untyped-def]
+    before, cost, task, entry, start, net, place, listed = scratch
+    slots = z.compute.shape[1]
     overloads = list_overloads(z.compute, z.memory, listed)
     for block in range(first, last):
         rest = 1.0 - block / planned
@@ -287,4 +295,4 @@ def _anneal(r, o, z, best, price, cooling, first, last, planned, seed):  # type:
                 welfare += z.net[i]
             if welfare > best.welfare[0]:
                 best.welfare[0] = welfare
-                best.entry[:], best.start[:], best.net[:], best.nodes[:] = z.entry, z.start, z.net, z.nodes
+                copy_best(best, z)

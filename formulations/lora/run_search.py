@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner, sort_stably
+from ratiobench.formulations.kernels import compiled, compiled_in_place, copy_list, inlined, inner, sort_few
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.runs import (
     Prices,
@@ -340,16 +340,26 @@ def _scratch(r, o):  # type: ignore[no-untyped-def]
 def _insert_all(r, o, z, order, share, seed):  # type: ignore[no-untyped-def]
     """Insert the tasks of the order that have no run; the welfare."""
     value, where, waste = _scratch(r, o)
+    _insert_each(r, o, z, order, share, seed, value, where, waste)
+    return z.net.sum()
+
+
+@inner
+def _insert_each(r, o, z, order, share, seed, value, where, waste):  # type: ignore[no-untyped-def]
     for i in order:
         if z.entry[i] < 0:
             _insert(r, o, z, i, share, 0.0, seed, value, where, waste)
-    return z.net.sum()
 
 
 @compiled
 def _insert_again(r, o, z, order, seed):  # type: ignore[no-untyped-def]
     """Take the runs of the order out one by one, and give each its best run again: of equal ones the earliest."""
     value, where, waste = _scratch(r, o)
+    _insert_each_again(r, o, z, order, seed, value, where, waste)
+
+
+@inner
+def _insert_each_again(r, o, z, order, seed, value, where, waste):  # type: ignore[no-untyped-def]
     for i in order:
         _give(r, o, z, i)
         z.entry[i], z.net[i] = -1, 0
@@ -509,6 +519,15 @@ def _force(r, o, z, log, i, noise, spread, seed, waste):  # type: ignore[no-unty
     return change + net
 
 
+@inlined
+def copy_best(kept, z):  # type: ignore[no-untyped-def]
+    """Keep the runs of a schedule, not their welfare."""
+    copy_list(kept.entry, z.entry)
+    copy_list(kept.start, z.start)
+    copy_list(kept.net, z.net)
+    copy_list(kept.nodes, z.nodes)
+
+
 @compiled
 def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore[no-untyped-def]
     """Blocks of annealing; the welfare at the end. The best schedule that was met is in `kept`, with its welfare.
@@ -519,17 +538,41 @@ def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore
     heat, cooling : temperature of the first block, and its factor from block to block.
     forced : share of the blocks that make room for a task.
     """
-    best_entry, best_start, best_net, best_nodes, best_total = kept
-    slots = z.busy.shape[1]
     value, where, waste = _scratch(r, o)
     parts = r.parts.max()
     log = _Log(
         np.zeros(2, np.int64), np.full(len(r.task), -1, np.int64), np.empty(MOST, np.int64), np.empty(MOST, np.int64),
         np.empty(MOST, np.int64), np.empty(MOST, np.int64), np.empty((MOST, parts), np.int64),
     )  # fmt: skip
-    task, key = np.empty(MOST + MOST_WAITING, np.int64), np.empty(MOST + MOST_WAITING, np.float64)
-    seen = np.full(len(r.task), -1, np.int64)
-    total = z.net.sum()
+    task, order = np.empty(MOST + MOST_WAITING, np.int64), np.empty(MOST + MOST_WAITING, np.int64)
+    key, seen = np.empty(MOST + MOST_WAITING, np.float64), np.full(len(r.task), -1, np.int64)
+    return _anneal_blocks(
+        r,
+        o,
+        z,
+        kept,
+        blocks,
+        heat,
+        cooling,
+        forced,
+        seed,
+        z.net.sum(),
+        value,
+        where,
+        waste,
+        log,
+        task,
+        order,
+        key,
+        seen,
+    )
+
+
+@inner
+def _anneal_blocks(
+    r, o, z, kept, blocks, heat, cooling, forced, seed, total, value, where, waste, log, task, order, key, seen
+):  # type: ignore[no-untyped-def]
+    best_total, slots = kept.welfare, z.busy.shape[1]
     fresh = total > best_total[0]
     best_total[0] = max(best_total[0], total)
     pooled = len(z.nodes) == 0
@@ -615,8 +658,9 @@ def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore
                 count += 1
         share = 1.2 * draw_unit(seed)
         noise = 0.1 * max(0.0, draw_unit(seed) - 0.5)
-        for j in sort_stably(key[:count]):
-            i = task[j]
+        sort_few(key, count, order)
+        for a in range(count):
+            i = task[order[a]]
             if not _note(r, z, log, i):
                 break
             if _insert(r, o, z, i, share, noise, seed, value, where, waste):
@@ -625,7 +669,7 @@ def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore
             if change < 0 and fresh:
                 # The state before this block was the best: undo, keep, and do without the block.
                 _undo(r, o, z, log)
-                best_entry[:], best_start[:], best_net[:], best_nodes[:] = z.entry, z.start, z.net, z.nodes
+                copy_best(kept, z)
                 fresh = False
                 continue
             total += change
@@ -635,7 +679,7 @@ def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore
         else:
             _undo(r, o, z, log)
     if fresh:
-        best_entry[:], best_start[:], best_net[:], best_nodes[:] = z.entry, z.start, z.net, z.nodes
+        copy_best(kept, z)
     return total
 
 
@@ -654,7 +698,7 @@ def keep(z: Schedule) -> Kept:
     return Kept(z.entry.copy(), z.start.copy(), z.net.copy(), z.nodes.copy(), np.array([z.net.sum()], dtype=np.int64))
 
 
-@compiled
+@compiled_in_place
 def _fill(r, o, z, entry, start, net):  # type: ignore[no-untyped-def]
     """These runs in an empty schedule."""
     for i in range(len(r.task)):

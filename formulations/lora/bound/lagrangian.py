@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled
+from ratiobench.formulations.kernels import compiled_in_place
 from ratiobench.formulations.lora.bound.patterns import ACTIVE, Patterns, node_patterns, node_values, supplies
 from ratiobench.formulations.lora.bound.pricing import (
     Pool,
@@ -212,7 +212,7 @@ def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never
     return state.proved()._replace(passes=rounds + 1, rent=rent, state=settled)
 
 
-@compiled
+@compiled_in_place
 def _answer(p, link, share, order, price, penalty, limit, used, at, pooled, chosen, cost, usable, table):  # type: ignore[no-untyped-def]
     """Each task in turn leaves, and takes its best schedule at prices plus the penalty on overload.
 

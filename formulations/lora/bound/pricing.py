@@ -512,7 +512,11 @@ def _answers(p, rent, width, at, table, first, step, surplus, pooled):  # type: 
     """
     cost = np.empty((len(p.nodes), width))
     usable = np.ones((len(p.nodes), width), np.bool_)
-    chosen = np.empty(width, np.int64)
+    _answer_each(p, rent, at, table, first, step, surplus, pooled, cost, usable, np.empty(width, np.int64))
+
+
+@inner
+def _answer_each(p, rent, at, table, first, step, surplus, pooled, cost, usable, chosen):  # type: ignore[no-untyped-def]
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, 1.0, cost)
         fill(p, i, cost, usable, np.inf, table)
@@ -534,7 +538,11 @@ def _profits(p, rent, unit, far, width, table, first, step, profit):  # type: ig
     profit : (n,) out; -far for a task without a schedule.
     """
     cost = np.empty((len(p.nodes), width), rent.dtype)
-    usable = np.ones((len(p.nodes), width), np.bool_)
+    _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, np.ones((len(p.nodes), width), np.bool_))
+
+
+@inner
+def _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, usable):  # type: ignore[no-untyped-def]
     for i in range(first, len(p.task), step):
         _priced(p, i, rent, unit, cost)
         fill(p, i, cost, usable, far, table)

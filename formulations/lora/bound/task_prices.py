@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner_allocating
+from ratiobench.formulations.kernels import compiled, copy_list, copy_table, inlined, inner, inner_allocating
 from ratiobench.formulations.lora.bound.patterns import CLASSES, list_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, places, trace
 from ratiobench.instances.lora.model import IntArray
@@ -351,6 +351,11 @@ def node_values(p, s, sets, price, fixed, out, worth, chosen, weighing):  # type
         classes, most = max(classes, sets.groups[j]), max(most, sets.most[j])
     value, rate, memory = np.empty(size), np.empty(size, np.int64), np.empty(size, np.int64)
     order, prefix, sums = np.empty(size, np.int64), np.empty((classes, most + 1)), np.empty(classes + 1)
+    _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, value, rate, memory, order, prefix, sums)
+
+
+@inner
+def _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, value, rate, memory, order, prefix, sums):  # type: ignore[no-untyped-def]
     for j in range(len(s.kind)):
         at = s.start[j]
         n = s.start[j + 1] - at
@@ -551,8 +556,12 @@ def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ig
         width = max(width, p.width[i])
     cost, most = np.empty((len(p.nodes) + 1, width)), np.empty(2, np.int64)
     usable = np.ones((len(p.nodes), width), np.bool_)
-    chosen = np.empty(width, np.int64)
-    profit = np.empty(len(p.offset))
+    chosen, profit = np.empty(width, np.int64), np.empty(len(p.offset))
+    _answer_each(p, d, price, bonus, places, table, gain, option, local, cost, most, usable, chosen, profit)
+
+
+@inner
+def _answer_each(p, d, price, bonus, places, table, gain, option, local, cost, most, usable, chosen, profit):  # type: ignore[no-untyped-def]
     for i in range(len(p.task)):
         for t in range(p.width[i]):
             local[places[i] + t] = -1
@@ -666,21 +675,26 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
     best_price, best_gain : (entries, T) and (n,) out: of the least bound.
     """
     cells = len(s.entry)
-    slot_of = np.empty(cells, np.int64)
-    nodes = np.empty(cells)
+    scratch = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
+    _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch)
+
+
+@inner
+def _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain, scratch):  # type: ignore[no-untyped-def]
+    cells = len(s.entry)
+    slot_of, nodes, slack = scratch
     for j in range(len(s.kind)):
         for a in range(s.start[j], s.start[j + 1]):
             slot_of[a] = s.slot[j]
             nodes[a] = p.nodes[s.kind[j]]
-    slack = np.empty(cells)
     best, theta, waited = state[0], state[1], state[2]
     for _ in range(rounds):
         found = _evaluate(p, s, sets, d, price, bonus, places, w)
         if found < best:
             waited = 0 if found < best - 1e-6 * abs(best) else waited + 1
             best = found
-            best_price[:] = price
-            best_gain[:] = w.gain
+            copy_table(best_price, price)
+            copy_list(best_gain, w.gain)
         else:
             waited += 1
         if best < known or rounds == 1:
@@ -699,7 +713,7 @@ def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rou
             theta, waited = 0.7 * theta, 0
             if theta < 1e-3:
                 break
-            price[:] = best_price
+            copy_table(price, best_price)
             direction[:] = 0.0
             continue
         norm = 0.0
@@ -729,6 +743,12 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
     for i in range(len(p.task)):
         width = max(width, p.width[i])
     cost, most = np.empty((2, width)), np.empty(2, np.int64)
+    before, after = np.empty((width + 1, width + 1)), np.empty((width + 1, width + 1))
+    _go_through_each(p, d, price, table, reach, cost, most, before, after)
+
+
+@inner
+def _go_through_each(p, d, price, table, reach, cost, most, before, after):  # type: ignore[no-untyped-def]
     reach[:] = -np.inf
     for i in range(len(p.task)):
         if d.out[i]:
@@ -746,7 +766,9 @@ def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
         for g in range(types):
             for t in range(p.width[i]):
                 plain = plain and cost[g, t] >= 0
-        before, after = np.full((rows, line), -np.inf), np.full((rows, line), -np.inf)
+        for a in range(rows):
+            for b in range(line):
+                before[a, b] = -np.inf
         for t in range(p.width[i]):
             for o in range(p.option_start[i], p.option_start[i + 1]):
                 begin = _begin_of(p, i, o)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, sort_stably
+from ratiobench.formulations.kernels import compiled_in_place, inlined, sort_few
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, insert, put_back, remove, revert
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
@@ -28,13 +28,14 @@ _NO_RANK = np.empty(0)
 
 def insert_all(p: Pool, s: State, d: Workspace, order: IntArray, share: float) -> None:
     """Insert the tasks without a place, in this order, at a share of the rents; nobody moves for them."""
-    _search(p, s, d, order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
+    _search(p, s, d, _new_block(p, 0), order, share, _NO_RANK, 0, 0, 0, 0, 1, 1, 0.0, False, s)
 
 
 def descend(p: Pool, s: State, d: Workspace, rank: NDArray[np.float64], low: int, high: int, blocks: int) -> None:
     """Blocks that lose nothing, among the tasks whose windows lie in low .. high-1."""
     if low < high:
-        _search(p, s, d, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
+        b = _new_block(p, MOST)
+        _search(p, s, d, b, _NOBODY, 0.0, rank, low, high, MOST, 0, blocks, 1, 0.0, False, s)
 
 
 def anneal(
@@ -49,7 +50,8 @@ def anneal(
     best_state: State,
 ) -> None:
     """Blocks first .. last-1 of an annealing of `blocks`; the best state is written to `best_state`."""
-    _search(p, s, d, _NOBODY, 0.0, rank, 0, p.tariff.shape[1], MOST_HOT, first, last, blocks, heat, True, best_state)
+    b, slots = _new_block(p, MOST_HOT), p.tariff.shape[1]
+    _search(p, s, d, b, _NOBODY, 0.0, rank, 0, slots, MOST_HOT, first, last, blocks, heat, True, best_state)
 
 
 @inlined
@@ -72,14 +74,11 @@ class _Block(NamedTuple):
     listed: IntArray
 
 
-@inlined
-def _new_block(p, most):  # type: ignore[no-untyped-def]
+def _new_block(p: Pool, most: int) -> _Block:
     size = 2 * most + 2
-    return _Block(
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64),
-        np.empty((size, p.width.max()), np.int64), np.empty(size, np.float64), np.empty(size, np.int64),
-        np.empty(size, np.int64), np.empty(size, np.int64),
-    )  # fmt: skip
+    task, option, net, moves, order, listed = (np.empty(size, np.int64) for _ in range(6))
+    place = np.empty((size, int(p.width.max(initial=1))), np.int64)
+    return _Block(task, option, net, place, np.empty(size), moves, order, listed)
 
 
 @inlined
@@ -130,10 +129,9 @@ def _ruin(p, s, d, b, rank, low, high, most):  # type: ignore[no-untyped-def]
         share = 1.2 * draw_unit(d.seed)
         if draw_unit(d.seed) < 0.3:
             share = 0.0
-        order = sort_stably(b.key[:count])
+        sort_few(b.key, count, b.order)
         for a in range(count):
-            b.order[a] = order[a]
-            b.listed[a] = b.task[order[a]]
+            b.listed[a] = b.task[b.order[a]]
     return count, change, share
 
 
@@ -156,14 +154,13 @@ def _settle(p, s, d, b, count, change, temperature):  # type: ignore[no-untyped-
     return change
 
 
-@compiled
-def _search(p, s, d, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
+@compiled_in_place
+def _search(p, s, d, b, order, share, rank, low, high, most, first, last, planned, heat, apart, best_state):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of `planned`, or where `most` is 0 the insertion of `order` as the only block.
 
     A block removes some tasks and inserts them and some rejected ones again; tasks may be moved to other nodes of a
     slot to make room, and what lost too much is taken back. With `apart` the best state is written to `best_state`.
     """
-    b = _new_block(p, most)
     ruined = most > 0
     welfare = 0
     best = 0

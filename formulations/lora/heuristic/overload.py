@@ -10,11 +10,12 @@ task. The tasks that the linear programme admits are worth more at first. What c
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, inlined, inner
+from ratiobench.formulations.kernels import compiled_in_place, inlined, inner
 from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace
@@ -35,7 +36,7 @@ from ratiobench.formulations.lora.heuristic.state import (
     solution_of_state,
     state_of,
 )
-from ratiobench.instances.lora.model import Instance
+from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
 Floats = NDArray[np.float64]
@@ -99,6 +100,16 @@ def search(
     return solution_of_state(instance, p, best)
 
 
+class _Block(NamedTuple):
+    """Scratch: the tasks of a block and how they were, and the slots of the nodes that are overloaded."""
+
+    task: IntArray
+    option: IntArray
+    net: IntArray
+    place: IntArray
+    slots: IntArray
+
+
 class _Annealing:
     """One annealing after the other on a pool."""
 
@@ -111,16 +122,19 @@ class _Annealing:
         self.node_price = _price_nodes(p, price)
         self.workspace = new_workspace(p, node_patterns(p), rent, seed)
         self.rank = value_density(p)
+        task, option, net = (np.empty(MOST, np.int64) for _ in range(3))
+        slots = np.empty(int(p.nodes.sum()) * p.tariff.shape[1], np.int64)
+        self._block = _Block(task, option, net, np.empty((MOST, int(p.width.max())), np.int64), slots)
 
     def run(self, best: State, s: State, blocks: int, heat: float, factor: float) -> State:
         """The better of the best state and what an annealing from a state finds, which is overwritten."""
-        p, d, found = self.pool, self.workspace, empty_state(self.pool)
+        p, d, found, b = self.pool, self.workspace, empty_state(self.pool), self._block
         cooling = np.array([heat * self.median, factor, LAST_FACTOR])
         for first in range(0, blocks, CHUNK):
             if self.over():
                 break
             last = min(first + CHUNK, blocks)
-            _search(p, s, d, self.price, self.node_price, self.bonus, cooling, first, last, blocks, found)
+            _search(p, s, d, b, self.price, self.node_price, self.bonus, cooling, first, last, blocks, found)
         if found.welfare > 0 and not self.over():
             state, more = copy_state(found), int(POLISH * blocks)
             begin(p, d, state)
@@ -228,8 +242,8 @@ def list_overloads(free, free_mb, slots):  # type: ignore[no-untyped-def]
     return count
 
 
-@compiled
-def _search(p, s, d, price, node_price, bonus, cooling, first, last, planned, best_state):  # type: ignore[no-untyped-def]
+@compiled_in_place
+def _search(p, s, d, b, price, node_price, bonus, cooling, first, last, planned, best_state):  # type: ignore[no-untyped-def]
     """Blocks first .. last-1 of `planned`; the best state without overloads is written to `best_state`.
 
     A block removes up to `MOST` tasks that meet at a moment, half of the times one with an overload, and inserts them
@@ -240,11 +254,7 @@ def _search(p, s, d, price, node_price, bonus, cooling, first, last, planned, be
     best = 0
     for i in range(len(s.net)):
         best += best_state.net[i]
-    task = np.empty(MOST, np.int64)
-    option = np.empty(MOST, np.int64)
-    net = np.empty(MOST, np.int64)
-    place = np.empty((MOST, p.width.max()), np.int64)
-    slots = np.empty(s.free.size, np.int64)
+    task, option, net, place, slots = b
     overloads = list_overloads(s.free, s.free_mb, slots)
     for block in range(first, last):
         rest = 1.0 - block / planned
