@@ -546,32 +546,13 @@ def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore
     )  # fmt: skip
     task, order = np.empty(MOST + MOST_WAITING, np.int64), np.empty(MOST + MOST_WAITING, np.int64)
     key, seen = np.empty(MOST + MOST_WAITING, np.float64), np.full(len(r.task), -1, np.int64)
-    return _anneal_blocks(
-        r,
-        o,
-        z,
-        kept,
-        blocks,
-        heat,
-        cooling,
-        forced,
-        seed,
-        z.net.sum(),
-        value,
-        where,
-        waste,
-        log,
-        task,
-        order,
-        key,
-        seen,
-    )
+    scratch = value, where, waste, log, task, order, key, seen
+    return _anneal_blocks(r, o, z, kept, blocks, heat, cooling, forced, seed, z.net.sum(), scratch)
 
 
 @inner
-def _anneal_blocks(
-    r, o, z, kept, blocks, heat, cooling, forced, seed, total, value, where, waste, log, task, order, key, seen
-):  # type: ignore[no-untyped-def]
+def _anneal_blocks(r, o, z, kept, blocks, heat, cooling, forced, seed, total, scratch):  # type: ignore[no-untyped-def]
+    value, where, waste, log, task, order, key, seen = scratch
     best_total, slots = kept.welfare, z.busy.shape[1]
     fresh = total > best_total[0]
     best_total[0] = max(best_total[0], total)
