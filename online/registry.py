@@ -210,6 +210,36 @@ class Registry(Generic[Instance]):
             listed.append((name, f"plug-in of {plugin.origin} ({plugin.value}), run like a user's algorithm"))
         return listed
 
+    def describe_options(self, name: str) -> list[dict[str, str]]:
+        """The options of a registered algorithm, its constants and its prior, as rows of a table.
+
+        Parameters
+        ----------
+        name : of the algorithm, without options; for another name there is no row.
+
+        Returns
+        -------
+        Texts by column: name, values, default, meaning.
+        """
+        entry = self.entries().get(name)
+        if entry is None:
+            return []
+        rows = [
+            (key, "|".join(option.allowed or ("...",)), option.default, option.meaning)
+            for key, option in entry.options.items()
+        ]
+        declared = _declared(entry)
+        meaning = "a constant; by default of the instance that `prior` names, else of the instance under test"
+        rows += [(key, "NUMBER", "computed", meaning) for key in declared]
+        words = f"{YESTERDAY}|{HISTORY}"
+        if declared and not entry.learns:
+            meaning = "instance from which constants are computed; the two words in suites that have such days"
+            rows.append(("prior", f"FILE|{words}", "none", meaning))
+        if entry.learns:
+            meaning = "earlier days to learn from, also as `prior`; the two words in suites that have such days"
+            rows.append(("history", f"FILE|FILE;FILE|FOLDER|{words}", "none", meaning))
+        return [dict(zip(("name", "values", "default", "meaning"), row, strict=True)) for row in rows]
+
     def canonical(self, text: str) -> str:
         """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
 

@@ -744,6 +744,19 @@ class Family(ABC):
         entry = None if self.environment is None else self.environment.registry.entries().get(head)
         return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
 
+    def describe_options(self, head: str) -> Sequence[Mapping[str, str]]:
+        """Describe the options of an algorithm, with its constants and its prior.
+
+        Parameters
+        ----------
+        head : name of the algorithm without options.
+
+        Returns
+        -------
+        A row each: texts by name, values, default, meaning; empty for a user's algorithm.
+        """
+        return () if self.environment is None else self.environment.registry.describe_options(head)
+
     def solver_key(self, algorithm: str) -> str:
         """Return package and version of the solver that an algorithm calls.
 
