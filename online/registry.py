@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -71,6 +71,8 @@ class Registry(Generic[Instance]):
     join : makes one instance of days, one after another; None where a family has no such thing.
     require_history : raises `InputError` where the first instance cannot be history of the second one.
     tell_history : what there is to learn from in the first instance, for the second one, in words.
+    is_earlier : whether dates show that the first instance lies before the second one; False where there is no date,
+        `InputError` where they show that it does not.
     """
 
     package: str
@@ -79,6 +81,7 @@ class Registry(Generic[Instance]):
     join: Callable[[list[Instance]], Instance] | None = None
     require_history: Callable[[Instance, Instance], None] | None = None
     tell_history: Callable[[Instance, Instance], str] | None = None
+    is_earlier: Callable[[Instance, Instance], bool] | None = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
     def constants(self) -> Constants[Instance]:
@@ -129,7 +132,7 @@ class Registry(Generic[Instance]):
             path = f"{head}:{attribute}"
         options = {} if entry is None else {key: option.default for key, option in entry.options.items()}
         given: dict[str, Fraction] = {}
-        prior = ""
+        prior, prior_word = "", "prior"
         seen: set[str] = set()
         for part in filter(None, tail.split(",")):
             key, equals, value = part.partition("=")
@@ -140,7 +143,9 @@ class Registry(Generic[Instance]):
                 raise InputError("algorithm", where, "given twice")
             seen.add(key)
             if key == "prior" or (key == "history" and entry is not None and entry.learns):
-                prior = value
+                if prior:
+                    raise InputError("algorithm", where, f"given twice: `{prior_word}={prior}` means the same")
+                prior, prior_word = value, key
             elif entry is not None and key in entry.options:
                 allowed = entry.options[key].allowed
                 if allowed is not None and value not in allowed:
@@ -154,14 +159,14 @@ class Registry(Generic[Instance]):
                 options[key] = value
             else:
                 raise _no_such_option(entry, head, key)
-        spec = Spec(entry, path, options, given, prior, plugin)
+        spec = Spec(entry, path, options, given, prior, plugin, prior_word)
         if entry is not None:
             declared = _declared(entry, options)
             for key in given:
                 if key not in declared:
                     raise _no_such_option(entry, head, key)
             if prior and not declared and not entry.learns:
-                raise InputError("algorithm", f"{head}:prior", f"{head} declares no constants")
+                raise InputError("algorithm", spec.prior_field, f"{head} declares no constants")
         return spec
 
     def _unknown(self, name: str) -> str:
@@ -205,6 +210,36 @@ class Registry(Generic[Instance]):
             listed.append((name, f"plug-in of {plugin.origin} ({plugin.value}), run like a user's algorithm"))
         return listed
 
+    def describe_options(self, name: str) -> list[dict[str, str]]:
+        """The options of a registered algorithm, its constants and its prior, as rows of a table.
+
+        Parameters
+        ----------
+        name : of the algorithm, without options; for another name there is no row.
+
+        Returns
+        -------
+        Texts by column: name, values, default, meaning.
+        """
+        entry = self.entries().get(name)
+        if entry is None:
+            return []
+        rows = [
+            (key, "|".join(option.allowed or ("...",)), option.default, option.meaning)
+            for key, option in entry.options.items()
+        ]
+        declared = _declared(entry)
+        meaning = "a constant; by default of the instance that `prior` names, else of the instance under test"
+        rows += [(key, "NUMBER", "computed", meaning) for key in declared]
+        words = f"{YESTERDAY}|{HISTORY}"
+        if declared and not entry.learns:
+            meaning = "instance from which constants are computed; the two words in suites that have such days"
+            rows.append(("prior", f"FILE|{words}", "none", meaning))
+        if entry.learns:
+            meaning = "earlier days to learn from, also as `prior`; the two words in suites that have such days"
+            rows.append(("history", f"FILE|FILE;FILE|FOLDER|{words}", "none", meaning))
+        return [dict(zip(("name", "values", "default", "meaning"), row, strict=True)) for row in rows]
+
     def canonical(self, text: str) -> str:
         """The name in its one spelling with the version of its code: the algorithm's part of a stored result's key.
 
@@ -243,7 +278,7 @@ class Registry(Generic[Instance]):
         head = spec.head
         other, told_as = None, spec.prior
         if any(name not in spec.given for name in names):
-            other, told_as = self._prior(spec, instance, prior)
+            other, told_as, _ = self._prior(spec, instance, prior)
         settled = []
         for name in names:
             if name in spec.given:
@@ -257,28 +292,32 @@ class Registry(Generic[Instance]):
             settled.append(Constant(name, value, source, ", ".join(filter(None, origin))))
         return tuple(settled)
 
-    def _prior(self, spec: Spec, instance: Instance, prior: Instance | None) -> tuple[Instance | None, str]:
-        """The instance that the algorithm's name says to take what must be known from, and how it is told; or None.
+    def _prior(self, spec: Spec, instance: Instance, prior: Instance | None) -> tuple[Instance | None, str, str]:
+        """The instance that the algorithm's name says to take what must be known from, or None; how it is told.
+
+        Third, a remark on the time that it is from (`_describe_time`), empty for none and for what is handed over.
 
         Raises
         ------
         InputError : it is not there, or it is the instance under test and that may not be.
         """
         if not spec.prior:
-            return None, ""
-        other = prior if spec.prior in HANDED_OVER else self.read_prior(spec, instance)
+            return None, "", ""
+        told_as, note, other = spec.prior, "", prior
+        if spec.prior not in HANDED_OVER:
+            days = self._read_days(spec, instance)
+            other, note = self._join(spec, days), self._describe_time(days, instance)
         if other is None:
             raise _not_handed_over(spec)
-        told_as = spec.prior
         if spec.prior == YESTERDAY:
             told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
         elif spec.prior in (HISTORY, EARLIER):
             told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
         if self.content_hash(other) == self.content_hash(instance):
             if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
-                raise InputError("algorithm", f"{spec.head}:prior", f"{spec.prior} is the instance under test")
-            return None, spec.prior  # the instance under test is no other one, whatever its file is called
-        return other, told_as
+                raise InputError("algorithm", spec.prior_field, f"{spec.prior} is the instance under test")
+            return None, spec.prior, ""  # the instance under test is no other one, whatever its file is called
+        return other, told_as, note
 
     def read_prior(self, spec: Spec, tested: Instance | None = None) -> Instance:
         """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
@@ -287,30 +326,94 @@ class Registry(Generic[Instance]):
 
         Raises
         ------
-        InputError : naming what cannot be read, what cannot be history, days that cannot be joined, and one of several
-            files that is the tested one.
+        InputError : naming what cannot be read, what cannot be history, days that cannot be joined, a day that is there
+            twice, and one of several files that is the tested one.
         """
+        return self._join(spec, self._read_days(spec, tested))
+
+    def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
+        """The days of a prior as one instance."""
+        if len(days) == 1 or self.join is None:
+            return days[0][1]
+        try:
+            return self.join([day for _, day in days])
+        except InputError as error:
+            where = f"{error.field}: " if error.field else ""
+            raise InputError("algorithm", spec.prior_field, where + error.problem) from None
+
+    def _read_days(self, spec: Spec, tested: Instance | None, checked: bool = True) -> list[tuple[str, Instance]]:
+        """The files that a prior names, with their instances, in their order; `checked` by `require_history`."""
         text = spec.prior
         path = Path(text)
         names = [str(each) for each in list_instances(path)] if path.is_dir() else [*filter(None, text.split(";"))]
         if not names:
             raise InputError(text, "", "there is no instance file (.json or .json.gz) in this folder")
-        days: list[Instance] = []
+        days: list[tuple[str, Instance]] = []
+        seen: dict[tuple[str, str], str] = {}
         for name in names:
             day = self.documents.read(name)
             if tested is not None and len(names) > 1 and self.content_hash(day) == self.content_hash(tested):
                 if path.is_dir() and days:
                     break
                 first = " and the first of its folder" * path.is_dir()
-                problem = f"{shorten(name)} is the instance under test{first}"
-                raise InputError("algorithm", f"{spec.head}:prior", problem)
-            if tested is not None and spec.entry is not None and spec.entry.learns and self.require_history is not None:
+                raise InputError("algorithm", spec.prior_field, f"{shorten(name)} is the instance under test{first}")
+            learns = checked and spec.entry is not None and spec.entry.learns
+            if tested is not None and learns and self.require_history is not None:
                 try:
                     self.require_history(day, tested)
                 except InputError as error:
                     raise InputError(name, error.field, error.problem) from None
-            days.append(day)
-        return days[0] if len(days) == 1 or self.join is None else self.join(days)
+            # Days without tasks have the same content; their names differ.
+            known = seen.setdefault((self.content_hash(day), _name_of(day)), name)
+            if len(seen) == len(days):
+                problem = f"is the same day as {shorten(known)}, which would count twice; name it once"
+                raise InputError(name, spec.prior_field, problem)
+            days.append((name, day))
+        return days
+
+    def require_past(self, text: str, tested: Instance) -> str:
+        """Check that the prior of an algorithm's name is from the past of an instance, where files have dates.
+
+        Parameters
+        ----------
+        text : the name; one without files as its prior passes.
+        tested : the instance on which the algorithm is judged.
+
+        Returns
+        -------
+        The first file of which no date shows that it lies before the instance; empty where there is none.
+
+        Raises
+        ------
+        InputError : naming the file and the option, where it is the instance itself, of another cluster, or not from
+            before it; and as `read_prior`.
+        """
+        spec = self.parse(text)
+        if spec.prior in ("", *HANDED_OVER):
+            return ""
+        unknown = ""
+        for name, day in self._read_days(spec, tested, checked=False):
+            if self.content_hash(day) == self.content_hash(tested):
+                raise InputError(name, spec.prior_field, f"is the instance under test, {shorten(_name_of(tested))}")
+            try:
+                if self.require_history is not None:
+                    self.require_history(day, tested)
+                is_known = self.is_earlier is not None and self.is_earlier(day, tested)
+            except InputError as error:
+                where = "" if error.field == "start" else f"{error.field}: "
+                raise InputError(name, spec.prior_field, where + error.problem) from None
+            unknown = unknown or ("" if is_known else name)
+        return unknown
+
+    def _describe_time(self, days: Sequence[tuple[str, Instance]], instance: Instance) -> str:
+        """A remark where days of a history have no dates, or are not from before the instance; else empty."""
+        if self.is_earlier is None:
+            return ""
+        try:
+            known = [self.is_earlier(day, instance) for _, day in days]
+        except InputError:
+            return "history not from before the day"
+        return "" if all(known) else "history without dates"
 
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
@@ -326,14 +429,17 @@ class Registry(Generic[Instance]):
         algorithm = entry.make(entry.settle(dict(spec.options), arrivals))
         constants = self.settle_constants(spec, tuple(getattr(algorithm, "constants", ())), instance, prior)
         if entry.learns:
-            other, told_as = self._prior(spec, instance, prior)
+            other, told_as, note = self._prior(spec, instance, prior)
             source = _source(spec, other)
             announced = algorithm.learn(other, instance)
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
-            if other is None and not announced and not getattr(algorithm, "learns_nothing", False):
-                algorithm.remarks = Remarks(spec.name, notes=("no history",))
+            if not getattr(algorithm, "learns_nothing", False):
+                if other is None and not announced:
+                    algorithm.remarks = Remarks(spec.name, notes=("no history",))
+                elif note:
+                    algorithm.remarks = Remarks(spec.name, notes=(note,))
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):
             algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))
@@ -383,6 +489,10 @@ def _no_such_option(entry: Entry, head: str, key: str) -> InputError:
     return InputError("algorithm", f"{head}:{key}", problem)
 
 
+def _name_of(instance: object) -> str:
+    return str(getattr(instance, "name", ""))
+
+
 def require_prior(spec: Spec, prior: object) -> None:
     """Refuse `prior=yesterday` and `prior=history` where the caller of the run has no other day.
 
@@ -403,4 +513,4 @@ def _source(spec: Spec, other: object) -> Source:
 
 def _not_handed_over(spec: Spec) -> InputError:
     what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which `backtest` knows"
-    return InputError("algorithm", f"{spec.head}:prior", f"`{spec.prior}` is {what}; a file: `./{spec.prior}`")
+    return InputError("algorithm", spec.prior_field, f"`{spec.prior}` is {what}; a file: `./{spec.prior}`")

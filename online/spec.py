@@ -198,6 +198,7 @@ class Spec:
     prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
         empty.
     plugin : the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
+    prior_word : the option that names the prior, `prior` or `history`, as the user wrote it; for errors.
     """
 
     entry: Entry | None
@@ -206,6 +207,12 @@ class Spec:
     given: Mapping[str, Fraction] = field(default_factory=dict)
     prior: str = ""
     plugin: Plugin | None = None
+    prior_word: str = field(default="prior", compare=False)
+
+    @property
+    def prior_field(self) -> str:
+        """``NAME:OPTION`` of the prior, as errors name it."""
+        return f"{self.head}:{self.prior_word}"
 
     @property
     def name(self) -> str:

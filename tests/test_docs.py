@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     file for file in DOCS.rglob("*.md") if file.relative_to(DOCS).parts[0] not in ("_build", "generated")
 )  # fmt: skip
-GENERATED = ("generated/commands.md",)
+GENERATED = ("generated/algorithms.md", "generated/commands.md")
 _CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

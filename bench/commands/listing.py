@@ -64,7 +64,8 @@ class List(Options):
         "",
     )
     given: tuple[str, ...] = argument(
-        "names to list, all if none is given, for example one recipe with its keys; for gpus also files of `calibrate`",
+        "names to list, all if none is given: one algorithm with its options explained, one recipe with its keys; for "
+        "gpus also files of `calibrate`",
         Text(),
         "NAME",
         several=True,
@@ -91,6 +92,7 @@ def run(options: List) -> list[dict[str, Any]]:
     return [
         {"family": family.name, "name": each.name, "summary": each.summary}
         | ({"keys": [key.row() for key in each.keys]} if isinstance(each, Form) else {})
+        | ({"options": [*family.describe_options(each.name)]} if options.what == "algorithms" else {})
         for family in families().values()
         for each in entries(family)
         if each.name in options.names or not options.names
@@ -98,7 +100,7 @@ def run(options: List) -> list[dict[str, Any]]:
 
 
 def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
-    """The entries by family; recipes with their keys."""
+    """The entries by family; recipes with their keys, algorithms that are named with their options."""
     if options.what == "limits" and not options.names:
         for family in families().values():
             yield from _limit_lines(family)
@@ -106,12 +108,21 @@ def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
     if options.what == "recipes":
         yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
         return
+    if options.what == "algorithms" and options.names:
+        for family in dict.fromkeys(each["family"] for each in found):
+            yield f"{family}:"
+            for each in found:
+                if each["family"] == family:
+                    yield from _algorithm_lines(each)
+        return
     width = max((len(each["name"]) for each in found), default=0)
     for family in dict.fromkeys(each["family"] for each in found):
         yield f"{family}:"
         for each in found:
             if each["family"] == family:
                 yield f"  {each['name'].ljust(width)}  {each['summary']}"
+    if options.what == "algorithms":
+        yield "`list algorithms NAME` explains the options of one."
     if options.what == "families":
         yield "These are constructions of instances, `list constructions`. Families of problems: `list problems`."
 
@@ -121,15 +132,32 @@ def _recipe_text(family: Family, names: Collection[str]) -> str:
     forms = [form for form in family.recipes().values() if form.name in names or not names]
     lines = [f"{family.name}:"] if forms else []
     for form in forms:
-        rows = [key.row() for key in form.keys]
-        lines += ["", f"  {form.name}: {form.summary}"]
         head = {"name": "key", "unit": "unit", "range": "range", "default": "default", "meaning": "meaning"}
-        columns = ("name", "unit", "range", "default")
-        width = {column: min(34, max(len(row[column]) for row in (head, *rows))) for column in columns}
-        for row in (head, *rows):
-            cells = [row[column].ljust(width[column]) for column in columns]
-            lines.append("    " + "  ".join([*cells, row["meaning"]]).rstrip())
+        lines += ["", f"  {form.name}: {form.summary}", *_table_lines(head, [key.row() for key in form.keys])]
     return "\n".join(lines)
+
+
+def _algorithm_lines(entry: Mapping[str, Any]) -> Iterator[str]:
+    """An algorithm with a line per option: name, values, default, meaning."""
+    rows = entry["options"]
+    yield ""
+    yield f"  {entry['name']}: {re.split(_OPTION, entry['summary'])[0] if rows else entry['summary']}"
+    if rows:
+        head = {"name": "option", "values": "values", "default": "default", "meaning": "meaning"}
+        yield from _table_lines(head, rows)
+
+
+_OPTION = r"; (?=[\w-]+=)"
+"""Before the options in the summary of an algorithm."""
+
+
+def _table_lines(head: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """A line per row, in columns; the last column is as long as it is."""
+    *columns, last = head
+    width = {column: min(34, max(len(row[column]) for row in (head, *rows))) for column in columns}
+    for row in (head, *rows):
+        cells = [row[column].ljust(width[column]) for column in columns]
+        yield "    " + "  ".join([*cells, row[last]]).rstrip()
 
 
 def _list_mechanisms(family: Family) -> list[NamedSummary]:

@@ -744,6 +744,19 @@ class Family(ABC):
         entry = None if self.environment is None else self.environment.registry.entries().get(head)
         return {} if entry is None else {name: option.meaning for name, option in entry.options.items()}
 
+    def describe_options(self, head: str) -> Sequence[Mapping[str, str]]:
+        """Describe the options of an algorithm, with its constants and its prior.
+
+        Parameters
+        ----------
+        head : name of the algorithm without options.
+
+        Returns
+        -------
+        A row each: texts by name, values, default, meaning; empty for a user's algorithm.
+        """
+        return () if self.environment is None else self.environment.registry.describe_options(head)
+
     def solver_key(self, algorithm: str) -> str:
         """Return package and version of the solver that an algorithm calls.
 
@@ -779,6 +792,37 @@ class Family(ABC):
             return algorithm
         options = algorithm.removeprefix(spec.head).startswith(":")
         return f"{algorithm}{',' if options else ':'}{prior}"
+
+    def prior_option(self, algorithm: str) -> str:
+        """Return the option that names an algorithm's prior, as its name has it.
+
+        Returns
+        -------
+        ``prior=...`` or ``history=...``; empty where there is none.
+
+        Raises
+        ------
+        InputError : an algorithm or option that does not exist.
+        """
+        spec = self._environment.registry.parse(algorithm)
+        return f"{spec.prior_word}={spec.prior}" if spec.prior else ""
+
+    def require_past(self, algorithm: str, instance: Any) -> str:
+        """Check that the files of an algorithm's prior are from the past of an instance, where they have dates.
+
+        Parameters
+        ----------
+        instance : on which the algorithm is judged.
+
+        Returns
+        -------
+        The first file of which no date shows that it lies before the instance; empty where there is none.
+
+        Raises
+        ------
+        InputError : naming the file and the option: it is the instance itself, of another cluster, or not from before.
+        """
+        return self._environment.registry.require_past(algorithm, instance)
 
     def is_randomised(self, algorithm: str) -> bool:
         """Whether repetitions of a run of the algorithm may differ.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -88,9 +89,14 @@ TIMELINE = "timeline"
 """The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)."""
 
 
+_INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|history|earlier)(?:,|$)")
+"""`history=` is an option of registered algorithms, whose names have no colon before their options."""
+
+
 def is_informed(algorithm: str) -> str:
     """Which word in the algorithm's name stands for the case's `prior`; empty where it does not look at that."""
-    return next((word.partition("=")[2] for word in (YESTERDAY, HISTORY, EARLIER) if word in algorithm), "")
+    found = _INFORMED.search(algorithm)
+    return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)

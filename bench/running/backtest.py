@@ -14,7 +14,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.day_facts import GROUP, DayFacts
 from ratiobench.bench.family.grids import name_file
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
-from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite
+from ratiobench.bench.family.suite import EARLIER, HISTORY, TIMELINE, Case, SolveSettings, Study, Suite, is_informed
 from ratiobench.bench.report.backtest.criteria import WELFARE, require_criterion
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.instances.io.files import (
@@ -172,11 +172,15 @@ def make_backtest(
     An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
     learns has all days before it.
 
+    Files that a name gives as its prior are used in place of these days. They must be of the cluster of the judged
+    days, and from before them; where they have no dates a note says so.
+
     An algorithm that cannot serve the arrivals of some day is left out, and a note says which and why.
 
     Raises
     ------
-    InputError : too few days, days that cannot be joined, an algorithm that cannot be used, none that can serve all.
+    InputError : too few days, days that cannot be joined, an algorithm that cannot be used, none that can serve all,
+        files of a prior that cannot be history of the judged days.
     """
     if len(days) <= history:
         count = f"{len(days)} day{'s' * (len(days) != 1)}"
@@ -190,14 +194,10 @@ def make_backtest(
             each for text in ",".join(what_if).split(",") if text for each in family.list_changes(first, text)
         )
     )
-    for name in chosen:
-        given = re.search(r"\bprior=[^,]*", name)
-        if given and given[0] not in (HISTORY, EARLIER):  # a file may be of a day that is judged
-            problem = f"{shorten(name)}: leave `{given[0]}` out; constants come from the days before by themselves"
-            raise InputError("--algorithms", "", problem)
+    undated = _check_priors(family, days[history:], chosen, changes)
     words = {name: EARLIER if family.is_learner(name) else HISTORY for name in chosen}
     names = tuple(dict.fromkeys(family.with_prior(name, word) for name, word in words.items()))
-    learning = any(EARLIER in name for name in names)
+    learning = any(is_informed(name) == "earlier" for name in names)
     if history > 1 or learning:
         family.join([family.make(day.recipe) for day in days[: max(history, 2)]])
     studies = tuple(Study(TIMELINE, name) for name in names) if family.timeline is not None else ()
@@ -220,7 +220,7 @@ def make_backtest(
     known = f"each with constants from the {history} day{'s' * (history > 1)} before it"
     if learning:
         known += " (learning algorithms: from all days before it)"
-    doubts = tuple(list_doubts(days, order))
+    doubts = (*list_doubts(days, order), *undated)
     lists = {"--algorithms": algorithms, "--add": add}
     named = [word for option, each in lists.items() if each for word in (option, ",".join(each))]
     return Suite(
@@ -246,6 +246,37 @@ def make_backtest(
 
 def _changed(recipe: Mapping[str, Any], change: str) -> Mapping[str, Any]:
     return {"kind": "changed", "change": change, "recipe": recipe} if change else recipe
+
+
+def _check_priors(family: Family, judged: Sequence[Day], names: Sequence[str], changes: Sequence[str]) -> list[str]:
+    """Check the priors that names give themselves, before anything is computed.
+
+    Returns
+    -------
+    A sentence for each name with a file of which no date shows that it is from before the judged days.
+
+    Raises
+    ------
+    InputError : one that cannot be history of some judged day (`Family.require_past`).
+    """
+    undated: dict[str, str] = {}
+    given = {name: option for name in names if (option := family.prior_option(name))}
+    for name, option in given.items():
+        if is_informed(name) == "yesterday" or (changes and not is_informed(name)):
+            more = ", and are changed as the judged days are (--what-if)" * bool(changes)
+            problem = f"{shorten(name)}: leave `{option}` out; constants come from the days before by themselves{more}"
+            raise InputError("--algorithms", "", problem)
+    named = [name for name in given if not is_informed(name)]
+    for day in judged if named else ():
+        instance = family.make(day.recipe)
+        for name in named:
+            if file := family.require_past(name, instance):
+                undated.setdefault(name, file)
+    return [
+        f"no date shows that {shorten(file)}, which {shorten(name)} uses, is from before the judged days: "
+        "its results may rest on information of these days"
+        for name, file in undated.items()
+    ]
 
 
 def choose_policies(

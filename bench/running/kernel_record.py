@@ -24,7 +24,7 @@ from ratiobench.instances.io.files import write_atomically
 FILE = "compiled.json"
 ALL = "*"
 _LAYERS = ("bench", "formulations", "instances", "online")
-_PRIOR = re.compile(r"[:,]prior=[^,]*")
+_PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")
 """Where constants come from changes nothing that is compiled."""
 
 
@@ -123,6 +123,6 @@ def _stamp(path: Path) -> list[int]:
 
 
 def strip_prior(name: str) -> str:
-    """The algorithm's name without where its constants come from: ``a:prior=x,b=1`` is ``a:b=1``."""
+    """The algorithm's name without its prior: ``a:prior=x,b=1`` is ``a:b=1``, and so is ``a:history=x,b=1``."""
     head, _, options = _PRIOR.sub("", name).partition(",")
     return f"{head}{',' if ':' in head else ':'}{options}" if options else head

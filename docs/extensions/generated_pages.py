@@ -1,16 +1,16 @@
 """Write what follows from the code or from data files of the repository, before the documentation is read.
 
-`generated/commands.md` has the commands with their options. `results/standard.md` includes the tables of the standard
-set, `generated/standard.txt`, and `results/index.md` the runs behind committed figures, `generated/runs.txt`. A link
-from a page to a file outside this folder, such as LICENSE or a module, becomes the name of the file, since the built
-site has no such file.
+`generated/commands.md` has the commands with their options, `generated/algorithms.md` the algorithms with theirs.
+`results/standard.md` includes the tables of the standard set, `generated/standard.txt`, and `results/index.md` the runs
+behind committed figures, `generated/runs.txt`. A link from a page to a file outside this folder, such as LICENSE or a
+module, becomes the name of the file, since the built site has no such file.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ def write_pages(app: Sphinx) -> None:
     folder = DOCS / "generated"
     folder.mkdir(exist_ok=True)
     texts = {
+        "algorithms.md": "\n".join(describe_algorithms()),
         "commands.md": "\n".join(describe_commands()),
         "runs.txt": "\n".join(describe_runs()) + "\n",
         "standard.txt": describe_set(read_set(), families()),
@@ -74,10 +75,33 @@ def _options(command: Command) -> Iterator[str]:
             else f"{flag_of(name)}{' ' * bool(each.metavar)}{each.metavar}"
         )
         cells = (f"`{spelling}`", values, "required" if name not in defaults else each.told, each.summary)
-        yield "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+        yield _table_row(cells)
     if command.document is not None:
         yield "| `--json` |  |  | one JSON document on standard output |"
     yield ""
+
+
+def describe_algorithms() -> Iterator[str]:
+    """The lines of the page of options of algorithms."""
+    yield "# Options of algorithms\n\nAn algorithm is named `NAME`, or `NAME:OPTION=VALUE,OPTION=VALUE`. `...` is"
+    yield "a number, a name or a file. `list algorithms NAME` prints the same.\n"
+    for family in families().values():
+        tables = {each.name: family.describe_options(each.name) for each in family.algorithms()}
+        without = [f"`{name}`" for name, rows in tables.items() if not rows]
+        yield f"## Family `{family.name}`\n"
+        if without:
+            yield f"Without options: {', '.join(without)}.\n"
+        for name, rows in tables.items():
+            if rows:
+                yield f"### `{name}`\n\n| option | values | default | meaning |\n|---|---|---|---|"
+                for row in rows:
+                    cells = (f"`{row['name']}`", row["values"].replace("|", " | "), row["default"], row["meaning"])
+                    yield _table_row(cells)
+                yield ""
+
+
+def _table_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 
 
 def describe_runs() -> Iterator[str]:

@@ -11,6 +11,7 @@ tasks that run at a moment; then it inserts what was taken out and some tasks th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,8 @@ LONGEST_REST = 7
 """Most turns in which the search leaves out the pool of the best schedule, where that gained nothing."""
 LEVELS = 8
 """Nodes are counted by how many such parts of their compute are free."""
+WIDE = 16
+"""Nodes of gangs of more parts are sorted; for fewer parts the least of the nodes is looked for, part by part."""
 MOST = 400
 """Most tasks that a block touches."""
 REFILL = 3.0
@@ -166,15 +169,16 @@ def empty_schedule(r: Runs, o: Order, pooled: bool = False) -> Schedule:
         amounts = np.repeat(r.compute, nodes), np.repeat(r.capacity_mb, nodes)
         places = np.full(int(r.place[-1]), -1, np.int64)
     compute, memory = (np.ascontiguousarray(np.repeat(each[:, None], slots, axis=1)) for each in amounts)
-    roomy = np.ascontiguousarray(np.broadcast_to(nodes[:, None, None], (len(nodes), LEVELS + 1, slots)))
+    roomy = np.broadcast_to(nodes[:, None, None], (len(nodes), LEVELS + 1, slots)).copy()
     if r.held.size:
         if pooled:
             held = sum_by_type(r, r.held)
         else:
             held = r.held
             free = LEVELS * (compute - held[0]) // np.repeat(r.compute, nodes)[:, None]
-            levels = np.stack([free >= level for level in range(LEVELS + 1)]).astype(np.int64)
-            roomy = np.ascontiguousarray(np.swapaxes(sum_by_type(r, levels), 0, 1))
+            for g, (low, high) in enumerate(pairwise(r.first_node.tolist())):
+                for level in range(LEVELS + 1):
+                    roomy[g, level] = np.count_nonzero(free[low:high] >= level, axis=0)
         compute, memory = compute - held[0], memory - held[1]
     return Schedule(
         np.full(n, -1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), places, compute,
@@ -262,6 +266,11 @@ def _choose_nodes(r, z, i, e, s, waste):  # type: ignore[no-untyped-def]
             waste[k - first] = left / r.length[e] + 0.5 * beside
     if found < r.parts[i]:
         return False
+    if r.parts[i] > WIDE:
+        order = sort_stably(waste[: r.first_node[g + 1] - first])
+        for j in range(r.parts[i]):
+            z.nodes[r.place[i] + j] = first + order[j]
+        return True
     for j in range(r.place[i], r.place[i + 1]):
         least = 0
         for k in range(1, r.first_node[g + 1] - first):

@@ -16,6 +16,7 @@ duality, as for P; a gang's part is a cell like any. The lower end is in `run_se
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -181,9 +182,7 @@ class RunPrices(NamedTuple):
 
 def sum_by_type(r: Runs, table: IntArray) -> IntArray:
     """(n, G, T) sums of a table (n, K, T) over the nodes of each type."""
-    sums = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, axis=1)], axis=1)
-    found: IntArray = sums[:, r.first_node[1:]] - sums[:, r.first_node[:-1]]
-    return found
+    return np.stack([table[:, low:high].sum(axis=1) for low, high in pairwise(r.first_node.tolist())], axis=1)
 
 
 def prefix(prices: Prices) -> Prices:

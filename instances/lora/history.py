@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,50 @@ def start_time(day: Instance) -> str:
     arrivals = recipe.get("arrivals") if isinstance(recipe, dict) else None
     found = origin.get("start") or (arrivals.get("day") if isinstance(arrivals, dict) else None)
     return found[:19] if isinstance(found, str) else ""
+
+
+def is_earlier(history: Instance, tested: Instance) -> bool:
+    """Whether the dates of two instances show that a history lies before the instance under test.
+
+    Returns
+    -------
+    True if the last arrival of the history comes before the first slot of the instance under test; False if one of the
+    two has no date, or the dates are of different traces.
+
+    Raises
+    ------
+    InputError : the dates show that it does not; the problem has the dates, the field is `start`.
+    """
+    (clock, begin), (other, day) = _read_date(history), _read_date(tested)
+    if begin is None or day is None or clock != other:
+        return False
+    under_test = f"not before the instance under test, {shorten(tested.name)}, begins ({day:{_DATE}})"
+    if begin >= day:
+        raise InputError(history.name, "start", f"begins on {begin:{_DATE}}, {under_test}")
+    last = begin + timedelta(seconds=history.slot_seconds * (int(history.arrival.max(initial=1)) - 1))
+    if last >= day:
+        raise InputError(history.name, "start", f"has arrivals up to {last:{_DATE}}, {under_test}")
+    return True
+
+
+_DATE = "%Y-%m-%d %H:%M"
+
+
+def _read_date(day: Instance) -> tuple[str, datetime | None]:
+    """The trace whose days it counts, empty for a log, and when its first slot begins, None where that is not known."""
+    origin = day.origin or {}
+    recipe = origin.get("recipe")
+    arrivals = recipe.get("arrivals") if isinstance(recipe, dict) and not origin.get("start") else None
+    try:
+        found, trace, first = datetime.fromisoformat(start_time(day)).replace(tzinfo=UTC), "", 1
+        if isinstance(recipe, dict) and isinstance(arrivals, dict):
+            trace, first = str(arrivals.get("trace", "")), recipe.get("start", 1)
+        slots = first - 1 if type(first) is int and 1 <= first <= SLOT_LIMIT else 0
+        found += timedelta(seconds=day.slot_seconds * slots)
+        found + timedelta(seconds=day.slot_seconds * day.slots)  # the end of the instance is a date, too
+        return trace, found
+    except (ValueError, OverflowError):
+        return "", None
 
 
 def split(history: Instance, like: Instance | Public) -> list[Instance]:

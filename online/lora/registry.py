@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ratiobench.instances.lora import format as documents
-from ratiobench.instances.lora.history import join, require_history, tell_history
+from ratiobench.instances.lora.history import is_earlier, join, require_history, tell_history
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.registry import Registry
 from ratiobench.online.spec import Entry, Option, Spec, fraction
@@ -11,7 +11,13 @@ from ratiobench.online.spec import Entry, Option, Spec, fraction
 __all__ = ["REGISTRY", "Entry", "Option", "Spec", "algorithms", "canonical", "entries", "fraction", "parse", "register"]
 
 REGISTRY: Registry[Instance] = Registry(
-    "ratiobench.online.lora", documents, "ratiobench.online.lora.protocol", join, require_history, tell_history
+    "ratiobench.online.lora",
+    documents,
+    "ratiobench.online.lora.protocol",
+    join,
+    require_history,
+    tell_history,
+    is_earlier,
 )
 
 register = REGISTRY.register

@@ -22,9 +22,9 @@ from ratiobench.bench.report.shared.text import align_columns
 from ratiobench.bench.results.intervals import sign_test
 from ratiobench.bench.running.backtest import find_days, list_doubts, make_backtest, order_of
 from ratiobench.bench.storage.store import STORE, Store
-from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.example import example
-from ratiobench.instances.lora.format import read
+from ratiobench.instances.lora.format import dumps, read, write
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import Source
 
@@ -235,13 +235,56 @@ def test_who_learns_has_all_days_before_it(inside: Path, tmp_path: Path) -> None
     assert int(last["welfare"]["pdftsp:prior=history"]) == run(day, f"pdftsp:prior={before[2]}").welfare
 
 
+def test_a_history_of_the_past_may_be_named(inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file from before all judged days, or the folder of the days; a file without a date is doubted."""
+    first = "days/log-2026-03-01.json.gz"
+    write(replace(read(first), origin={}), tmp_path / "plain.json")
+    named = {"learned:history=days": "", f"learned:history={first}": "", f"eris:prior={first}": ""}
+    named |= {f"{each}={tmp_path / 'plain.json'}": "undated" for each in ("learned:history", "eris:prior")}
+    words = ["--algorithms", ",".join(["learned", *named]), "--workers", "1", "--out", str(tmp_path / "out")]
+    assert main(["backtest", "days", *words]) == 0
+    told = capsys.readouterr().err
+    page = (tmp_path / "out/backtest.html").read_text(encoding="utf-8")
+    for name, state in named.items():
+        doubt = f"which {shorten(name)} uses, is from before the judged days"
+        assert (doubt in " ".join(told.split())) == (state == "undated")
+    assert page.count("its results may rest on information of these days") >= 2
+    found = rows(str(tmp_path / "out"))
+    welfare = {name: list(each["welfare"]) for name, each in found.groupby("algorithm")}
+    assert welfare["learned:history=days"] == welfare["learned:prior=earlier"]
+    assert welfare[f"learned:history={first}"] == welfare[f"learned:history={tmp_path / 'plain.json'}"]
+    labels = dict(zip(found["algorithm"], found["label"], strict=True))
+    assert [name for name in labels if "(history without dates)" in labels[name]] == [
+        f"learned:history={tmp_path / 'plain.json'}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (
             ["days", "--algorithms", "eris:prior=days/log-2026-03-03.json.gz"],
-            "leave `prior=days/log-2026-03-03.json.gz` out",
+            "days/log-2026-03-03.json.gz: eris:prior: begins on 2026-03-03 00:00, not before the instance under test",
         ),
+        (
+            ["days", "--algorithms", "greedy,learned:guard=9,history=days/log-2026-03-04.json.gz"],
+            "days/log-2026-03-04.json.gz: learned:history: begins on 2026-03-04 00:00, not before",
+        ),
+        (
+            ["days", "--add", "learned:history=days/log-2026-03-02.json.gz"],
+            "days/log-2026-03-02.json.gz: learned:history: is the instance under test, 'log-2026-03-02'",
+        ),
+        (["days", "--algorithms", "greedy,learned:history=other/a.json"], "other/a.json: learned:history: slots: "),
+        (["days", "--algorithms", "greedy,pdftsp:prior=other/a.json"], "other/a.json: pdftsp:prior: slots: "),
+        (
+            ["days", "--algorithms", "learned:history=days/log-2026-03-01.json.gz;copy/a.json.gz"],
+            "copy/a.json.gz: learned:history: is the same day as 'days/log-2026-03-01.json.gz', which would",
+        ),
+        (
+            ["days", "-a", "learned:history=days/log-2026-03-01.json.gz", "--what-if", "nodes=+1"],
+            "leave `history=days/log-2026-03-01.json.gz` out",
+        ),
+        (["days", "--algorithms", "learned:history=yesterday"], "leave `history=yesterday` out"),
         (["nowhere"], "nowhere: is no folder and no .toml"),
         (["empty"], "no instance file"),
         (["one"], "--history: 1 day in one: with --history 1 at least 2 are needed"),
@@ -261,12 +304,15 @@ def test_what_cannot_be_used_is_one_line(
 ) -> None:
     """Status 2, and nothing is written."""
     from ratiobench.instances.eapm.named import names, path
+    from ratiobench.instances.lora.named import named
 
     day = Path("days/log-2026-03-01.json.gz").read_bytes()
     other = Path(path(names()[0])).read_bytes()
     for folder, files in {
         "empty": {"import.json": b"{}"},
         "one": {"a.json.gz": day},
+        "copy": {"a.json.gz": day},
+        "other": {"a.json": dumps(named("tiny_two_types")).encode()},
         "broken": {"a.json.gz": day, "b.json": b'{"format": "ratiobench/lora/1"}'},
         "mixed": {"a.json.gz": day, "b.json": other},
         "twice": {"a.json.gz": day, "a.json": b"%s" % other},

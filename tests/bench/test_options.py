@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ratiobench.bench.cli.main import main, options_from
 from ratiobench.bench.cli.parser import make_parser
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.options import (
     Choice,
     Date,
@@ -276,3 +278,34 @@ def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) 
             for option_name, found in options_of(part.options).items():
                 shown = found.metavar.replace("|", "\\|") if found.positional else flag_of(option_name)
                 assert f"`{shown}" in section, (name, option_name)
+
+
+def test_the_page_of_algorithms_explains_every_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the declarations, as `list algorithms NAME` does; the list of all stays a line each."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
+    page = "\n".join(importlib.import_module("generated_pages").describe_algorithms())
+    sections = page.split("\n## Family ")[1:]
+    assert len(sections) == len(families())
+    for family, part in zip(families().values(), sections, strict=True):
+        for each in family.algorithms():
+            assert f"`{each.name}`" in part
+            section = part.partition(f"### `{each.name}`\n")[2].partition("\n### ")[0]
+            for name, meaning in family.option_meanings(each.name).items():
+                assert f"| `{name}` |" in section
+                assert meaning.replace("|", "\\|").replace("<", "&lt;") in section
+    assert main(["list", "algorithms", "dual-plan"]) == 0
+    told = capsys.readouterr().out
+    meanings = families()["lora"].option_meanings("dual-plan")
+    assert list(meanings) == ["scale", "rounds", "delay", "blocks"]
+    assert all(meaning in told for meaning in meanings.values())
+    assert "history  FILE|FILE;FILE|FOLDER|yesterday|history" in told
+    assert main(["list", "algorithms"]) == 0
+    told = capsys.readouterr().out
+    assert not any(meaning in told for meaning in meanings.values())
+    assert told.endswith("`list algorithms NAME` explains the options of one.\n")
+    assert main(["list", "algorithms", "pdftsp", "average", "--json"]) == 0
+    plain, one = json.loads(capsys.readouterr().out)
+    assert plain == {"family": "eapm", "name": "average", "summary": plain["summary"], "options": []}
+    assert [row["name"] for row in one["options"]][-3:] == ["alpha", "beta", "prior"]

@@ -229,6 +229,7 @@ def test_a_run_compiles_first_where_something_is_missing_and_only_there(
         kernel_compilation.compile_missing(family, names)
     assert asked == [{"lora": ["greedy", "posted:margin=2"]}, {"lora": ["greedy", "eft"]}]
     assert kernel_record.is_compiled("lora", ["greedy", "eft", "posted:margin=2"])
+    assert kernel_record.is_compiled("lora", ["posted:prior=a.json,margin=2", "greedy:history=a.json"])
     rigid = ["rigid", "gang"]
     assert not kernel_record.is_compiled("lora", ["greedy"], rigid)
     kernel_record.record_compiled("lora", ["greedy"], rigid)

@@ -151,7 +151,7 @@ class DualQueue(DualPriced, Queue):
 
 OPTIONS = {
     "scale": Option("0.7", None, "part of the prices that a task pays"),
-    "rounds": Option("20", None, "steps whenever prices are solved again; 0: those of earlier days stay"),
+    "rounds": Option("20", None, "steps each time that prices are computed again; 0: those of earlier days stay"),
 }
 register(
     Entry(

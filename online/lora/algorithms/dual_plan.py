@@ -103,8 +103,8 @@ register(
         OPTIONS
         | {
             "scale": Option("0.5", None, "part of the prices that a run pays as rent in the plan"),
-            "delay": Option("0.0002", None, "part of its bid that a planned run loses per slot that it waits"),
-            "blocks": Option("500", None, "blocks of annealing per plan, at most; 0: list schedules alone"),
+            "delay": Option("0.0002", None, "part of its bid that a run loses in the plan per slot that it waits"),
+            "blocks": Option("500", None, "changes of a plan that annealing tries, at most; 0: list schedules alone"),
         },
         DualPlan,
         standing=state_always(guarantee="none", truthful="no payments"),

@@ -114,9 +114,9 @@ class Queue:
             rows.length, rows.cut, self._mode, self._window, self._depth,
         )  # fmt: skip
         starts = {}
-        for (row, _, end), chosen in zip(runs.tolist(), nodes.tolist(), strict=True):
+        for (row, _, end), chosen in zip(runs.tolist(), nodes, strict=True):
             task = self._tasks.pop(int(rows.index[row]))
-            there = sorted(chosen[: task.parts])
+            there = sorted(chosen[: task.parts].tolist())
             cells = tuple((k, t) for t in range(view.slot, end + 1) for k in there)
             done = [option for option in task.options if option.first <= view.slot]
             starts[task.index] = Decision(min(done, key=lambda option: option.price).vendor, cells)

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inner
+from ratiobench.formulations.kernels import compiled, inner, sort_stably
 
+WIDE = 16
+"""Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part."""
+_FULL = np.iinfo(np.int64).max
+"""Stands for the free samples of a node that cannot take a part."""
 NONE, EASY, CONSERVATIVE, FIRST_FIT = range(4)
 """Who may start before a task that comes earlier in the queue and cannot start yet.
 
@@ -44,6 +48,15 @@ def _count(free, free_mb, low, high, start, end, rate, memory, parts):  # type: 
 @inner
 def _choose(free, free_mb, low, high, start, end, rate, memory, parts, nodes):  # type: ignore[no-untyped-def]
     """The nodes of a run that has room, into `nodes`: best fit."""
+    if parts > WIDE:
+        amount = np.empty(high - low, np.int64)
+        for k in range(low, high):
+            fits = _fits(free, free_mb, k, start, end, rate, memory)
+            amount[k - low] = free[k, start] if fits else _FULL
+        best_first = sort_stably(amount)
+        for j in range(parts):
+            nodes[j] = low + best_first[j]
+        return
     for j in range(parts):
         best, least = -1, np.int64(0)
         for k in range(low, high):

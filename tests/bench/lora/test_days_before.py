@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.family.suite import Case
+from ratiobench.bench.family.suite import Case, is_informed
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.runner import choose_cases, list_left_out
@@ -38,6 +38,24 @@ name = "without"
 
 def _with_history() -> list[Case]:
     return [case for suite in suites() if suite.name in ("quick", "mechanisms") for case in suite.cases if case.history]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("learned:prior=history", "history"),
+        ("learned:history=history,guard=7", "history"),
+        ("learned:guard=7,history=yesterday", "yesterday"),
+        ("mine:Own:prior=yesterday", "yesterday"),
+        ("mine:Own:history=history", ""),
+        ("learned:history=history.json", ""),
+        ("pdftsp:prior=yesterday.json", ""),
+        ("greedy", ""),
+    ],
+)
+def test_names_ask_for_the_days_before_in_either_spelling(name: str, word: str) -> None:
+    """`history=` is an option of registered algorithms; a file whose name begins with such a word is a file."""
+    assert is_informed(name) == word
 
 
 def test_history_is_of_the_days_right_before_the_day() -> None:

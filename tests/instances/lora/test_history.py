@@ -9,7 +9,7 @@ import pytest
 
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.format import document, parse
-from ratiobench.instances.lora.history import choose, join, split
+from ratiobench.instances.lora.history import choose, is_earlier, join, split
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
 
@@ -110,3 +110,43 @@ def test_some_of_the_tasks_are_chosen_as_they_are() -> None:
         told, all_told = document(choose(day, kept))["tasks"], document(day)["tasks"]
         assert told == [all_told[i] for i in kept.tolist()]
     assert choose(day, np.array([], np.int64)).tasks == 0
+
+
+def _dated(**origin: object) -> Instance:
+    """A day of four slots of ten minutes, with its last arrival in slot 2, and this origin."""
+    return replace(named("tiny_two_types"), name="it", origin=origin)
+
+
+def _of_trace(trace: str, day: object, start: object = 1) -> Instance:
+    return _dated(recipe={"arrivals": {"trace": trace, "day": day}, "start": start})
+
+
+@pytest.mark.parametrize(
+    ("history", "tested", "expected"),
+    [
+        (_dated(start="2026-03-01T00:00:00"), _dated(start="2026-03-02T00:00:00"), True),
+        (_dated(start="2026-03-02T00:00:00"), _dated(start="2026-03-02T00:00:00"), "begins on 2026-03-02 00:00, not"),
+        (_dated(start="2026-03-03T00:00:00"), _dated(start="2026-03-02T00:00:00"), "begins on 2026-03-03 00:00, not"),
+        (_dated(start="2026-03-01T23:55:00"), _dated(start="2026-03-02T00:00:00"), "has arrivals up to 2026-03-02 00:"),
+        (_dated(), _dated(start="2026-03-02T00:00:00"), False),
+        (_dated(start="2026-03-01T00:00:00"), _dated(), False),
+        (_dated(start="some day"), _dated(start="2026-03-02T00:00:00"), False),
+        (_dated(start="9999-12-31T23:59:59"), _dated(start="2026-03-02T00:00:00"), False),
+        (_of_trace("pai", "1970-03-02"), _of_trace("pai", "1970-03-03"), True),
+        (_of_trace("pai", "1970-03-03"), _of_trace("pai", "1970-03-03", 2), "has arrivals up to 1970-03-03 00:"),
+        (_of_trace("pai", "1970-03-03", 9), _of_trace("pai", "1970-03-03", 2), "begins on 1970-03-03 01:20"),
+        (_of_trace("philly", "2017-10-09"), _of_trace("pai", "1970-03-03"), False),
+        (_of_trace("pai", 3), _of_trace("pai", "1970-03-03", "x"), False),
+    ],
+)  # fmt: skip
+def test_history_is_from_before_a_day_by_its_dates(history: Instance, tested: Instance, expected: bool | str) -> None:
+    """The last arrival counts; days of different traces and days without a date are not compared."""
+    assert int(history.arrival.max()) > 1
+    if isinstance(expected, bool):
+        assert is_earlier(history, tested) is expected
+        return
+    with pytest.raises(InputError) as caught:
+        is_earlier(history, tested)
+    assert (caught.value.source, caught.value.field) == ("it", "start")
+    assert caught.value.problem.startswith(expected)
+    assert "instance under test, 'it', begins (" in caught.value.problem

@@ -114,6 +114,36 @@ def test_what_cannot_be_history_is_one_line(days: Path, tmp_path: Path, capsys: 
     assert "absent" in line(str(tmp_path / "absent.json"))
     two = f"{days / 'before' / 'day2.json'};{tmp_path / 'other.json'}"
     assert "other.json: " in line(two)
+    fewer = _part("fewer", 50)
+    write(replace(fewer, node_types=tuple(replace(k, count=2) for k in fewer.node_types)), tmp_path / "fewer.json")
+    two = f"{days / 'before' / 'day2.json'};{tmp_path / 'fewer.json'}"
+    assert "algorithm: learned:history: fewer: its nodes or slots are not those of day2" in line(two)
+
+
+def test_the_same_day_twice_is_no_history(days: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its path, or as a copy of another name; days without tasks have the same content, and are different days."""
+    today, day = str(days / "today.json"), days / "before" / "day2.json"
+    shutil.copy(day, tmp_path / "copy.json")
+    for again in (day, tmp_path / "copy.json"):
+        line = _refused(capsys, today, "--algorithm", f"learned:history={day};{again}")
+        assert f"{again}: learned:history: is the same day as " in line
+        assert "which would count twice; name it once" in line
+    for name in ("sunday", "monday"):
+        empty = document(_part(name, 50)) | {"tasks": []}
+        write(parse(empty, name), tmp_path / f"{name}.json")
+    history = f"{tmp_path / 'sunday.json'};{tmp_path / 'monday.json'}"
+    _told(capsys, today, "--no-opt", "--algorithm", f"learned:history={history}")
+
+
+@pytest.mark.parametrize("word", ["prior", "history"])
+def test_errors_name_the_option_as_it_was_written(word: str, days: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`prior=` and `history=` mean the same, and may not both be there."""
+    today = str(days / "today.json")
+    assert f"dual-plan:{word}: " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}={today}")
+    assert f"dual-plan:{word}: `yesterday` is " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}=yesterday")
+    other = "history" if word == "prior" else "prior"
+    line = _refused(capsys, today, "--algorithm", f"learned:{word}=a.json,{other}=b.json")
+    assert f"learned:{other}: given twice: `{word}=a.json` means the same" in line
 
 
 def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
@@ -131,6 +161,7 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     assert "history: 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (10 + max(1, 50 Omega)) ALG" in told
     before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
     assert f": welfare {before['welfare']:,} " in told
+    assert "(history not from before the day)" in told  # all days here are of one date
     assert "is the instance under test and the first of its folder" in _refused(
         capsys, str(tmp_path / "job-day2.json"), "--algorithm", algorithm
     )
