@@ -17,7 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratiobench.formulations.kernels import compiled, compiled_in_place, copy_list, inlined, inner, sort_few
+from ratiobench.formulations.kernels import (
+    compiled,
+    compiled_in_place,
+    copy_list,
+    inlined,
+    inner,
+    inner_allocating,
+    sort_few,
+    sort_stably,
+)
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.runs import (
     Prices,
@@ -34,7 +43,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 
 LISTS = 10
 """List schedules in drawn orders per unit of effort, up to four units."""
-BLOCKS_PER_TASK, UNIT_BLOCKS = 100, 400_000
+BLOCKS_PER_TASK, UNIT_BLOCKS = 300, 1_200_000
 """Blocks of annealing per unit of effort: so many per task, and at most so many."""
 CHUNK = 1_000
 """Blocks between two looks at the clock."""
@@ -238,6 +247,14 @@ def _give(r, o, z, i):  # type: ignore[no-untyped-def]
         z.spot[o.spot[last] - o.first[last] + t] = at
 
 
+@inner_allocating
+def _take_first(waste, first, nodes):  # type: ignore[no-untyped-def]
+    """Write the nodes of least waste into `nodes`, of equal ones the first."""
+    order = sort_stably(waste)
+    for j in range(len(nodes)):
+        nodes[j] = first + order[j]
+
+
 @inner
 def _choose_nodes(r, z, i, e, s, waste):  # type: ignore[no-untyped-def]
     """Give task i's parts the nodes with room that are left with the least beside and above the run; False for none.
@@ -267,9 +284,7 @@ def _choose_nodes(r, z, i, e, s, waste):  # type: ignore[no-untyped-def]
     if found < r.parts[i]:
         return False
     if r.parts[i] > WIDE:
-        order = sort_stably(waste[: r.first_node[g + 1] - first])
-        for j in range(r.parts[i]):
-            z.nodes[r.place[i] + j] = first + order[j]
+        _take_first(waste[: r.first_node[g + 1] - first], first, z.nodes[r.place[i] : r.place[i + 1]])
         return True
     for j in range(r.place[i], r.place[i + 1]):
         least = 0

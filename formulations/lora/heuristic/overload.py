@@ -49,8 +49,9 @@ MOST_TASKS = 100
 """Of more tasks an annealing has the blocks of so many."""
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
 """First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
-FIRST_FACTOR, FACTOR, LAST_FACTOR = 1.0, 1.5, 200.0
-"""Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, and last."""
+FIRST_FACTOR, FACTORS, LAST_FACTOR = 1.0, (1.0, 1.5, 3.0, 6.0), 200.0
+"""Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns,
+and last."""
 POLISH = 0.2
 """Blocks without overloads that follow an annealing, as a part of its own."""
 BIAS = 0.6
@@ -95,8 +96,8 @@ def search(
     tasks = min(p.tasks, MOST_TASKS)
     for _ in range(FIRST_RUNS):
         best = annealing.run(best, empty_state(p), FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
-    for _ in range(runs):
-        best = annealing.run(best, copy_state(best), BLOCKS * tasks, HEAT, FACTOR)
+    for run in range(runs):
+        best = annealing.run(best, copy_state(best), BLOCKS * tasks, HEAT, FACTORS[run % len(FACTORS)])
     return solution_of_state(instance, p, best)
 
 

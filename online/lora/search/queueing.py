@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ratiobench.formulations.kernels import compiled, inner, sort_stably
+from ratiobench.formulations.kernels import compiled, inner, inner_allocating, sort_stably
 
 WIDE = 16
 """Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part."""
@@ -45,17 +45,22 @@ def _count(free, free_mb, low, high, start, end, rate, memory, parts):  # type: 
     return False
 
 
+@inner_allocating
+def _choose_by_sorting(free, free_mb, low, high, start, end, rate, memory, parts, nodes):  # type: ignore[no-untyped-def]
+    amount = np.empty(high - low, np.int64)
+    for k in range(low, high):
+        fits = _fits(free, free_mb, k, start, end, rate, memory)
+        amount[k - low] = free[k, start] if fits else _FULL
+    best_first = sort_stably(amount)
+    for j in range(parts):
+        nodes[j] = low + best_first[j]
+
+
 @inner
 def _choose(free, free_mb, low, high, start, end, rate, memory, parts, nodes):  # type: ignore[no-untyped-def]
     """The nodes of a run that has room, into `nodes`: best fit."""
     if parts > WIDE:
-        amount = np.empty(high - low, np.int64)
-        for k in range(low, high):
-            fits = _fits(free, free_mb, k, start, end, rate, memory)
-            amount[k - low] = free[k, start] if fits else _FULL
-        best_first = sort_stably(amount)
-        for j in range(parts):
-            nodes[j] = low + best_first[j]
+        _choose_by_sorting(free, free_mb, low, high, start, end, rate, memory, parts, nodes)
         return
     for j in range(parts):
         best, least = -1, np.int64(0)
