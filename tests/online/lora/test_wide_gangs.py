@@ -37,7 +37,8 @@ def _draw_case(seed: int) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seed", range(60))
 def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the same order, for every number of parts that fits."""
-    monkeypatch.setattr(queueing, "_fits", _uncompiled(queueing._fits))
+    for part in ("_fits", "_choose_by_sorting"):
+        monkeypatch.setattr(queueing, part, _uncompiled(getattr(queueing, part)))
     free, free_mb, g, start, end, rate, memory, most = _draw_case(seed)
     for parts in range(1, most + 1):
         chosen = []
@@ -54,6 +55,7 @@ def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest
 @pytest.mark.parametrize("seed", range(60))
 def test_a_plan_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the same order; one part more than fits finds none."""
+    monkeypatch.setattr(run_search, "_take_first", _uncompiled(run_search._take_first))
     free, free_mb, g, start, end, rate, memory, most = _draw_case(seed)
     for parts in range(1, most + 2):
         r = SimpleNamespace(
