@@ -170,10 +170,10 @@ def test_searches_among_what_fits_end_at_their_limits() -> None:
 
 def test_a_day_of_rigid_tasks_is_proved_by_a_solver() -> None:
     """`auto` takes a solver where prices and search leave a gap at both ends, and names it with its answer."""
-    tasks = [{"run": "rigid", "arrival": 1 + i // 3, "deadline": 9, "work": 4 + 2 * (i % 3), "bid": 30 + 7 * i % 11,
+    tasks = [{"run": "rigid", "arrival": 1 + i // 3, "deadline": 9, "work": 3 + 2 * (i % 3), "bid": 30 + 9 * i % 13,
               "rate": [2 + i % 2], "memory_mb": 1 + i % 3} for i in range(9)]  # fmt: skip
     gang = GANG | {"arrival": 5, "rate": [2], "bid": 50}
-    instance = made(*tasks, gang, slots=9, counts=(2,))
+    instance = made(*tasks, gang, slots=10, counts=(2,))
     report = solve(instance)
     none = solve(instance, backend="none")
     assert none.lower < none.upper

@@ -241,13 +241,13 @@ def small_day() -> Instance:
 
 
 def test_the_search_of_a_small_day_gets_beyond_its_lists() -> None:
-    """All its blocks together are fewer than the first annealings of a large day, and it has several turns."""
+    """All its blocks together are fewer than those of a turn of a large day, and it has several turns."""
     instance = small_day()
     found = runs.find_runs(instance)
     order = run_search.order_tasks(found, runs.find_prices(found, 0.0, 200, lambda: False))
     lists = run_search.list_schedule(found, order, [np.argsort(-order.rank[0], kind="stable")], (0.0, 1.0))
     best, blocks = run_search.search(found, order, lists, 1, 2**62, lambda: False)
-    assert blocks == run_search.BLOCKS_PER_TASK * 120 < run_search.FIRST_BLOCKS
+    assert blocks == run_search.BLOCKS_PER_TASK * 120 < run_search.FIRST_BLOCKS * run_search.PARTS
     assert best.welfare[0] > 1.01 * lists.welfare[0]
     report = check(instance, run_search.solution_of_runs(instance, found, best))
     assert (report.valid, report.welfare) == (True, best.welfare[0])
