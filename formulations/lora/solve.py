@@ -395,12 +395,13 @@ def _price_and_search_runs(
     known, alone = float(best.welfare[0]), best
     interval.work["passes"] = 0
     least = runs.no_prices(found)
-    # Which prices make the better lists differs from day to day; the search goes on from the better ones.
+    # Which prices make the better lists differs from day to day; the search goes on from the better ones. Prices of
+    # more rounds prove more, and may make worse lists.
+    more = min(effort, 4)
     for search, rounds in (
-        (runs.find_prices, runs.ROUNDS),
-        (runs.find_prices_by_subgradients, runs.SUBGRADIENT_ROUNDS),
+        (runs.find_prices, more * runs.ROUNDS),
+        *((runs.find_prices_by_subgradients, each * runs.SUBGRADIENT_ROUNDS) for each in sorted({1, more})),
     ):
-        rounds *= min(effort, 4)
         prices = search(found, known, rounds, clock(0.3 if search is runs.find_prices else 0.4))
         lam, phi = (np.rint(each * RUN_UNIT).astype(np.int64) for each in (prices.lam, prices.phi))
         _prove_runs(instance, lam, phi, RUN_UNIT, interval)
