@@ -99,10 +99,10 @@ def compiled_in_place(function: Any) -> Any:
 def inner(function: Any) -> Any:
     """Decorate a kernel that only kernels call, and that makes no array.
 
-    To unwrap sixty arrays of Python takes half a second to compile: nothing does here. References to arrays are not
-    counted, which took up to nine tenths of the time where a tuple of arrays is handed on; numba refuses to compile a
-    kernel that makes an array nevertheless. It must not call a kernel that returns a new array, which would never be
-    freed.
+    It has no code that reads Python's arguments, which for sixty arrays takes half a second to compile. It counts no
+    references to arrays: counting takes up to nine tenths of the time where kernels hand tuples of arrays on. Numba
+    refuses to compile such a kernel if it makes an array. It must not call a kernel that returns a new array, which
+    would never be freed.
     """
     return _without_stale_cache(njit(**_OPTIONS, no_cpython_wrapper=True, _nrt=False)(function))
 
@@ -155,14 +155,14 @@ def sort_few(keys, count, order):  # type: ignore[no-untyped-def]
 
 @inlined
 def copy_list(to, values):  # type: ignore[no-untyped-def]
-    """to[:] = values, for which an array may be made."""
+    """Copy values into an array of as many; `to[:] = values` may make a third array."""
     for a in range(len(to)):
         to[a] = values[a]
 
 
 @inlined
 def copy_table(to, values):  # type: ignore[no-untyped-def]
-    """to[:] = values, of two dimensions."""
+    """Copy a table into another one of the same shape, as `copy_list`."""
     for a in range(to.shape[0]):
         for b in range(to.shape[1]):
             to[a, b] = values[a, b]

@@ -28,7 +28,7 @@ from ratiobench.bench.perf import startup
 from ratiobench.bench.perf.measurement import Measurement
 from ratiobench.bench.perf.page import format_csv as as_csv
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
-from ratiobench.formulations.kernels import sort_stably
+from ratiobench.formulations.kernels import sort_few, sort_stably
 from ratiobench.formulations.lora import solve
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
@@ -197,6 +197,9 @@ def test_ascending_is_a_stable_sort(values: list[int]) -> None:
     for kind in (np.int64, np.float64):
         keys = np.array(values, dtype=kind)
         assert sort_stably(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+        order = np.full(len(keys) + 1, -1)
+        sort_few.py_func(keys, len(keys), order)
+        assert order.tolist() == [*np.argsort(keys, kind="stable").tolist(), -1]
 
 
 def test_what_is_compiled_is_told() -> None:
