@@ -14,6 +14,11 @@ preorder. A number is a leaf and its table. `[i]` decides task i: out in the bra
 `[i, t]`: the offer by which task i is pre-processed lets it begin in slot t or before in the branch that follows, and
 later in the next. `[i, g, t, k]` with t = 0: task i has at most k cells on type g in the branch that follows, and more
 in the next.
+
+`ratiobench/lora-certificate/5` is a tree, of one leaf at least, whose decisions are about rigid tasks and gangs, which
+are never paused; tasks of other kinds may stand in the instance. `[i]` is as above. `[i, t]`: the run of task i begins
+in slot t or before in the branch that follows, and later in the next. `[i, g, 0]`: task i does not run on type g in the
+branch that follows, and does in the next. It has no prices of single cells, and so no field `cells`.
 """
 
 from __future__ import annotations
@@ -31,12 +36,23 @@ from ratiobench.instances.lora.solution import Solution, parse_solution, solutio
 FORMAT = "ratiobench/lora-certificate/2"
 TREE_FORMAT = "ratiobench/lora-certificate/3"
 CELL_FORMAT = "ratiobench/lora-certificate/4"
+RUN_FORMAT = "ratiobench/lora-certificate/5"
 PRICE_LIMIT = 2**62
 
 _KEYS = ("format", "instance", "unit", "lam", "phi", "classes", "upper", "lower", "decisions", "sha256")
 _PRICE_KEYS = ("lam", "phi", "classes")
 _TREE_KEYS = (*_KEYS, "more", "tree")
 _CELL_KEYS = (*_TREE_KEYS, "cells")
+_FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS, RUN_FORMAT: _TREE_KEYS}
+_NODES = {
+    TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
+    CELL_FORMAT: (
+        (1, 2, 3, 4),
+        "neither a task nor a task, a type and a slot, a task and a slot, or a task, a type, 0 and a number of cells",
+    ),
+    RUN_FORMAT: ((1, 2, 3), "neither a task nor a task and a slot, nor a task, a type and 0"),
+}
+"""The lengths of decisions in a tree of each format, and what is said of others."""
 _LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
@@ -82,7 +98,8 @@ class Prices(NamedTuple):
 
 
 Node = int | tuple[int, ...]
-"""A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells)."""
+"""A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells);
+of runs (task,), (task, slot), (task, type, 0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,11 @@ class Certificate:
     more : the tables of prices behind the first.
     tree : nodes in preorder; without any, the first table is the proof.
     cells : prices of single cells, of the first table; only with a tree.
+    runs : whether the decisions of the tree are about runs of tasks that are never paused: format `/5`.
+
+    Raises
+    ------
+    ValueError : with `runs`, without a tree or with prices of single cells, which the format cannot say.
     """
 
     instance: str
@@ -113,6 +135,11 @@ class Certificate:
     more: tuple[Prices, ...] = ()
     tree: tuple[Node, ...] = ()
     cells: tuple[CellPrice, ...] = ()
+    runs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.runs and (not self.tree or any(table.cells for table in self.tables)):
+            raise ValueError("a certificate of runs has a tree, and no prices of single cells")
 
     @property
     def tables(self) -> tuple[Prices, ...]:
@@ -121,7 +148,9 @@ class Certificate:
 
     @property
     def format(self) -> str:
-        """The oldest format that can say it."""
+        """The oldest format that can say it; decisions about runs are of one format only."""
+        if self.runs:
+            return RUN_FORMAT
         if any(table.cells for table in self.tables) or any(_is_new(node) for node in self.tree):
             return CELL_FORMAT
         return TREE_FORMAT if self.tree else FORMAT
@@ -176,10 +205,9 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
     InputError : naming the file, the field and the value.
     """
     version = data.get("format") if isinstance(data, dict) else None
-    branched, priced = version in (TREE_FORMAT, CELL_FORMAT), version == CELL_FORMAT
-    keys = {TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS}
-    wanted = (version, keys[version]) if version in keys else (FORMAT, _KEYS)
-    data = checksums.open_document(data, source, *wanted)
+    version = version if version in (TREE_FORMAT, CELL_FORMAT, RUN_FORMAT) else FORMAT
+    branched, priced = version != FORMAT, version == CELL_FORMAT
+    data = checksums.open_document(data, source, version, _FIELDS[version])
     more, tree = (items(source, key, data[key], None, "") if branched else [] for key in ("more", "tree"))
     if branched and not tree:
         raise InputError(source, "tree", "it has no node")
@@ -188,10 +216,11 @@ def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
         unit=integer(source, "unit", data["unit"], 1, PRICE_LIMIT),
         **_prices_of(source, "", data, priced)._asdict(),
         more=tuple(_prices_of(source, f"more[{j}]", each, priced) for j, each in enumerate(more)),
-        tree=tuple(_node(source, f"tree[{j}]", each, priced) for j, each in enumerate(tree)),
+        tree=tuple(_node(source, f"tree[{j}]", each, version) for j, each in enumerate(tree)),
         upper=integer(source, "upper", data["upper"], 0, PRICE_LIMIT),
         lower=integer(source, "lower", data["lower"], 0, PRICE_LIMIT),
         decisions=parse_solution({"decisions": data["decisions"]}, source),
+        runs=version == RUN_FORMAT,
     )
     return found, checksums.require_digest(source, "sha256", data["sha256"])
 
@@ -215,12 +244,12 @@ def _prices_of(source: str, path: str, data: Any, priced: bool) -> Prices:
     )
 
 
-def _node(source: str, path: str, data: Any, priced: bool) -> Node:
+def _node(source: str, path: str, data: Any, version: str) -> Node:
     if not isinstance(data, list):
         return integer(source, path, data, 0, PRICE_LIMIT)
-    if len(data) not in ((1, 2, 3, 4) if priced else (1, 3)):
-        more = ", a task and a slot, or a task, a type, 0 and a number of cells" if priced else ""
-        raise InputError(source, path, f"{shorten(data)} is neither a task nor a task, a type and a slot{more}")
+    lengths, otherwise = _NODES[version]
+    if len(data) not in lengths:
+        raise InputError(source, path, f"{shorten(data)} is {otherwise}")
     return tuple(integer(source, f"{path}[{k}]", value, 0, PRICE_LIMIT) for k, value in enumerate(data))
 
 

@@ -38,16 +38,23 @@ a leaf the bound holds with what is decided: a task that is out earns 0, one tha
 use, more cells than some number or a late begin earns its best reduced profit even where that is negative, schedules
 are those that the decisions allow, and no node holds a cell of a task that must not have one there. OPT is at most the
 largest bound of a leaf, and no less than 0.
+
+A tree about tasks that are never paused decides a task (out, or admitted), when its run begins (in a slot or before, or
+later) or whether it runs on a type (not, or it does). A task that is rejected has no run, so it does not begin later
+and runs on no type. In a leaf such a task chooses among the runs that are left: the best reduced profit of them, and 0
+where it is not known to be admitted. A task that is admitted and has no run left makes the leaf empty. All runs are
+listed once, with the cheapest offer by which they can begin; sums of prices up to each slot give what each of them pays
+at a table of prices.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cmp_to_key
-from itertools import accumulate, product
+from itertools import accumulate, chain, product
 from typing import Any
 
 import numpy as np
@@ -68,7 +75,7 @@ PROVES = (
 Table = tuple[tuple[int, ...], ...]
 TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
 """What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
-for the number of its cells."""
+for the number of its cells, and (type, 0) for a run on a type."""
 NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
 
@@ -92,6 +99,8 @@ SETS = 2_000
 """Sets that are built in the search for the best one."""
 WEIGHTS = 4
 """The weights of two constraints that are tried are multiples of one in so many."""
+RUNS_LIMIT, RUN = 5_000_000, 16
+"""Most runs of all tasks that a tree can be about, and how many steps one of them takes at a table of prices."""
 SPLIT, SORT, PYTHON = 4, 16, 64
 """How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 integers, where 64 bits do not do."""
@@ -110,7 +119,7 @@ def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict
         lower = welfare(instance, certificate.decisions)
         require(lower == certificate.lower, f"lower: {certificate.lower} claimed; the schedule is worth {lower}")
         tables, tree = certificate.tables, certificate.tree
-        proved = tree_bound(instance, certificate.unit, tables, tree) if tree else None
+        proved = tree_bound(instance, certificate.unit, tables, tree, certificate.runs) if tree else None
         upper = dual_bound(instance, certificate.unit, *tables[0][:3]) if proved is None else proved
         require(upper == certificate.upper, f"upper: {certificate.upper} claimed; the prices prove {upper}")
         require(lower <= upper, f"lower {lower} is above upper {upper}")
@@ -219,6 +228,8 @@ def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int
 
 _KINDS = ("any", "one-node", "rigid", "gang")
 """What the numbers in an instance's column `run` stand for."""
+_RUNS = ("rigid", "gang")
+"""The kinds of tasks that are never paused."""
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
@@ -273,19 +284,41 @@ def _amount(value: int, unit: int) -> str:
     return f"{whole}.{places:03d}" + "..." * bool(cut)
 
 
-def tree_bound(instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...]) -> int:
-    """The largest bound of a leaf; Wrong for what is no tree of decisions, or for what are no prices."""
+def tree_bound(
+    instance: Instance, unit: int, tables: tuple[Prices, ...], tree: tuple[Node, ...], runs: bool = False
+) -> int:
+    """The largest bound of a leaf in micro-dollars, 0 at least.
+
+    Parameters
+    ----------
+    unit : prices are in 1/unit micro-dollars.
+    tables : tables of prices, which the leaves name by their place.
+    tree : nodes in preorder.
+    runs : whether decisions are about runs of rigid tasks and gangs. Else no task may be of these kinds or stay on one
+        node.
+
+    Raises
+    ------
+    CertificateError : for what is no tree of decisions, or for what are no prices.
+    """
     _require_unit(unit)
-    require(not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
+    require(runs or not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
     steps = Steps(instance.tasks)
     names = ["", *(f"more[{j}]." for j in range(len(tables) - 1))]
     shared = _Shared(instance)
+    if runs:
+        for prices, name in zip(tables, names, strict=True):
+            require(not prices.cells, f"{name}cells: a tree about runs has no prices of single cells")
+        shared.runs = _Runs(instance, shared.usable, steps)
     priced = [_Priced(instance, unit, prices, name, steps, shared) for prices, name in zip(tables, names, strict=True)]
     usual = _present(instance, {}, {}, shared)
     upper = 0
-    for table, decided in _leaves(instance, len(tables), tree, steps):
-        steps.take(PYTHON * instance.tasks + len(usual) * instance.slots, "tree")
-        present = _present(instance, decided, usual, shared) if priced[table].patterns else None
+    for table, decided in _leaves(instance, len(tables), tree, steps, runs):
+        steps.take(PYTHON * instance.tasks, "tree")
+        present = None
+        if priced[table].patterns:
+            steps.take(len(usual) * instance.slots, "tree")
+            present = _present(instance, decided, usual, shared)
         upper = max(upper, priced[table].bound(decided, present) // unit)
     return upper
 
@@ -295,11 +328,17 @@ def _require_unit(unit: int) -> None:
 
 
 def _leaves(
-    instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps
+    instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps, runs: bool
 ) -> Iterator[tuple[int, NodeDecisions]]:
     """Table and decisions of every leaf; Wrong where a branch has none, or a path decides something twice."""
-    tasks, types, slots = instance.tasks, len(instance.node_types), instance.slots + 1
-    shapes = {1: (tasks,), 2: (tasks, slots), 3: (tasks, types, slots), 4: (tasks, types, 1, slots)}
+    tasks, types, slots, none = (
+        range(instance.tasks), range(len(instance.node_types)), range(1, instance.slots + 1), range(1)
+    )  # fmt: skip
+    shapes: dict[int, tuple[range, ...]] = {1: (tasks,), 2: (tasks, slots)}
+    if runs:
+        shapes[3] = tasks, types, none
+    else:
+        shapes |= {3: (tasks, types, slots), 4: (tasks, types, none, range(instance.slots + 1))}
     waiting: list[NodeDecisions] = [{}]
     for at, node in enumerate(tree):
         require(bool(waiting), f"tree[{at}]: there is no branch left for it")
@@ -309,10 +348,12 @@ def _leaves(
             require(node < tables, f"tree[{at}]: there is no table {node}")
             yield node, decided
             continue
-        known = all(value < size for value, size in zip(node, shapes[len(node)], strict=True))
-        known = known and (len(node) == 4 or 0 not in node[2 if len(node) == 3 else 1 :])
-        require(known, f"tree[{at}]: there is no task or cell {list(node)}")
+        shape = shapes.get(len(node), ())
+        known = len(node) == len(shape) and all(value in each for value, each in zip(node, shape, strict=True))
+        require(known, f"tree[{at}]: there is no task or {'run' if runs else 'cell'} {list(node)}")
         task, what = node[0], node[1:]
+        kind = _KINDS[int(instance.run[task])]
+        require(not runs or kind in _RUNS, f"tree[{at}]: task {task} is neither rigid nor a gang: {kind}")
         before = decided.get(task, ())
         require(what not in dict(before), f"tree[{at}]: {list(node)} is decided twice")
         waiting += [decided | {task: (*before, (what, side))} for side in (True, False)]
@@ -328,6 +369,7 @@ class _Shared:
         self.surplus: dict[Any, int | None] = {}
         self.worth: dict[Any, int] = {}
         self.patterns: dict[Any, Any] = {}
+        self.runs: _Runs | None = None  # of a tree about runs
 
 
 def _present(instance: Instance, decided: NodeDecisions, usual: Counts, shared: _Shared) -> Counts:
@@ -346,7 +388,10 @@ def _present(instance: Instance, decided: NodeDecisions, usual: Counts, shared: 
                 for _, slot in (
                     cell for cell, side in decisions.items() if len(cell) == 2 and cell[0] == g and not side
                 ):
-                    row[slot - 1] -= window.start < slot <= window.stop
+                    if slot:
+                        row[slot - 1] -= window.start < slot <= window.stop
+                    else:  # no run on this type
+                        row[window] -= 1
             else:
                 row[window] -= 1
     return present
@@ -394,7 +439,10 @@ class _Priced:
             listed = [each for each in prices.classes if each.kind == g]
             if listed and all(kind != g for _, kind in self.cells):
                 sizes = [(each.rate, each.memory_mb) for each in listed]
-                self.patterns.append((node.count, listed, _maximal_patterns(sizes, node.compute, memory_mb, steps)))
+                key = (g, *sizes)
+                if key not in shared.patterns:
+                    shared.patterns[key] = _maximal_patterns(sizes, node.compute, memory_mb, steps)
+                self.patterns.append((node.count, listed, shared.patterns[key]))
         ends = list(accumulate(node.count for node in instance.node_types))
         for job in instance.running:
             for g in (bisect_right(ends, node) for node in job.nodes):
@@ -477,7 +525,13 @@ class _Priced:
         for nodes, listed, count in self.patterns:
             total += nodes * _patterns_worth(listed, count, present, self.steps)
         total += self._sets_worth(decided)
-        for i in range(self.instance.tasks):
+        others: Iterable[int] = range(self.instance.tasks)
+        if (runs := self.shared.runs) is not None:
+            gain = runs.gain(self.unit, self.lam, self.phi, self.pi, decided, self.steps)
+            if gain is None:
+                return 0
+            total, others = total + gain, runs.others
+        for i in others:
             key = i, decided.get(i, ())
             if key not in self.known:
                 known, priced = self.shared.surplus, (*key, self.base, self.paid[i])
@@ -772,6 +826,115 @@ def _surplus_of_kind(
                 spent = parts * int((sums[begin + length :] - sums[begin : width + 1 - length]).min())
             best = max(best, unit * (int(instance.bid[i]) - price) - spent)
     return best
+
+
+class _Runs:
+    """The runs of all tasks that are never paused, one after the other: columns of one entry for each run.
+
+    A run is a task, a type and the slot in which it begins, with the cheapest offer that lets it begin there.
+
+    Parameters
+    ----------
+    usable : of `_usable`, task by task.
+    """
+
+    def __init__(self, instance: Instance, usable: list[tuple[list[int], dict[int, int]]], steps: Steps) -> None:
+        never_paused = [_KINDS[run] in _RUNS for run in instance.run.tolist()]
+        self.others = [i for i, never in enumerate(never_paused) if not never]
+        self.rows: dict[int, slice] = {}  # of the tasks that have a run
+        places: dict[tuple[int, int, int], int] = {}
+        entries: list[tuple[int, ...]] = []
+        nets: list[Any] = []
+        size = 0
+        for i in (i for i, never in enumerate(never_paused) if never and usable[i][1]):
+            begin, parts, memory = size, int(instance.parts[i]), int(instance.memory_mb[i])
+            types, cheapest = usable[i]
+            first, deadline, top = min(cheapest), int(instance.deadline[i]), max(cheapest.values())
+            slots, costs = range(first, deadline + 1), instance.cost(i)
+            steps.take(PYTHON * len(types) * len(slots), f"task {i}")
+            price = np.array(list(accumulate((cheapest.get(slot, top) for slot in slots), min)), dtype=object)
+            for g in types:
+                rate = int(instance.rate[i, g])
+                length = -(-int(instance.work[i]) // (parts * rate))
+                number = len(slots) - length + 1
+                if number > 0:
+                    sums = _sums(costs[g : g + 1, first - 1 : deadline].astype(object))
+                    nets.append(int(instance.bid[i]) - price[:number] - parts * (sums[length:] - sums[:number]))
+                    place = places.setdefault((g, rate, memory), len(places))
+                    entries.append((number, g, first, length, parts, parts * rate, parts * memory, place))
+                    size += number
+            require(size <= RUNS_LIMIT, f"task {i}: more than {RUNS_LIMIT} runs, too many to check")
+            if size > begin:
+                self.rows[i] = slice(begin, size)
+        columns = [_in_64_bits(list(column)) for column in zip(*entries, strict=True)] or [np.zeros(0, np.int64)] * 8
+        self.kind, begin_of_first, run_length, self.parts, self.rate, self.memory, self.place = (
+            np.repeat(column, columns[0]) for column in columns[1:]
+        )
+        before = np.cumsum(columns[0]) - columns[0]
+        self.begin = begin_of_first + np.arange(size) - np.repeat(before, columns[0])
+        self.net = _in_64_bits(list(chain.from_iterable(nets)))
+        self.first = np.array([rows.start for rows in self.rows.values()], dtype=np.int64)
+        self.at = self.kind * (instance.slots + 1) + self.begin - 1  # in sums of prices, type by type
+        self.to = self.at + run_length
+        self.classes = list(places)
+        columns = [self.net, self.rate, self.memory, self.parts]
+        self.most = [max(1, *map(abs, column.tolist())) if size else 1 for column in columns]
+
+    def gain(
+        self, unit: int, lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], decided: NodeDecisions, steps: Steps
+    ) -> int | None:
+        """Sum of the best reduced profits of all tasks in 1/unit micro-dollars; None where an admitted one has no run.
+
+        Parameters
+        ----------
+        lam, phi : (types, slots) prices, Python integers.
+        pi : prices of classes, slot by slot.
+        """
+        listed = [key for key in self.classes if key in pi]
+        tables = [lam, phi, np.array([pi[key] for key in listed], dtype=object)]
+        # No profit exceeds `limit`, and none of the sums and products on the way to it.
+        tops = [unit, *(max(1, *table.sum(axis=1).tolist()) if len(table) else 1 for table in tables)]
+        limit = sum(most * top for most, top in zip(self.most, tops, strict=True))
+        exact = np.int64 if limit < 2**62 else object
+        steps.take(RUN * len(self.net) * (PYTHON if exact is object else 1), "tree")
+        at, to = self.at, self.to
+        net, rate, memory, parts = (
+            column.astype(exact, copy=False) for column in (self.net, self.rate, self.memory, self.parts)
+        )
+        sums = [_sums(table.astype(exact)) for table in tables[:2]]
+        profit = unit * net
+        profit -= rate * (sums[0][to] - sums[0][at])
+        profit -= memory * (sums[1][to] - sums[1][at])
+        if listed:
+            width = lam.shape[1] + 1
+            more = _sums(np.concatenate([np.zeros_like(lam[:1]), tables[2]]).astype(exact))
+            row = {key: 1 + j for j, key in enumerate(listed)}
+            move = np.array([row.get(key, 0) - key[0] for key in self.classes])[self.place] * width
+            profit -= parts * (more[to + move] - more[at + move])
+        best = dict(zip(self.rows, np.maximum.reduceat(profit, self.first).tolist() if self.rows else (), strict=True))
+        total = sum(int(value) for value in best.values() if value > 0)
+        for i, decisions in decided.items():
+            rows = self.rows.get(i, slice(0, 0))
+            left = np.full(rows.stop - rows.start, dict(decisions).get((), True))
+            for what, side in decisions:
+                if what:
+                    left &= (self.kind[rows] == what[0] if len(what) == 2 else self.begin[rows] > what[0]) == side
+            some = profit[rows][left].tolist()
+            admitted = any(side for _, side in decisions)
+            if admitted and not some:
+                return None
+            total += (max(some) if admitted else max([0, *some])) - max(0, best.get(i, 0))
+        return total
+
+
+def _in_64_bits(values: list[int]) -> Any:
+    """An array of 64-bit integers where all values are below 2**62, of Python integers where they are not."""
+    return np.array(values, dtype=np.int64 if max(map(abs, values), default=0) < 2**62 else object)
+
+
+def _sums(prices: Any) -> Any:
+    """Sums of the prices of each row up to each slot, from 0 on; the rows one after the other."""
+    return np.concatenate([np.zeros_like(prices[:, :1]), np.cumsum(prices, axis=1)], axis=1).ravel()
 
 
 def _ranges(usable: list[int], width: int, numbers: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
