@@ -255,8 +255,9 @@ def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
         return f"in numbers: {certificate.upper} is the largest bound of {leaves} branches"
     unit, steps = certificate.unit, Steps(instance.tasks)
-    priced = _Priced(instance, unit, certificate.tables[0], "", steps)
-    nodes = priced.bound({}, None)
+    leaf = next((node for node in certificate.tree if isinstance(node, int)), 0)
+    priced = _Priced(instance, unit, certificate.tables[leaf], "", steps)
+    nodes = priced.bound({}, _present(instance, {}, {}, priced.shared) if certificate.tree else None)
     gains = [int(priced.known[i, ()] or 0) for i in range(instance.tasks)]
     nodes -= sum(gains)
     some = [_amount(gain, unit) for gain in gains if gain]

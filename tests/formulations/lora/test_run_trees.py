@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import Schedule, enumerate_optimum, list_schedules
-from ratiobench.formulations.lora.verify import dual_bound, tree_bound, verify
+from ratiobench.formulations.lora.verify import dual_bound, tell_sum, tree_bound, verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.format import FORMAT_2, content_hash
@@ -235,7 +236,13 @@ def test_a_tree_without_decisions_proves_what_prices_alone_prove() -> None:
         prices = draw_prices(words, instance, 8)
         plain = prices._replace(classes=())
         assert tree_bound(instance, 8, (plain,), (0,), runs=True) == dual_bound(instance, 8, *plain[:3])
-        assert tree_bound(instance, 8, (prices,), (0,), runs=True) <= dual_bound(instance, 8, *prices[:3])
+        found = tree_bound(instance, 8, (plain, prices), (1,), runs=True)
+        assert found <= dual_bound(instance, 8, *prices[:3])
+        proof = Certificate(
+            content_hash(instance), 8, *plain[:3], found, 0, (None,) * instance.tasks, (prices,), (1,), runs=True
+        )
+        told = tell_sum(instance, certificates.document(proof))
+        assert re.search(rf"(= |rounded down ){found}\b", told)
 
 
 def crowded(**fields: Any) -> Instance:
