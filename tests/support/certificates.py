@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
 from ratiobench.formulations.lora import certificate as certificates
-from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, parse, seal
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node, parse, seal
 from ratiobench.formulations.lora.models.enumerate import list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import dual_bound, verify
@@ -20,6 +20,7 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
 
 Document = dict[str, Any]
+TreePath = tuple[tuple[tuple[int, ...], bool], ...]
 
 
 def claimed(instance: Instance) -> Document:
@@ -82,6 +83,21 @@ def patterns(sizes: Sequence[tuple[int, int]], compute: int, room: int) -> list[
             for n in range(min(left // rate, left_mb // memory) + 1)
         ]
     return [count for count, _, _ in found]
+
+
+def paths(tree: tuple[Node, ...]) -> list[tuple[int, TreePath]]:
+    """Table and decisions of the leaves of a well-formed tree, by recursion."""
+    nodes = iter(tree)
+
+    def below(path: TreePath) -> Iterator[tuple[int, TreePath]]:
+        node = next(nodes)
+        if isinstance(node, int):
+            yield node, path
+        else:
+            yield from below((*path, (node, False)))
+            yield from below((*path, (node, True)))
+
+    return list(below(()))
 
 
 def classes_of(instance: Instance) -> list[tuple[int, int, int]]:

@@ -38,27 +38,20 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
-from tests.support.certificates import Document, claimed, instances, patterns, proofs, refused, resealed
-
-Path = tuple[tuple[tuple[int, ...], bool], ...]
-
-
-def paths(tree: tuple[Node, ...]) -> list[tuple[int, Path]]:
-    """Table and decisions of the leaves of a well-formed tree, by recursion."""
-    nodes = iter(tree)
-
-    def below(path: Path) -> Iterator[tuple[int, Path]]:
-        node = next(nodes)
-        if isinstance(node, int):
-            yield node, path
-        else:
-            yield from below((*path, (node, False)))
-            yield from below((*path, (node, True)))
-
-    return list(below(()))
+from tests.support.certificates import (
+    Document,
+    TreePath,
+    claimed,
+    instances,
+    paths,
+    patterns,
+    proofs,
+    refused,
+    resealed,
+)
 
 
-def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: Path) -> int:
+def leaf_by_enumeration(instance: Instance, unit: int, prices: Prices, path: TreePath) -> int:
     """The bound of a leaf from the lists of all schedules and all patterns, in Python integers."""
     kinds = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,8 @@ from ratiobench.instances.lora.format import FORMAT_2, content_hash
 from ratiobench.instances.lora.format import document as instance_document
 from ratiobench.instances.lora.format import parse as parse_instance
 from ratiobench.instances.lora.model import Instance
-from tests.support.certificates import Document, classes_of, patterns, refused, resealed
+from tests.support.certificates import Document, TreePath, classes_of, paths, patterns, refused, resealed
 
-Path_ = tuple[tuple[Node, bool], ...]
 RIGID, GANG = 2, 3
 
 
@@ -103,21 +101,6 @@ def draw_tree(words: Stream, instance: Instance, tables: int, path: tuple[Node, 
     return (node, *(each for side in below for each in side))
 
 
-def paths(tree: tuple[Node, ...]) -> list[tuple[int, Path_]]:
-    """Table and decisions of the leaves of a well-formed tree, by recursion."""
-    nodes = iter(tree)
-
-    def below(path: Path_) -> Iterator[tuple[int, Path_]]:
-        node = next(nodes)
-        if isinstance(node, int):
-            yield node, path
-        else:
-            yield from below((*path, (node, False)))
-            yield from below((*path, (node, True)))
-
-    return list(below(()))
-
-
 def fitting_schedules(instance: Instance) -> list[list[Schedule]]:
     """Of each task the schedules whose cells fit on empty nodes."""
     kinds = [node for node in instance.node_types for _ in range(node.count)]
@@ -146,7 +129,7 @@ def is_so(node: tuple[int, ...], decision: Any, types: list[int]) -> bool:
     return types[decision.cells[0][0]] == node[1]
 
 
-def leaf_bound(instance: Instance, menu: list[list[Schedule]], unit: int, prices: Prices, path: Path_) -> int:
+def leaf_bound(instance: Instance, menu: list[list[Schedule]], unit: int, prices: Prices, path: TreePath) -> int:
     """The bound of a leaf in 1/unit micro-dollars, from lists of schedules and patterns; 0 for an empty one."""
     types = [g for g, node in enumerate(instance.node_types) for _ in range(node.count)]
     room = [node.memory_mb - instance.base_memory_mb for node in instance.node_types]
@@ -154,7 +137,7 @@ def leaf_bound(instance: Instance, menu: list[list[Schedule]], unit: int, prices
     total, nothing = 0, (0,) * instance.slots
     present: dict[tuple[int, int, int, int], int] = {}
     for i, schedules in enumerate(menu):
-        mine = [(node, side) for node, side in path if isinstance(node, tuple) and node[0] == i]
+        mine = [(node, side) for node, side in path if node[0] == i]
         memory, worth = int(instance.memory_mb[i]), []
         if all(is_so(node, None, types) == side for node, side in mine):
             worth.append(0)
@@ -296,7 +279,7 @@ def test_a_file_is_read_back_as_it_was_written() -> None:
         replace(proof, tree=())
 
 
-def worst_leaf(instance: Instance, proof: Certificate) -> tuple[int, Path_]:
+def worst_leaf(instance: Instance, proof: Certificate) -> tuple[int, TreePath]:
     """Table and decisions of the leaf whose bound is the upper end."""
     menu = fitting_schedules(instance)
     return max(
