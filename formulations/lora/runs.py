@@ -120,6 +120,11 @@ def find_runs(instance: Instance) -> Runs:
     )  # fmt: skip
 
 
+def count_cells(r: Runs) -> int:
+    """Slots of all runs together."""
+    return int((r.length * (r.high - r.low + 1)).sum())
+
+
 @inlined
 def worth_of_run(r, i, e, s, share, lam, phi):  # type: ignore[no-untyped-def]
     """Bid less price, operational cost and `share` of the rents of entry e of task i from slot s on."""

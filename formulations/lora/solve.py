@@ -33,7 +33,7 @@ from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, 
 from ratiobench.formulations.lora.bound.task_prices import find_slots
 from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
 from ratiobench.formulations.lora.bound.tree import UNIT as BRANCH_UNIT
-from ratiobench.formulations.lora.bound.tree import Tree
+from ratiobench.formulations.lora.bound.tree import RunTree, Tree
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
@@ -48,6 +48,7 @@ from ratiobench.formulations.lora.verify import dual_bound as prove_bound
 from ratiobench.formulations.lora.verify import tree_bound
 from ratiobench.formulations.report import UNLIMITED, Proof, SolverAnswer, SolveReport, Termination
 from ratiobench.formulations.settings import NO_BACKEND, check_settings, too_many_columns
+from ratiobench.formulations.worker import Reply
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, IntArray, Task
@@ -56,7 +57,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "22"
+VERSION = "23"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -82,6 +83,8 @@ RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
 """Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
 RUN_SEARCH = 1_000
 """Units of search before a solver of runs, times tasks."""
+TREE_TASKS, TREE_CELLS = 2_000, 4_000_000
+"""Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 
@@ -226,6 +229,19 @@ def _choose_among(
     return engine.choose(allowed, formulation, backend, automatic)
 
 
+class _Proved(NamedTuple):
+    """An upper bound with the tables of prices, in 1/unit micro-dollars, and the tree that prove it.
+
+    of_runs : its decisions are about runs.
+    """
+
+    unit: int
+    upper: int
+    tables: tuple[PriceTable, ...]
+    nodes: tuple[Node, ...]
+    of_runs: bool
+
+
 class _Interval(SolveInterval[int]):
     """An interval on the welfare, with the dual bound that certifies it."""
 
@@ -244,8 +260,7 @@ class _Interval(SolveInterval[int]):
         self.method = _METHODS.get(self.schedules, _METHODS[ScheduleKind.ANY])
         self.alone = rigid.best_alone if self.schedules is ScheduleKind.RIGID else self.method.alone
         self.dual: DualBound | None = None
-        self.tree: tuple[int, tuple[PriceTable, ...], tuple[Node, ...]] | None = None
-        """An upper bound with the tables and the tree that prove it, in 1/BRANCH_UNIT micro-dollars."""
+        self.tree: _Proved | None = None
 
     def enumerate(self) -> None:
         """Close the interval by brute force, where the instance is small enough."""
@@ -256,13 +271,13 @@ class _Interval(SolveInterval[int]):
         if self.dual is None or self.dual.upper < self.lower:
             return None
         decisions = tuple(None if each is None else each._replace(payment=None) for each in self.solution)
-        if self.tree is not None and self.lower <= self.tree[0] < self.dual.upper:
-            upper, tables, tree = self.tree
-            instance = content_hash(self.instance)
+        if self.tree is not None and self.lower <= self.tree.upper < self.dual.upper:
+            unit, upper, tables, tree, of_runs = self.tree
             first = tables[0]
             return Certificate(
-                instance, BRANCH_UNIT, *first[:3], upper, self.lower, decisions, tables[1:], tree, first.cells
-            )
+                content_hash(self.instance), unit, *first[:3], upper, self.lower, decisions, tables[1:], tree,
+                first.cells, of_runs,
+            )  # fmt: skip
         return Certificate(
             instance=content_hash(self.instance),
             unit=self.dual.unit,
@@ -314,7 +329,7 @@ def _solve_runs(
         clock = _clock(began, seconds, BEFORE_SOLVER if solver else 1.0)
         left = None if backend == NO_BACKEND else seconds_left(seconds, began)
         program = None if backend == NO_BACKEND else large_runs.limits(before, left)
-        _price_and_search_runs(instance, before, gap, interval, clock, program)
+        _price_and_search_runs(instance, before, gap, interval, clock, program, not solver)
         automatic = formulation == "auto" and backend == "auto"
         if solver and not (automatic and interval.within(gap)):
             work = None if plan.tiny else effort * max(1, RUN_WORK.get(plan.backend, 0) // instance.tasks)
@@ -323,6 +338,8 @@ def _solve_runs(
             left = None if seconds is None else max(0.1, seconds - (time.perf_counter() - began))
             limits, chosen = Limits(work=work, gap=gap, seconds=left), registry()[plan.formulation]
             termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
+            if automatic and not interval.within(gap):
+                _offer_tree(interval, _branch_on_runs(interval, effort, seconds_left(seconds, began)))
         if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             interval.enumerate()
     interval.work.setdefault("blocks", 0)
@@ -375,10 +392,12 @@ def _price_and_search_runs(
     interval: _Interval,
     clock: Callable[[float], Callable[[], bool]],
     program: Limits | None,
+    branch: bool,
 ) -> None:
     """Prices and what they prove, list schedules along them, a program of the largest tasks, annealings.
 
-    program : limits of the program; None for none.
+    program : limits of the program; None for none, and for no tree.
+    branch : a tree of decisions on runs grows beside the annealings.
     """
     nothing = np.zeros((len(instance.node_types), instance.slots), dtype=np.int64)
     _prove_runs(instance, nothing, nothing, 1, interval)
@@ -422,9 +441,54 @@ def _price_and_search_runs(
         if packed is not None and packed.welfare[0] > best.welfare[0]:
             best = packed
             interval.offer(run_search.solution_of_runs(instance, found, best), "program")
-    best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
+    with ThreadPoolExecutor(1) as side:
+        grows = branch and program is not None and best.welfare[0] < enough
+        left = seconds_left(interval.seconds, interval.began)
+        tree = side.submit(_branch_on_runs, interval, effort, left) if grows else None
+        best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
     interval.offer(run_search.solution_of_runs(instance, found, best), "search")
     interval.work["blocks"] = blocks
+    if tree is not None:
+        _offer_tree(interval, tree.result())
+
+
+def _branch_on_runs(interval: _Interval, effort: int, seconds: float | None) -> Reply | None:
+    """The reply of the process in which a tree of decisions on runs grows; None where the instance is too large."""
+    instance, dual = interval.instance, interval.dual
+    if dual is None or instance.tasks > TREE_TASKS or not only_runs(instance):
+        return None
+    found = runs.find_runs(instance)
+    if not 0 < runs.count_cells(found) <= TREE_CELLS:
+        return None
+    price = np.stack([dual.lam * found.compute[:, None], dual.phi * found.capacity_mb[:, None]]) / dual.unit
+    arguments = found, price, interval.lower, min(effort, UNLIMITED), seconds
+    function = "ratiobench.formulations.lora.bound.run_tree:grow"
+    return backends.call("highs", function, *arguments, limits=Limits(seconds=seconds))
+
+
+def _offer_tree(interval: _Interval, reply: Reply | None) -> None:
+    """What the tree proves, computed by the checker of certificates."""
+    if reply is None:
+        return
+    if reply.termination is not None:
+        interval.notes.append(f"branching: {reply.message or reply.termination}")
+        return
+    tree: RunTree | None = reply.value
+    if tree is None:
+        return
+    interval.count("branches", tree.solved)
+    lam, phi = (np.rint(each * tree.unit).astype(np.int64).tolist() for each in (tree.lam, tree.phi))
+    tables = tuple(
+        PriceTable(tuple(map(tuple, compute)), tuple(map(tuple, memory)), ())
+        for compute, memory in zip(lam, phi, strict=True)
+    )
+    try:
+        upper = tree_bound(interval.instance, tree.unit, tables, tree.nodes, runs=True)
+    except CertificateError as wrong:
+        interval.notes.append(f"branching: {wrong}")
+        return
+    interval.tree = _Proved(tree.unit, upper, tables, tree.nodes, True)
+    interval.bound(upper, Proof.LAGRANGIAN)
 
 
 def _prove_runs(instance: Instance, lam: IntArray, phi: IntArray, unit: int, interval: _Interval) -> None:
@@ -594,7 +658,7 @@ def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBoun
     except CertificateError as wrong:
         interval.notes.append(f"branching: {wrong}")
         return
-    interval.tree = upper, tuple(tables), found.nodes
+    interval.tree = _Proved(BRANCH_UNIT, upper, tuple(tables), found.nodes, False)
     interval.bound(upper, Proof.LAGRANGIAN)
 
 

@@ -35,3 +35,23 @@ class Tree(NamedTuple):
     solved: int
     solution: Solution = ()
     stated: int | None = None
+
+
+class RunTree(NamedTuple):
+    """A tree of decisions on runs in preorder, with tasks of the instance and slots from 1, and its leaves' prices.
+
+    Parameters
+    ----------
+    nodes : a leaf's table, or what an inner node decides.
+    unit : a power of two; rounding prices to parts of it costs next to nothing of the bound.
+    lam, phi : (leaves, G, T) micro-dollars per sample and MB.
+    upper : the largest bound of a leaf, in doubles.
+    solved : nodes whose bounds were computed.
+    """
+
+    nodes: tuple[int | tuple[int, ...], ...]
+    unit: int
+    lam: Prices
+    phi: Prices
+    upper: float
+    solved: int
