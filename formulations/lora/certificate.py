@@ -48,11 +48,11 @@ _NODES = {
     TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
     CELL_FORMAT: (
         (1, 2, 3, 4),
-        "neither a task nor a task, a type and a slot, a task and a slot, or a task, a type, 0 and a number of cells",
+        "none of: a task; a task, a type and a slot; a task and a slot; a task, a type, 0 and a number of cells",
     ),
-    RUN_FORMAT: ((1, 2, 3), "neither a task nor a task and a slot, nor a task, a type and 0"),
+    RUN_FORMAT: ((1, 2, 3), "none of: a task; a task and a slot; a task, a type and 0"),
 }
-"""The lengths of decisions in a tree of each format, and what is said of others."""
+"""The lengths of decisions in a tree of each format, and the message for others."""
 _LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
@@ -121,7 +121,7 @@ class Certificate:
 
     Raises
     ------
-    ValueError : with `runs`, without a tree or with prices of single cells, which the format cannot say.
+    ValueError : with `runs`, without a tree or with prices of single cells, which the format does not have.
     """
 
     instance: str

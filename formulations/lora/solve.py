@@ -83,8 +83,10 @@ RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
 """Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
 RUN_SEARCH = 1_000
 """Units of search before a solver of runs, times tasks."""
-TREE_TASKS, TREE_CELLS = 2_000, 4_000_000
+TREE_TASKS, TREE_CELLS = 2_000, 600_000
 """Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown."""
+LEAST_TREE_SECONDS = 0.5
+"""With less time left no tree is begun."""
 RUN_UNIT = 2**20
 """Prices of instances with rigid tasks are in such parts of a micro-dollar."""
 
@@ -314,6 +316,7 @@ def _solve_runs(
     warm_runs()  # what a first solve has to compile and to load is not in its seconds
     if plan.backend != NO_BACKEND:
         backends.start_worker(plan.backend)
+    if backend != NO_BACKEND:
         backends.start_worker("highs")
     began = time.perf_counter()
     interval = _Interval(instance, began, seconds)
@@ -339,7 +342,7 @@ def _solve_runs(
             limits, chosen = Limits(work=work, gap=gap, seconds=left), registry()[plan.formulation]
             termination = _direct(instance, chosen, plan.backend, limits, interval, arguments=cuts)
             if automatic and not interval.within(gap):
-                _offer_tree(interval, _branch_on_runs(interval, effort, seconds_left(seconds, began)))
+                _offer_tree(interval, _branch_on_runs(interval, effort, gap, seconds_left(seconds, began)))
         if not interval.within(gap) and instance.tasks <= TASK_LIMIT and (automatic or not solver):
             interval.enumerate()
     interval.work.setdefault("blocks", 0)
@@ -441,27 +444,31 @@ def _price_and_search_runs(
         if packed is not None and packed.welfare[0] > best.welfare[0]:
             best = packed
             interval.offer(run_search.solution_of_runs(instance, found, best), "program")
+    # The tree grows in the process of HiGHS of this thread, which is started already.
     with ThreadPoolExecutor(1) as side:
-        grows = branch and program is not None and best.welfare[0] < enough
-        left = seconds_left(interval.seconds, interval.began)
-        tree = side.submit(_branch_on_runs, interval, effort, left) if grows else None
-        best, blocks = run_search.search(found, tasks, best, effort, enough, clock(1.0))
+        job = side.submit(run_search.search, found, tasks, best, effort, enough, clock(1.0))
+        reply = None
+        if branch and program is not None and best.welfare[0] < enough:
+            reply = _branch_on_runs(interval, effort, gap, seconds_left(interval.seconds, interval.began))
+        best, blocks = job.result()
     interval.offer(run_search.solution_of_runs(instance, found, best), "search")
     interval.work["blocks"] = blocks
-    if tree is not None:
-        _offer_tree(interval, tree.result())
+    _offer_tree(interval, reply)
 
 
-def _branch_on_runs(interval: _Interval, effort: int, seconds: float | None) -> Reply | None:
+def _branch_on_runs(interval: _Interval, effort: int, gap: float, seconds: float | None) -> Reply | None:
     """The reply of the process in which a tree of decisions on runs grows; None where the instance is too large."""
     instance, dual = interval.instance, interval.dual
     if dual is None or instance.tasks > TREE_TASKS or not only_runs(instance):
+        return None
+    if seconds is not None and seconds < LEAST_TREE_SECONDS:
         return None
     found = runs.find_runs(instance)
     if not 0 < runs.count_cells(found) <= TREE_CELLS:
         return None
     price = np.stack([dual.lam * found.compute[:, None], dual.phi * found.capacity_mb[:, None]]) / dual.unit
-    arguments = found, price, interval.lower, min(effort, UNLIMITED), seconds
+    enough = math.floor(interval.lower / (1 - Fraction(gap)))
+    arguments = found, price, enough, min(effort, UNLIMITED), seconds
     function = "ratiobench.formulations.lora.bound.run_tree:grow"
     return backends.call("highs", function, *arguments, limits=Limits(seconds=seconds))
 
@@ -475,8 +482,13 @@ def _offer_tree(interval: _Interval, reply: Reply | None) -> None:
         return
     tree: RunTree | None = reply.value
     if tree is None:
+        interval.notes.append("branching: the linear programme of the root was not solved within its limits")
         return
     interval.count("branches", tree.solved)
+    if len(tree.nodes) == 1:
+        first, second = (np.rint(each[0] * tree.unit).astype(np.int64) for each in (tree.lam, tree.phi))
+        _prove_runs(interval.instance, first, second, tree.unit, interval)
+        return
     lam, phi = (np.rint(each * tree.unit).astype(np.int64).tolist() for each in (tree.lam, tree.phi))
     tables = tuple(
         PriceTable(tuple(map(tuple, compute)), tuple(map(tuple, memory)), ())

@@ -99,8 +99,8 @@ SETS = 2_000
 """Sets that are built in the search for the best one."""
 WEIGHTS = 4
 """The weights of two constraints that are tried are multiples of one in so many."""
-RUNS_LIMIT, RUN = 5_000_000, 16
-"""Most runs of all tasks that a tree can be about, and how many steps one of them takes at a table of prices."""
+RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
+"""Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
 SPLIT, SORT, PYTHON = 4, 16, 64
 """How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
 integers, where 64 bits do not do."""
@@ -136,14 +136,14 @@ class Steps:
         self.limit = self.left = STEPS_LIMIT + STEPS_PER_TASK * tasks
 
     def take(self, number: int, what: str) -> None:
-        """Wrong where so many are not left; nothing of the work has been done then."""
+        """Raise CertificateError where so many are not left; nothing of the work has been done then."""
         left = f"{self.left} of {self.limit} left"
         require(number <= self.left, f"{what}: {number} steps are needed and {left}: too many to check")
         self.left -= number
 
 
 def welfare(instance: Instance, decisions: Solution) -> int:
-    """Objective (4) of a schedule in micro-dollars; Wrong names the first constraint that it breaks."""
+    """Objective (4) of a schedule in micro-dollars; CertificateError names the first constraint that it breaks."""
     require(len(decisions) == instance.tasks, f"{len(decisions)} decisions for {instance.tasks} tasks")
     ends = list(accumulate(node.count for node in instance.node_types))
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
@@ -233,7 +233,7 @@ _RUNS = ("rigid", "gang")
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
-    """The upper bound in micro-dollars that prices in 1/unit micro-dollars prove; Wrong for what are no such prices."""
+    """The upper bound in micro-dollars that prices in 1/unit micro-dollars prove; CertificateError for others."""
     _require_unit(unit)
     found = _Priced(instance, unit, Prices(lam, phi, classes), "", Steps(instance.tasks)).bound({}, None)
     return found // unit
@@ -251,9 +251,9 @@ def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
     One line; gains of more than `GAINS_SHOWN` tasks are told as one number. With branches it says how many there are.
     """
     certificate, _ = parse(data, source)
-    if len(certificate.tree) > 1:
+    if len(certificate.tree) > 1 or certificate.runs:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
-        return f"in numbers: {certificate.upper} is the largest bound of {leaves} branches"
+        return f"in numbers: {certificate.upper} is the largest bound of {leaves} branch{'es' if leaves > 1 else ''}"
     unit, steps = certificate.unit, Steps(instance.tasks)
     leaf = next((node for node in certificate.tree if isinstance(node, int)), 0)
     priced = _Priced(instance, unit, certificate.tables[leaf], "", steps)
@@ -331,7 +331,7 @@ def _require_unit(unit: int) -> None:
 def _leaves(
     instance: Instance, tables: int, tree: tuple[Node, ...], steps: Steps, runs: bool
 ) -> Iterator[tuple[int, NodeDecisions]]:
-    """Table and decisions of every leaf; Wrong where a branch has none, or a path decides something twice."""
+    """Table and decisions of every leaf; CertificateError where a branch has none, or a path decides a thing twice."""
     tasks, types, slots, none = (
         range(instance.tasks), range(len(instance.node_types)), range(1, instance.slots + 1), range(1)
     )  # fmt: skip
@@ -344,14 +344,15 @@ def _leaves(
     for at, node in enumerate(tree):
         require(bool(waiting), f"tree[{at}]: there is no branch left for it")
         decided = waiting.pop()
-        steps.take(PYTHON * (len(decided) + 1), "tree")
+        steps.take(PYTHON * (1 + sum(map(len, decided.values()))), "tree")
         if isinstance(node, int):
             require(node < tables, f"tree[{at}]: there is no table {node}")
             yield node, decided
             continue
         shape = shapes.get(len(node), ())
         known = len(node) == len(shape) and all(value in each for value, each in zip(node, shape, strict=True))
-        require(known, f"tree[{at}]: there is no task or {'run' if runs else 'cell'} {list(node)}")
+        ranges = f": tasks are 0 to {len(tasks) - 1}, types 0 to {len(types) - 1}, slots 1 to {len(slots)}"
+        require(known, f"tree[{at}]: there is no task or {'run' if runs else 'cell'} {list(node)}{ranges}")
         task, what = node[0], node[1:]
         kind = _KINDS[int(instance.run[task])]
         require(not runs or kind in _RUNS, f"tree[{at}]: task {task} is neither rigid nor a gang: {kind}")
@@ -897,7 +898,9 @@ class _Runs:
         tops = [unit, *(max(1, *table.sum(axis=1).tolist()) if len(table) else 1 for table in tables)]
         limit = sum(most * top for most, top in zip(self.most, tops, strict=True))
         exact = np.int64 if limit < 2**62 else object
-        steps.take(RUN * len(self.net) * (PYTHON if exact is object else 1), "tree")
+        entries = RUN * len(self.net) + 2 * SPLIT * sum(table.size for table in tables)
+        steps.take(entries * (PYTHON if exact is object else 1), "tree")
+        steps.take(DECISION * sum(map(len, decided.values())), "tree")
         at, to = self.at, self.to
         net, rate, memory, parts = (
             column.astype(exact, copy=False) for column in (self.net, self.rate, self.memory, self.parts)
@@ -1051,7 +1054,7 @@ def _by_amounts(
 
 
 def _amounts(work: int, rate: Any, slots: int, what: str, steps: Steps) -> Any:
-    """Every amount of work that can be left after at most `slots` slots, ascending; Wrong when there are too many."""
+    """Every amount of work that can be left after at most `slots` slots, ascending; CertificateError for too many."""
     amounts = np.array([work])
     for s in rate.tolist():
         # In how many slots this rate may be used; after so many there is no slot or no work left.

@@ -21,7 +21,7 @@ from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
 from ratiobench.formulations.linear import BoolArray
 from ratiobench.formulations.lora.bound.tree import RunTree
-from ratiobench.formulations.lora.runs import Prices, Runs, prefix, sum_by_type
+from ratiobench.formulations.lora.runs import Prices, Runs, count_cells, prefix, sum_by_type
 from ratiobench.instances.lora.model import IntArray
 
 Decision = tuple[int, ...]
@@ -36,19 +36,21 @@ bids."""
 PRICINGS = 3
 """Times that runs are added to the programme of a node."""
 CANDIDATES, RELIABLE = 8, 2
-"""Most decisions that are tried at a node, and how often one of a task is tried before its mean gain is believed."""
+"""Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used."""
 TRIAL, ITERATIONS = 100, 20_000
 """Most iterations of the simplex method in a trial, and for a node's programme."""
-WORK = 120_000
-"""Iterations of the simplex method per unit of effort."""
+WORK, USUAL_CELLS = 120_000, 200_000
+"""Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
+proportion where they have more."""
 FRACTION = 1e-6
 MOST_LEAVES = 1_000
 """Most leaves of a tree."""
 STALLED, LEAST = 50, 0.005
-"""The tree ends where so many nodes lower the bound by less than this part of the way to the lower end, over the
-effort."""
-ROUNDING, LARGEST_PRICE = 1e-6, 2.0**58
-"""Prices are rounded so that the bound changes by no more than this part of it, while none is larger than that."""
+"""The tree ends where so many nodes lower the bound by less than this part of the way to what is enough, over
+the effort."""
+ROUNDING, LARGEST_SUM = 1e-8, 2.0**60
+"""Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
+that in parts of a micro-dollar: the checker is fast with such numbers."""
 
 
 Basis = tuple[list[Any], list[Any]]
@@ -115,7 +117,8 @@ class _Programme:
     ----------
     free : (2, G, T) nodes that jobs from before leave, by compute and memory.
     first : place of each task's first run.
-    at : column of each run, -1 for none; column : the runs of the columns, behind those of tasks that are not admitted.
+    at : column of each run, -1 for none.
+    column : the run of each column; before these stands one column of each task, for an admitted one that has no run.
     closed, admitted : runs that the decisions forbid, tasks that they admit.
     """
 
@@ -283,19 +286,21 @@ class _Programme:
         return least, best, found
 
 
-def grow(r: Runs, price: Prices, lower: int, effort: int, seconds: float | None) -> RunTree | None:
-    """A tree that proves as much as some units of work find; None where the first programme is not solved in them.
+def grow(r: Runs, price: Prices, enough: int, effort: int, seconds: float | None) -> RunTree | None:
+    """A tree that proves as much as some units of work find; None where the first programme is not solved.
 
     Parameters
     ----------
     r : the runs of an instance all of whose tasks are rigid or gangs.
     price : (2, G, T) prices of whole nodes to begin with, by compute and memory, micro-dollars.
-    lower : welfare of a solution; a leaf whose bound is not above it gets no branches.
+    enough : an upper end that is good enough, at least the welfare of a solution; a leaf whose bound is not above it
+        gets no branches.
     effort : units of work; with 0 the tree is its root.
     seconds : a time limit; None for none.
     """
     until = None if seconds is None else time.perf_counter() + seconds
-    programme = _Programme(r, price, WORK * effort, until)
+    work = WORK * effort * USUAL_CELLS // max(USUAL_CELLS, count_cells(r))
+    programme = _Programme(r, price, work, until)
     value, price, x = programme.solve((), price, None)
     if x is None:
         return None
@@ -305,10 +310,10 @@ def grow(r: Runs, price: Prices, lower: int, effort: int, seconds: float | None)
     before = root.bound
     while solved < 2 * MOST_LEAVES and not programme.spent():
         node = leaves[0]
-        if node.bound <= lower or not node.candidates:
+        if node.bound <= enough or not node.candidates:
             break
         if solved % STALLED == 1 and solved > 1:
-            if before - node.bound < LEAST / effort * (node.bound - lower):
+            if before - node.bound < LEAST / effort * (node.bound - enough):
                 break
             before = node.bound
         heapq.heappop(leaves)
@@ -330,7 +335,8 @@ def grow(r: Runs, price: Prices, lower: int, effort: int, seconds: float | None)
     changed = 0.5 * float((programme.free * whole).sum())
     unit = 1
     table = np.stack(tables) / whole
-    while changed > ROUNDING * upper * unit and unit * max(1.0, float(table.max())) < LARGEST_PRICE:
+    most = max(1.0, *(float((programme.free * price).sum()) for price in tables))
+    while changed > ROUNDING * upper * unit and unit * most < LARGEST_SUM:
         unit *= 2
     return RunTree(nodes, unit, table[:, 0], table[:, 1], upper, solved)
 
@@ -393,7 +399,7 @@ def _list_candidates(programme: _Programme, x: Prices, path: Path) -> list[tuple
                 best, cut = score, (s + after) // 2 + 1
         if cut > 0:
             found.append((best, (i, cut)))
-    decided = dict(path)  # an admitted task for which there is no room
+    decided = dict(path)  # an admitted task is a fraction where other admitted tasks leave no capacity for it
     found = [each for each in found if each[1] not in decided]
     found.sort(key=lambda each: (-each[0], each[1]))
     return found[: 4 * CANDIDATES]

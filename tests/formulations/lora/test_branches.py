@@ -248,7 +248,8 @@ def test_what_is_no_tree_is_named(tree: list[Any], problem: str) -> None:
     instance = named("tiny_contention")
     document = branching(instance, (0,))
     assert verify(instance, document).valid
-    assert verify(instance, resealed(document | {"tree": tree})).problem == problem
+    found = verify(instance, resealed(document | {"tree": tree})).problem
+    assert found.split(": tasks are")[0] == problem
 
 
 @pytest.mark.parametrize("tree", [[], None, [[0, 1], 0, 0], [[], 0, 0], [-1], [1.0], [True], [[0.0], 0, 0], ["0"]])

@@ -18,12 +18,12 @@ from tests.formulations.lora.test_large_runs import draw_gangs
 from tests.formulations.lora.test_run_trees import draw_instance
 
 
-def grow(instance: Instance, lower: int = 0, effort: int = 1) -> RunTree:
+def grow(instance: Instance, enough: int = 0, effort: int = 1) -> RunTree:
     """A tree from prices of 0."""
     found = runs.find_runs(instance)
     nothing = np.zeros((2, len(instance.node_types), instance.slots))
     reply = backends.call(
-        "highs", "ratiobench.formulations.lora.bound.run_tree:grow", found, nothing, lower, effort, None
+        "highs", "ratiobench.formulations.lora.bound.run_tree:grow", found, nothing, enough, effort, None
     )
     assert reply.termination is None, reply.message
     tree: RunTree = reply.value
@@ -62,7 +62,7 @@ def test_trees_of_tiny_instances_bound_brute_force() -> None:
 def test_a_leaf_that_cannot_beat_the_lower_end_gets_no_branches() -> None:
     """With a lower end above the bound the tree is its root."""
     instance = draw_gangs(1)
-    tree = grow(instance, lower=2**60)
+    tree = grow(instance, enough=2**60)
     assert (tree.solved, tree.nodes) == (1, (0,))
 
 
