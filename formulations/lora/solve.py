@@ -83,7 +83,7 @@ RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
 """Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
 RUN_SEARCH = 1_000
 """Units of search before a solver of runs, times tasks."""
-TREE_TASKS, TREE_CELLS = 2_000, 600_000
+TREE_TASKS, TREE_CELLS = 2_000, 2_000_000
 """Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown."""
 LEAST_TREE_SECONDS = 0.5
 """With less time left no tree is begun."""

@@ -37,7 +37,7 @@ PRICINGS = 3
 """Times that runs are added to the programme of a node."""
 CANDIDATES, RELIABLE = 8, 2
 """Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used."""
-TRIAL, ITERATIONS = 100, 20_000
+TRIAL, ITERATIONS = 100, 8_000
 """Most iterations of the simplex method in a trial, and for a node's programme."""
 WORK, USUAL_CELLS = 120_000, 200_000
 """Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
@@ -45,9 +45,9 @@ proportion where they have more."""
 FRACTION = 1e-6
 MOST_LEAVES = 1_000
 """Most leaves of a tree."""
-STALLED, LEAST = 50, 0.005
-"""The tree ends where so many nodes lower the bound by less than this part of the way to what is enough, over
-the effort."""
+FIRST, STALLED, LEAST = 16, 50, 0.005
+"""The tree ends where the first nodes, or later so many, lower the bound by less than this part of the way to what is
+enough, divided by the effort."""
 ROUNDING, LARGEST_SUM = 1e-8, 2.0**60
 """Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
 that in parts of a micro-dollar: the checker is fast with such numbers."""
@@ -312,7 +312,7 @@ def grow(r: Runs, price: Prices, enough: int, effort: int, seconds: float | None
         node = leaves[0]
         if node.bound <= enough or not node.candidates:
             break
-        if solved % STALLED == 1 and solved > 1:
+        if solved == 1 + FIRST or (solved % STALLED == 1 and solved > 1):
             if before - node.bound < LEAST / effort * (node.bound - enough):
                 break
             before = node.bound
