@@ -445,12 +445,17 @@ def _price_and_search_runs(
             best = packed
             interval.offer(run_search.solution_of_runs(instance, found, best), "program")
     # The tree grows in the process of HiGHS of this thread, which is started already.
+    late, stopped = clock(1.0), Event()
     with ThreadPoolExecutor(1) as side:
-        job = side.submit(run_search.search, found, tasks, best, effort, enough, clock(1.0))
+        job = side.submit(run_search.search, found, tasks, best, effort, enough, lambda: stopped.is_set() or late())
         reply = None
-        if branch and program is not None and best.welfare[0] < enough:
-            reply = _branch_on_runs(interval, effort, gap, seconds_left(interval.seconds, interval.began))
-        best, blocks = job.result()
+        try:
+            if branch and program is not None and best.welfare[0] < enough:
+                reply = _branch_on_runs(interval, effort, gap, seconds_left(interval.seconds, interval.began))
+            best, blocks = job.result()
+        except BaseException:  # an interrupt ends the search, too
+            stopped.set()
+            raise
     interval.offer(run_search.solution_of_runs(instance, found, best), "search")
     interval.work["blocks"] = blocks
     _offer_tree(interval, reply)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratiobench.formulations import backends
-from ratiobench.formulations.lora import runs, solve
+from ratiobench.formulations.lora import run_search, runs, solve
 from ratiobench.formulations.lora.bound.tree import RunTree
 from ratiobench.formulations.lora.certificate import RUN_FORMAT, Prices, document
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
@@ -88,3 +88,16 @@ def test_without_a_solver_no_tree_is_grown() -> None:
     assert "branches" not in report.work
     assert report.certificate is not None
     assert not report.certificate.tree
+
+
+def test_an_interrupt_ends_the_search_beside_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search alone would go on for hours."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "_branch_on_runs", interrupt)
+    monkeypatch.setattr(run_search, "BLOCKS_PER_TASK", 10**7)
+    monkeypatch.setattr(run_search, "UNIT_BLOCKS", 10**10)
+    with pytest.raises(KeyboardInterrupt):
+        solve.solve(draw_gangs(2))
