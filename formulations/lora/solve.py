@@ -490,14 +490,13 @@ def _offer_tree(interval: _Interval, reply: Reply | None) -> None:
         interval.notes.append("branching: the linear programme of the root was not solved within its limits")
         return
     interval.count("branches", tree.solved)
-    if len(tree.nodes) == 1:
-        first, second = (np.rint(each[0] * tree.unit).astype(np.int64) for each in (tree.lam, tree.phi))
-        _prove_runs(interval.instance, first, second, tree.unit, interval)
+    lam, phi = (np.rint(each * tree.unit).astype(np.int64) for each in (tree.lam, tree.phi))
+    if len(tree.nodes) == 1:  # without decisions a table of prices says all
+        _prove_runs(interval.instance, lam[0], phi[0], tree.unit, interval)
         return
-    lam, phi = (np.rint(each * tree.unit).astype(np.int64).tolist() for each in (tree.lam, tree.phi))
     tables = tuple(
         PriceTable(tuple(map(tuple, compute)), tuple(map(tuple, memory)), ())
-        for compute, memory in zip(lam, phi, strict=True)
+        for compute, memory in zip(lam.tolist(), phi.tolist(), strict=True)
     )
     try:
         upper = tree_bound(interval.instance, tree.unit, tables, tree.nodes, runs=True)

@@ -115,8 +115,9 @@ class _Programme:
 
     Attributes
     ----------
+    whole : (2, G, 1) samples per slot and MB of a node.
     free : (2, G, T) nodes that jobs from before leave, by compute and memory.
-    first : place of each task's first run.
+    first : (n+1,) place of each task's first run, and the number of runs.
     at : column of each run, -1 for none.
     column : the run of each column; before these stands one column of each task, for an admitted one that has no run.
     closed, admitted : runs that the decisions forbid, tasks that they admit.
@@ -126,11 +127,11 @@ class _Programme:
         self.runs, self.all, self.most, self.until = r, _list_all(r), most, until
         self.kinds, self.slots = len(r.compute), r.sums.shape[1] - 1
         nodes = np.repeat(np.diff(r.first_node)[:, None].astype(np.float64), self.slots, axis=1)
+        self.whole = np.stack([r.compute, np.maximum(1, r.capacity_mb)]).astype(np.float64)[:, :, None]
         self.free = np.stack([nodes, nodes])
         if r.held.size:
-            unit = np.stack([r.compute, np.maximum(1, r.capacity_mb)]).astype(np.float64)[:, :, None]
-            self.free -= sum_by_type(r, r.held) / unit
-        self.first = np.searchsorted(self.all.task, np.arange(len(r.task)))
+            self.free -= sum_by_type(r, r.held) / self.whole
+        self.first = np.searchsorted(self.all.task, np.arange(len(r.task) + 1))
         self.scale = LARGEST / max(1.0, float(self.all.value.max()))
         self.bonus = 4.0 * LARGEST
         self.iterations = 0
@@ -151,7 +152,7 @@ class _Programme:
         self.closed = np.zeros(len(self.all.task), np.bool_)
         self.admitted = np.zeros(n, np.bool_)
         profit = self._profits(price)
-        best = np.maximum(0.0, np.maximum.reduceat(profit, self.first))
+        best = np.maximum(0.0, np.maximum.reduceat(profit, self.first[:-1]))
         self._add(np.flatnonzero(profit >= (best - NEAR * r.bid)[self.all.task]))
 
     def _add(self, chosen: IntArray) -> None:
@@ -191,8 +192,7 @@ class _Programme:
         self.closed, self.admitted = np.zeros_like(before), np.zeros_like(admitted)
         for decision, side in path:
             i = decision[0]
-            low = int(self.first[i])
-            high = int(self.first[i + 1]) if i + 1 < len(self.first) else len(a.task)
+            low, high = self.first[i : i + 2].tolist()
             here = slice(low, high)
             if len(decision) == 1:
                 wrong: BoolArray = np.full(high - low, not side)
@@ -217,7 +217,7 @@ class _Programme:
         """What prices prove under the decisions, and the reduced profits; -inf where they allow no solution."""
         profit = self._profits(price)
         profit[self.closed] = -np.inf
-        best = np.maximum.reduceat(profit, self.first)
+        best = np.maximum.reduceat(profit, self.first[:-1])
         best = np.where(self.admitted, best, np.maximum(best, 0.0))
         return float((self.free * price).sum()) + float(best.sum()), profit
 
@@ -329,12 +329,11 @@ def grow(r: Runs, price: Prices, enough: int, effort: int, seconds: float | None
         node.children, node.basis = (decision, pair[0], pair[1]), ([], [])
         gains.setdefault(_kind(decision), []).append((node.bound - pair[0].bound, node.bound - pair[1].bound))
     nodes, tables = _in_preorder(r, root)
-    whole = np.stack([r.compute, np.maximum(1, r.capacity_mb)]).astype(np.float64)[:, :, None]
     upper = max(0.0, leaves[0].bound)
     # Rounding changes a price by half a part at most, and what the nodes earn by no more than this.
-    changed = 0.5 * float((programme.free * whole).sum())
+    changed = 0.5 * float((programme.free * programme.whole).sum())
     unit = 1
-    table = np.stack(tables) / whole
+    table = np.stack(tables) / programme.whole
     most = max(1.0, *(float((programme.free * price).sum()) for price in tables))
     while changed > ROUNDING * upper * unit and unit * most < LARGEST_SUM:
         unit *= 2
@@ -370,8 +369,7 @@ def _list_candidates(programme: _Programme, x: Prices, path: Path) -> list[tuple
     used = np.flatnonzero((x > FRACTION) & (x < 1 - FRACTION))
     tasks = np.unique(a.task[used])
     for i in tasks.tolist():
-        low = int(programme.first[i])
-        high = int(programme.first[i + 1]) if i + 1 < len(programme.first) else len(a.task)
+        low, high = programme.first[i : i + 2].tolist()
         runs = low + np.flatnonzero(x[low:high] > FRACTION)
         part, bid = x[runs], float(programme.runs.bid[i])
         total = float(part.sum())
