@@ -1,7 +1,8 @@
 """All solvers beside brute force on many random tiny instances: `nox -s crosscheck`, a sample in the tests.
 
 Each instance is solved by `crosscheck`, by `solve` with every pair of formulation and solver, and as one of rigid tasks
-and gangs; then so many tiny instances of any kind by `solve`, and so many that begin full without a solver.
+and gangs; then so many tiny instances of any kind by `solve`, and so many that begin full without a solver. At last
+`solve` prices all tasks of an instance by exchanges, as it prices long ones.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance, content_hash
 from ratiobench.instances.lora.strategies import tiny_instances
+from tests.formulations.lora.test_long_tasks import solve_long_tasks
 from tests.formulations.lora.test_models import PAIRS, contended_instance, installed, prove_optimum
 from tests.formulations.lora.test_rigid_models import agree, contended_runs
 from tests.instances.lora.test_running import enclose, tiny_full_instances
@@ -73,6 +75,8 @@ def main() -> None:
     print(f"{options.count} tiny instances of any kind: all pairs agree", flush=True)
     Examples(tiny_full_instances(), options.count, content_hash).check(enclose)
     print(f"{options.count} that begin full: their intervals enclose the optimum", flush=True)
+    solve_long_tasks()
+    print("long tasks: by exchanges the same interval as by tables", flush=True)
 
 
 if __name__ == "__main__":
