@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,23 +121,26 @@ def test_an_installed_family_has_its_suite(installed: Path, tmp_path: Path) -> N
     assert (tmp_path / "out" / "results.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("kind", "family"),
-    [
-        *(("algorithm", family) for family in ("lora", "eapm", "edgeflow", "tenants")),
-        ("claim", "lora"),
-        ("family", "lora"),
-    ],
+TEMPLATES = (
+    *(("algorithm", family) for family in ("lora", "eapm", "edgeflow", "tenants")),
+    ("claim", "lora"),
+    ("family", "lora"),
 )
-def test_a_template_passes_its_own_test(kind: str, family: str, tmp_path: Path) -> None:
-    """The package that `new` writes, with pytest."""
-    assert main(["new", kind, "my_part", "--family", family, "--out", str(tmp_path / "my_part")]) == 0
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "my_part"), str(ROOT)])}
+
+
+def test_templates_pass_their_own_tests(tmp_path: Path) -> None:
+    """The packages that `new` writes, with pytest; every package has a test that passes."""
+    parts = [tmp_path / f"my_{kind}_{family}" for kind, family in TEMPLATES]
+    for part, (kind, family) in zip(parts, TEMPLATES, strict=True):
+        assert main(["new", kind, part.name, "--family", family, "--out", str(part)]) == 0
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [*parts, ROOT]))}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "my_part")],
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *map(str, parts)],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
+    for part in parts:
+        assert re.search(rf"test_{part.name}\.py::\w+ PASSED", done.stdout), part.name
 
 
 def test_new_refuses_bad_names_and_full_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
