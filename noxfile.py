@@ -69,13 +69,23 @@ def bench(session: nox.Session) -> None:
         session.run("python", "-m", "ratiobench", "run", name, *options)
 
 
+def run_tests(session: nox.Session, *options: str) -> None:
+    """Kernels once, side by side; then the files of tests in two processes, those with slow tests first."""
+    install(session, "test")
+    session.run("python", "-m", "ratiobench", "warm")
+    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options, *session.posargs)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """The test suite."""
-    install(session, "test")
-    # Kernels once, side by side; then the files of tests in two processes, those with slow tests first.
-    session.run("python", "-m", "ratiobench", "warm")
-    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *session.posargs)
+    run_tests(session)
+
+
+@nox.session
+def thorough(session: nox.Session) -> None:
+    """The test suite with all random examples; `tests` takes a third of them."""
+    run_tests(session, "--thorough")
 
 
 @nox.session

@@ -19,16 +19,6 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-# The same examples on every machine and run; no health check and no deadline that depend on the machine's speed.
-settings.register_profile(
-    "deterministic",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("deterministic")
 # Nothing is read that an earlier run has kept, and nothing is left in the user's folder.
 os.environ["RATIOBENCH_CACHE"] = ""
 # The hundreds of processes that tests start read compiled modules, also where the caller's environment stores none:
@@ -38,6 +28,31 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = ""
 # those that tests interrupt would not end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--thorough`, for tests of random examples."""
+    parser.addoption("--thorough", action="store_true", help="take all random examples, not a third of them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say how many random examples there are; of these the same on every machine and run.
+
+    No health check and no deadline depend on the machine's speed.
+    """
+    from tests.support import samples
+
+    samples.thorough = bool(config.getoption("--thorough"))
+    settings.register_profile(
+        "deterministic",
+        max_examples=samples.samples(100),
+        derandomize=True,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("deterministic")
 
 
 SLOW = Path(__file__).parent / "slow.txt"

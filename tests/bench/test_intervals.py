@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratiobench.bench.results.intervals import improvement, mean, quantile
+from tests.support.samples import samples
 
 # Two-sided 95 % points as tables print them.
 TABLE = {
@@ -102,7 +103,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert abs(ratios / 3000 - 0.95) < 0.015
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(FIGURES, st.data())
 def test_fieller_intervals_are_the_ratios_that_a_paired_test_accepts(ours: list[Fraction], data: st.DataObject) -> None:
     """At both ends the paired differences are just at the limit of Student's t; the exact ratio lies between."""

@@ -24,6 +24,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.search.maxprice import window
+from tests.support.samples import samples
 from tests.support.toy_runs import toy  # noqa: F401
 
 
@@ -40,7 +41,7 @@ def _state(instance: Instance, seed: int, values: int) -> online.State:
     return online.State(public, lam, phi, [instance.task(i) for i in range(instance.tasks)])
 
 
-@settings(max_examples=120)
+@settings(max_examples=samples(120))
 @given(instance=tiny_instances(), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 50]))
 def test_the_literal_programme_in_samples_decides_as_the_shipped_one(
     instance: Instance, seed: int, values: int
@@ -52,7 +53,7 @@ def test_the_literal_programme_in_samples_decides_as_the_shipped_one(
             assert online.decide_literal(state, task) == online.decide_printed(state, task)
 
 
-@settings(max_examples=120)
+@settings(max_examples=samples(120))
 @given(instance=tiny_instances(), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 50]))
 def test_pruning_does_not_change_the_best_f(instance: Instance, seed: int, values: int) -> None:
     """Every pair of prices against branch and bound, bit for bit."""
@@ -63,7 +64,7 @@ def test_pruning_does_not_change_the_best_f(instance: Instance, seed: int, value
             assert online.decide_unpruned(state, task) == (-np.inf if choice is None else choice.value)
 
 
-@settings(max_examples=80)
+@settings(max_examples=samples(80))
 @given(instance=tiny_instances(), seed=st.integers(0, 2**20), values=st.sampled_from([1, 3, 1000]))
 def test_additive_prices_cost_what_the_dynamic_programme_says(instance: Instance, seed: int, values: int) -> None:
     """What is shipped against the covering programme, bit for bit."""

@@ -33,6 +33,7 @@ from ratiobench.bench.results.significance import (
     mid_ranks,
     signed_rank_test,
 )
+from tests.support.samples import samples
 
 AUC = (
     (0.763, 0.768, 0.771, 0.798), (0.599, 0.591, 0.590, 0.569), (0.954, 0.971, 0.968, 0.967),
@@ -83,7 +84,7 @@ def test_chi_square_has_the_quantiles_of_every_textbook() -> None:
     assert chi_square_tail(0, 3) == 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(samples(20)))
 def test_signed_ranks_are_those_of_all_signs(seed: int) -> None:
     """With ties and zeros: the share of all signs with a sum at least as far from the mean."""
     chance = random.Random(seed)

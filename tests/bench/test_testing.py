@@ -14,12 +14,13 @@ from ratiobench.bench.testing import assert_bound, assert_valid, instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, path
+from tests.support.samples import samples
 from tests.support.toy_runs import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
 
 
-@settings(max_examples=15)
+@settings(max_examples=samples(15))
 @given(instances("lora", max_tasks=3))
 def test_any_tiny_instance(instance: Instance) -> None:
     """As another project's suite would have it."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
+from tests.support.samples import samples
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4)
 VALUES = st.recursive(
@@ -35,7 +36,7 @@ SMALL = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=samples(300), deadline=None)
 @given(VALUES)
 def test_what_is_packed_is_read_again(document: Any) -> None:
     found = packing.unpack(packing.pack(document), "x", 2**20)

@@ -23,6 +23,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import schedules
+from tests.support.samples import samples
 
 KNOWN = tuple(name for name in names() if "alg" in expected(name))
 
@@ -131,7 +132,7 @@ def test_money_scale_decides_the_welfare_of_the_printed_rule() -> None:
     assert found == [1, 1, Fraction(1, 2), Fraction(1, 4)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances(), scale=st.sampled_from([Fraction(1, 7), Fraction(3)]))
 def test_the_unit_of_money_scales_alpha_beta_bbar_and_nothing_else(instance: Instance, scale: Fraction) -> None:
     """rho, kappa and the spread are free of units."""
@@ -186,7 +187,7 @@ def _facts_by_enumeration(instance: Instance, money: Fraction, memory: Fraction)
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(
     instance=tiny_instances(),
     money=st.sampled_from([Fraction(1), Fraction(2, 3)]),
@@ -212,7 +213,7 @@ def test_the_facts_of_an_instance_are_the_enumerated_ones(
         assert found == money * max((Fraction(b, s) for b, s in zip(bids, sizes.tolist(), strict=True)), default=0)
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(
     instance=tiny_instances(max_tasks=5),
     algorithm=st.sampled_from(["", ":units=canonical", ":money=1/5", ":money=20", ":alpha=2,beta=1/2", ":alpha=90"]),
@@ -238,7 +239,7 @@ def test_the_repaired_bounds_are_never_violated(instance: Instance, algorithm: s
     assert checks["theorem5"].status is not Verdict.UNDECIDED
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_repaired_bound_applies_in_canonical_units(instance: Instance) -> None:
     """There the least bbar is 1: with costs >= 0 the claim must be decided, and hold."""

@@ -35,12 +35,13 @@ from tests.support.laboratory import check_claim, truthfulness, truthfulness_of
 from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.payments import NAMES, utility_of
+from tests.support.samples import samples
 
 OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
 """The paper's claims about one bidder."""
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=samples(25), deadline=None)
 @given(instance=tiny_instances(max_tasks=4, max_slots=4), rule=st.sampled_from(["printed", "critical"]))
 def test_the_checks_of_all_bidders_one_by_one_are_those_of_the_run(instance: Instance, rule: str) -> None:
     """Decided where the audit is, and violated exactly if one bidder gains; the largest gain where constants stay."""
@@ -175,7 +176,7 @@ def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_i
     assert compared > 8
 
 
-@settings(max_examples=12)
+@settings(max_examples=samples(12))
 @given(instance=tiny_instances(max_tasks=3, max_slots=3), algorithm=st.sampled_from(["posted", "eris"]))
 def test_a_chosen_bidders_best_bid_is_a_gain_that_a_run_of_its_own_gives(instance: Instance, algorithm: str) -> None:
     """The gain is that of the witness's run, constants recomputed, and where none is found none up to 40 gains."""
@@ -219,7 +220,7 @@ def test_more_is_asked_of_one_bidder_and_only_the_offers_it_can_meet_are_found_a
     assert 5 < int(str(check.figures["misreports_tried"])) <= 500
 
 
-@settings(max_examples=15)
+@settings(max_examples=samples(15))
 @given(instance=tiny_instances(max_tasks=3, max_slots=3), algorithm=st.sampled_from(["posted", "eris", "greedy"]))
 def test_a_curve_by_trying_says_what_runs_say_and_leaves_no_change_between_neighbours(
     instance: Instance, algorithm: str

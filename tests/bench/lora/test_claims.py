@@ -32,6 +32,7 @@ from tests.support.literal import run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
+from tests.support.samples import samples
 from tests.tools.survey import shipped_cases, survey
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -124,7 +125,7 @@ def test_every_false_claim_has_a_shipped_counterexample_and_no_proved_one_has() 
     assert all((claim.check is None) == bool(claim.proof) for claim in CLAIMS)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(
     instance=tiny_instances(max_slots=4),
     rule=st.sampled_from(["printed", "critical"]),
@@ -142,7 +143,7 @@ def test_every_verdict_is_that_of_the_definition(instance: Instance, rule: str, 
     assert all(check.failing is None for key, check in checks.items() if key != "theorem5")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(
     instance=tiny_instances(max_slots=4),
     constants=st.tuples(*[st.sampled_from([None, Fraction(0), Fraction(1, 3), Fraction(90)])] * 2),
@@ -172,7 +173,7 @@ def test_both_facts_of_theorem_5_are_those_of_their_definitions(
     assert check.status is wanted
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(
     instance=tiny_instances(max_tasks=5),
     algorithm=st.sampled_from(["", ":units=canonical", ":units=canonical,updates=admitted", ":money=20", ":alpha=90"]),
@@ -185,7 +186,7 @@ def test_what_is_proved_is_never_violated(instance: Instance, algorithm: str) ->
         assert check.status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), check
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=tiny_instances())
 def test_the_witness_of_lemma_4_is_a_schedule_of_that_value(instance: Instance) -> None:
     """It covers the work, and its linear reduced cost at the final prices is the left side."""
@@ -223,7 +224,7 @@ def test_a_tie_that_doubles_break_is_a_tie() -> None:
     assert (check.status, check.left, check.right, check.figures["violated_6a"]) == (Verdict.HOLDS, 0, 0, 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(40), deadline=None)
 @given(instance=tiny_instances())
 def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) -> None:
     """It says the same, or that it cannot say."""
@@ -235,7 +236,7 @@ def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) ->
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=samples(80), deadline=None)
 @given(instance=tiny_instances())
 def test_prices_that_move_on_admission_only_follow_the_literal_twin(search: str, instance: Instance) -> None:
     """updates=admitted: a task that does not fit moves no price."""
@@ -361,7 +362,7 @@ def _one_slot(capacity: int, items: list[tuple[int, int]]) -> Instance:
     )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(items=ITEMS, capacity=st.integers(1, 25))
 def test_theorem_1s_problem_contains_the_knapsack(items: list[tuple[int, int]], capacity: int) -> None:
     """OPT of the instance is the best value of a set that fits."""
@@ -370,7 +371,7 @@ def test_theorem_1s_problem_contains_the_knapsack(items: list[tuple[int, int]], 
     assert enumerate_optimum(_one_slot(capacity, items))[0] == best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(items=ITEMS, data=st.data())
 def test_theorem_2s_subproblem_contains_the_min_knapsack(items: list[tuple[int, int]], data: st.DataObject) -> None:
     """One task on n nodes in n slots, node j cheap in slot j alone: it pays the least cost of items that reach B."""

@@ -23,6 +23,7 @@ from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_runs import GANG, made
 from tests.online.lora.test_later import cluster
+from tests.support.samples import samples
 
 Rule = Callable[[Sequence[int]], int]
 
@@ -113,7 +114,7 @@ def audited(instance: Instance, algorithm: str, names: tuple[str, ...] = OURS) -
 
 
 @pytest.mark.parametrize("algorithm", ["posted", "minimal-edit", "bbar-rule", "capped", "greedy", "posted:arith=float"])
-@settings(max_examples=60, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=samples(60), deadline=None, suppress_health_check=CHECKS)
 @given(instance=instances())
 def test_theorems_hold_for_tasks_of_all_kinds(algorithm: str, instance: Instance) -> None:
     """None is violated on instances drawn at random, and those about the run are asked."""
@@ -124,7 +125,7 @@ def test_theorems_hold_for_tasks_of_all_kinds(algorithm: str, instance: Instance
         assert found[always].status is not Verdict.NOT_APPLICABLE, found[always]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=samples(150), deadline=None, suppress_health_check=CHECKS)
 @given(instance=instances(), data=st.data())
 def test_the_dual_is_that_of_all_schedules_by_brute_force(instance: Instance, data: st.DataObject) -> None:
     """At prices drawn at random each task adds the largest F' of its schedules, and D is at least OPT."""
@@ -171,7 +172,7 @@ def test_nothing_is_proved_where_limits_are_shown_or_jobs_run_from_before() -> N
 
 
 @pytest.mark.parametrize("algorithm", ["greedy", "posted:constants=public", "pricelist"])
-@settings(max_examples=30, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=samples(30), deadline=None, suppress_health_check=CHECKS)
 @given(instance=instances())
 def test_no_claim_of_another_kind_gains_where_theorem_t_holds(algorithm: str, instance: Instance) -> None:
     if "public" in algorithm:

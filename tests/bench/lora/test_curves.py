@@ -27,6 +27,7 @@ from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
+from tests.support.samples import samples
 
 TOP = Fraction(2**40)
 
@@ -53,7 +54,7 @@ BIDS = st.lists(st.fractions(0, 60, max_denominator=12), min_size=4, max_size=8)
 VARIANT = st.sampled_from([("printed", True), ("critical", True), ("printed", False)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=tiny_instances(max_slots=4), drawn=BIDS, variant=VARIANT, data=st.data())
 def test_a_curve_says_what_a_run_at_that_bid_says(
     instance: Instance, drawn: list[Fraction], variant: tuple[str, bool], data: st.DataObject
@@ -74,7 +75,7 @@ def test_a_curve_says_what_a_run_at_that_bid_says(
         assert curve.utility(bid) == utility(menu, twin, i, rule), bid
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=tiny_instances(max_slots=4), drawn=BIDS, rule=st.sampled_from(["printed", "critical"]))
 def test_with_constants_kept_a_curve_has_one_threshold(instance: Instance, drawn: list[Fraction], rule: str) -> None:
     """Each task, against runs with the constants of the true bids; the payment does not move with the bid."""
@@ -89,7 +90,7 @@ def test_with_constants_kept_a_curve_has_one_threshold(instance: Instance, drawn
             assert curve.payment(bid) == paid(menu, twin, i, rule), bid
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=samples(50), deadline=None)
 @given(instance=tiny_instances(max_slots=4), drawn=BIDS, rule=st.sampled_from(["printed", "critical"]))
 def test_the_best_bid_of_a_curve_is_attained_and_no_bid_tried_is_better_by_twice(
     instance: Instance, drawn: list[Fraction], rule: str
@@ -105,7 +106,7 @@ def test_the_best_bid_of_a_curve_is_attained_and_no_bid_tried_is_better_by_twice
             assert curve.utility(other) - truthful <= 2 * (best - truthful)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(
     instance=tiny_instances(), ghosts=st.sampled_from(["all", "admitted"]), scale=st.sampled_from(["1/9", "1", "30"])
 )
@@ -118,7 +119,7 @@ def test_public_constants_and_the_critical_payment_leave_nothing_to_gain(
         assert check_claim(instance, algorithm, name).status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), name
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=samples(80), deadline=None)
 @given(instance=tiny_instances(), rule=st.sampled_from(["printed", "critical"]))
 def test_deficits_are_what_the_provider_pays_less_what_it_charges(instance: Instance, rule: str) -> None:
     """q + E - p per admitted task; the critical payment leaves none."""
@@ -260,7 +261,7 @@ def test_what_cannot_be_followed_exactly_is_refused(algorithm: str) -> None:
 @pytest.mark.parametrize(
     "algorithm", ["pdftsp:search=printed", "pdftsp:arith=float", "pdftsp:search=printed,arith=float"]
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(instance=tiny_instances())
 def test_a_gain_by_a_bid_that_moves_no_constant_is_found_whatever_the_run(algorithm: str, instance: Instance) -> None:
     """Printed search and doubles too: the better bid's run, constants taken from the bids anew, really pays more."""

@@ -17,6 +17,7 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules
+from tests.support.samples import samples
 
 MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fraction(2**70 + 1, 3**40)])
 
@@ -84,7 +85,7 @@ def _wide_instances(draw: st.DrawFn) -> Instance:
     )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=samples(300), deadline=None)
 @given(instance=tiny_instances(max_tasks=5), money=st.sampled_from([Fraction(1), Fraction(2, 3)]), memory=MEMORY)
 def test_the_extremes_over_all_covers_are_the_listed_ones(
     instance: Instance, money: Fraction, memory: Fraction
@@ -96,14 +97,14 @@ def test_the_extremes_over_all_covers_are_the_listed_ones(
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(instance=_wide_instances(), memory=MEMORY)
 def test_the_extremes_in_wide_windows_are_those_of_the_count_vectors(instance: Instance, memory: Fraction) -> None:
     """Doubles sort out what they can; whole numbers decide."""
     assert find_bbar_range(instance, Fraction(1), memory) == _by_count_vectors(instance, memory)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=samples(100), deadline=None)
 @given(
     instance=_wide_instances(),
     theta=st.fractions(-10, 10, max_denominator=50),

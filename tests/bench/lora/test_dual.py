@@ -17,9 +17,10 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import dual_value, near_dual_value
 from tests.support.mechanisms import Prices, cheapest_by_enumeration, priced_instances
+from tests.support.samples import samples
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(priced=priced_instances())
 def test_the_dual_is_the_enumerated_one_and_never_below_opt(priced: tuple[Instance, Prices, Prices]) -> None:
     """Term by term over all schedules; in 64 bits, in large integers and from doubles the same; OPT by brute force."""
@@ -83,7 +84,7 @@ def test_the_best_multiple_of_the_prices_is_found(price: int, tau: str) -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(priced=priced_instances(), odd=st.integers(10**25, 10**26))
 def test_prices_of_any_length_are_priced_exactly(priced: tuple[Instance, Prices, Prices], odd: int) -> None:
     """Over denominators of 26 digits: the exact value by enumeration; the near one within its rounding."""

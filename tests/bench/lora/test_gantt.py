@@ -29,6 +29,7 @@ from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
+from tests.support.samples import samples
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -60,7 +61,7 @@ def require_sound(instance: Instance, solution: Solution, chart: Gantt) -> None:
     assert len(places) == stretches
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(tiny_instances_of_kinds())
 def test_blocks_are_the_cells_of_the_solution(instance: Instance) -> None:
     """Of runs at arrival and of a queue, whatever the tasks may do."""

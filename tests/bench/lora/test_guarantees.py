@@ -34,6 +34,7 @@ from tests.support.mechanisms import (
     decide_by_definition,
     roomy_instances,
 )
+from tests.support.samples import samples
 
 
 def _report(lower: int, upper: int | None = None) -> SolveReport:
@@ -46,7 +47,7 @@ def _checks(instance: Instance, result: OnlineRun, optimum: int) -> dict[str, Ch
     return {check.name: check for check in guarantees(instance, result, _report(optimum))}
 
 
-@settings(max_examples=160)
+@settings(max_examples=samples(160))
 @given(
     instance=roomy_instances(),
     name=st.sampled_from([*MECHANISMS, CANONICAL, "posted:room=ignored", "posted:growth=1/3"]),
@@ -83,7 +84,7 @@ def test_the_guarantees_hold_where_no_task_fills_a_node(instance: Instance, name
         assert figures["gamma"] <= figures["gamma_known_beforehand"]  # type: ignore[operator]
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance=roomy_instances(scale=20))
 def test_theorem_b_holds_where_bids_are_large(instance: Instance) -> None:
     """bbar >= 1 on admitted schedules is then the rule; without the room test nothing overflows either."""
@@ -99,7 +100,7 @@ def test_theorem_b_holds_where_bids_are_large(instance: Instance) -> None:
         ]
 
 
-@settings(max_examples=50)
+@settings(max_examples=samples(50))
 @given(instance=roomy_instances())
 def test_theorem_b_needs_no_luck_with_units(instance: Instance) -> None:
     """In canonical units bbar >= 1 on every schedule that can be admitted; the factor is 1 + U / (2^(1-eps) - 1)."""
@@ -129,7 +130,7 @@ def test_canonical_units_with_too_small_a_spread_are_told() -> None:
         run(alone, f"{CANONICAL},spread=0")
 
 
-@settings(max_examples=80)
+@settings(max_examples=samples(80))
 @given(instance=roomy_instances())
 def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
     """OPT <= D(X on full cells) <= (1 + U/(1-eps)) ALG, recomputed from the loads."""
@@ -148,7 +149,7 @@ def test_theorem_g_holds_for_greedy(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, CANONICAL])
-@settings(max_examples=30)
+@settings(max_examples=samples(30))
 @given(instance=st.one_of(tiny_instances(), roomy_instances()))
 def test_the_sides_of_theorem_c_are_the_enumerated_ones(name: str, instance: Instance) -> None:
     """Gamma' of the admitted schedules; Leak = what each task could still gain less what it gained when admitted."""
@@ -261,7 +262,7 @@ def test_the_checks_can_fail() -> None:
 
 
 @pytest.mark.parametrize("name", ["bbar-rule", "posted", CANONICAL])
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(scale=st.sampled_from([2**16, 2**20, 2**23]), bids=st.lists(st.integers(1, 30), min_size=1, max_size=4))
 def test_a_run_in_doubles_violates_no_theorem_by_rounding(name: str, scale: int, bids: list[int]) -> None:
     """Much memory and small bids: prices near 2^-40, at which D was once computed next to them and found too large."""
@@ -326,7 +327,7 @@ def test_a_schedule_refused_for_want_of_room_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(instance=roomy_instances())
 def test_a_run_in_doubles_is_close_and_never_violated(name: str, instance: Instance) -> None:
     """The same decisions as in fractions, or a comparison within rounding; no check says violated."""

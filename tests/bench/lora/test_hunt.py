@@ -40,6 +40,7 @@ from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of
 from tests.support.literal import run_pdftsp
+from tests.support.samples import of_sample, samples
 from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools.theory_run import sketch_of_number
 
@@ -96,9 +97,9 @@ def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
 def test_a_true_claim_is_approached_and_not_violated(claim: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The closest instance is one to which the audit applies the claim, and it holds there."""
     monkeypatch.setattr(shrinking, "SHRINKING", 300)  # nothing below is about how small the instance is
-    found = search_counterexample(claim, SearchSettings(tries=250, seed=3))
+    found = search_counterexample(claim, SearchSettings(tries=samples(250), seed=3))
     assert not found.violated
-    assert found.tries == 250
+    assert found.tries == samples(250)
     assert found.score is not None
     assert 0 < found.score <= 1
     assert found.check is not None
@@ -115,7 +116,8 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
     target = TARGETS[claim]
     draws = RandomNumbers("agree", claim)
     seen: dict[bool, int] = {True: 0, False: 0}
-    for j in range(500 if claim == "theorem_s" else 40):  # few have windows with slack
+    full = 500 if claim == "theorem_s" else 40  # few have windows with slack
+    for j in range(samples(full)):
         bounds = Bounds(4, 4, target.nodes, 12, target.costs, target.vendors)
         sketch = draw_start(draws, bounds)
         if j % 4:
@@ -133,14 +135,14 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
         if claim not in OTHER_SIDES:
             assert (check.left, check.right) == (measure.left, measure.right)
         seen[measure.violated] += 1
-    assert sum(seen.values()) >= 10
+    assert sum(seen.values()) >= of_sample(10, full)
     assert claim in FALSE or not seen[True]
 
 
 def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
     """F, admission and schedule of every task, over enumerated schedules in fractions."""
     compared = 0
-    for j in range(80):
+    for j in range(samples(80)):
         sketch = sketch_of_number(j)
         twin = simulate_pdftsp(sketch, [menu(sketch, job) for job in sketch.jobs], *compute_ratios(sketch.jobs))
         for answer, (value, admitted, cells, _) in zip(
@@ -153,7 +155,7 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
             assert answer.admitted == admitted
             assert tuple((c // sketch.slots, c % sketch.slots + 1) for c in answer.plan.cells) == cells
             compared += 1
-    assert compared > 100
+    assert compared > of_sample(100, 80)
 
 
 def test_the_same_seed_gives_the_same_result() -> None:

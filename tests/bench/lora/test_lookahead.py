@@ -13,6 +13,7 @@ from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.report import Termination
+from tests.support.samples import of_sample, samples
 from tests.tools.theory_lookahead import (
     INVARIANTS,
     Day,
@@ -104,13 +105,13 @@ def test_the_hand_case_by_all_policies() -> None:
 
 
 def test_the_theorem_holds_on_random_laws() -> None:
-    """On 600 laws, on more than 60 of which hindsight earns more than the best policy."""
-    laws = [draw_law(RandomNumbers("theory", j, "lookahead")) for j in range(600)]
-    for j in range(600):
+    """On random laws, on a tenth of which and more hindsight earns more than the best policy."""
+    laws = [draw_law(RandomNumbers("theory", j, "lookahead")) for j in range(samples(600))]
+    for j in range(len(laws)):
         checks = list(judged_law(j))
         assert [check.name for check in checks] == [*INVARIANTS]
         assert all(check.status is Verdict.HOLDS for check in checks), (j, checks)
-    assert sum(best_in_hindsight(law) > best_policy(law) for law in laws) > 60
+    assert sum(best_in_hindsight(law) > best_policy(law) for law in laws) > of_sample(60, 600)
 
 
 def test_the_least_bound_is_between_the_best_policy_and_hindsight() -> None:

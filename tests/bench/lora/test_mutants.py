@@ -19,6 +19,7 @@ from ratiobench.online.lora.run import run
 from tests.support.mechanisms import crowded
 from tests.support.mutants import RULE, two_nodes
 from tests.support.payments import NAMES, best_gain, checks_of_payments, every_bid, utility_of
+from tests.support.samples import of_sample, samples
 
 BY_HAND = {
     # The second cheapest schedule costs more than the task is worth.
@@ -55,10 +56,11 @@ BY_HAND = {
 def test_a_mutant_is_caught(kind: str, least: Mapping[str, int]) -> None:
     """Never `holds` where some bid gains, `violated` only with a lie that gains as much in a run of its own.
 
-    On ten crowded instances and one by hand; each claim of `least` is violated at least so often.
+    On crowded instances and one by hand; each claim of `least` is violated at least so often on ten of them.
     """
+    count = samples(10, 5)
     algorithm, caught = f"mutant:kind={kind}", dict.fromkeys(least, 0)
-    instances = [crowded(Stream("mutants", seed)) for seed in range(10)]
+    instances = [crowded(Stream("mutants", seed)) for seed in range(count)]
     for seed, instance in enumerate([*(BY_HAND[key] for key in (kind,) if key in BY_HAND), *instances]):
         result = run(instance, algorithm)
         checks = checks_of_payments(instance, result)
@@ -84,7 +86,7 @@ def test_a_mutant_is_caught(kind: str, least: Mapping[str, int]) -> None:
         if kind == "charges one more" and result.admitted:
             assert {checks[name].status for name in NAMES[:2]} <= {Verdict.UNDECIDED, Verdict.VIOLATED}
             assert "was booked" in checks["truthful_bid"].reason or "not the least" in checks["truthful_bid"].reason
-    assert all(caught[claim] >= least[claim] for claim in least), caught
+    assert all(caught[claim] >= max(1, least[claim] * count // 10) for claim in least), caught
 
 
 def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(
@@ -108,7 +110,7 @@ def test_a_mutant_that_is_seen_through_only_when_it_is_asked_again(
 def test_every_admission_of_such_a_mutant_breaks_a_fact(kind: str) -> None:
     """Also the last one, whose price no other task meets; and whoever admits nobody breaks none."""
     admissions = 0
-    for seed in range(20):
+    for seed in range(samples(20)):
         instance = crowded(Stream("facts", seed))
         for tasks in range(1, instance.tasks + 1):
             data = document(instance)
@@ -116,7 +118,7 @@ def test_every_admission_of_such_a_mutant_breaks_a_fact(kind: str) -> None:
             result = run(part, f"mutant:kind={kind}")
             assert (verify_offers(part, result).broken is None) == (result.admitted == 0)
             admissions += result.admitted > 0
-    assert admissions > 50
+    assert admissions > of_sample(50, 20)
 
 
 @pytest.mark.usefixtures("mutants")

@@ -17,6 +17,7 @@ from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace
 from ratiobench.online.outcome import OnlineRun
+from tests.support.samples import samples
 
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 
@@ -40,7 +41,7 @@ def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerif
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=20)
+@settings(max_examples=samples(20))
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_same_doubles(name: str, instance: Instance) -> None:
     """Costs bit by bit, and the prices at the end."""
@@ -49,7 +50,7 @@ def test_the_same_doubles(name: str, instance: Instance) -> None:
     assert at_once.broken is None
 
 
-@settings(max_examples=20)
+@settings(max_examples=samples(20))
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_same_integers(instance: Instance) -> None:
     """Of the rule without prices, as in a run of many tasks."""
@@ -60,7 +61,7 @@ def test_the_same_integers(instance: Instance) -> None:
     assert all(cost is None or isinstance(cost, int) for cost in at_once.costs)
 
 
-@settings(max_examples=20)
+@settings(max_examples=samples(20))
 @given(instance=tiny_instances(max_tasks=5), data=st.data())
 def test_the_same_breach(instance: Instance, data: st.DataObject) -> None:
     """Of a run whose offers were tampered with: a decision dropped, a cost moved, an admission turned."""

@@ -24,6 +24,7 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import Source
+from tests.support.samples import samples
 
 SUITES = {suite.name: suite for suite in FAMILY.suites()}
 FIGURES = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13", "leaderboard")
@@ -191,7 +192,7 @@ def literal_measures(instance: Instance, algorithm: str) -> dict[str, Fraction |
 
 
 @given(tiny_instances())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 def test_measures_equal_a_count_by_hand(instance: Instance) -> None:
     """Shares of tasks and of long tasks, compute used and revenue, on random instances."""
     for algorithm in ("greedy", "pdftsp"):
@@ -272,7 +273,7 @@ def test_standing_says_what_is_proved_and_never_more() -> None:
 
 
 @given(tiny_instances())
-@settings(max_examples=30)
+@settings(max_examples=samples(30))
 def test_accounts_are_the_terms_of_the_objective(instance: Instance) -> None:
     """Bids less vendors and energy is the welfare that the exact check found, which shares no code with them."""
     for name in ("greedy", "eft:admit=all"):

@@ -25,6 +25,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
 from tests.support.kinds import one_node
+from tests.support.samples import samples
 
 ALGORITHMS = ("greedy", "pdftsp", "eft")
 CROWDED = {
@@ -220,7 +221,7 @@ def test_a_family_without_time_lines_says_so(tmp_path: Path, capsys: pytest.Capt
     assert not page.exists()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(samples(20)))
 def test_what_is_asked_for_and_who_is_admitted_by_class(seed: int) -> None:
     """Against playing every servable task alone, slot by slot, and against counting."""
     instance = crowded(seed)

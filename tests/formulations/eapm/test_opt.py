@@ -32,6 +32,7 @@ from ratiobench.instances.eapm.strategies import placements, tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
+from tests.support.samples import samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,7 +41,7 @@ def _workers_end_with_the_module() -> Iterator[None]:
     worker.close_all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(st.data(), tiny_instances())
 def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObject, instance: Instance) -> None:
     """Against the literal formula, with the parts that make it up."""
@@ -52,7 +53,7 @@ def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObjec
     assert report.placed == instance.users
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(st.data(), tiny_instances())
 def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.DataObject, instance: Instance) -> None:
     """One decision is changed; the breach names its user."""
@@ -90,7 +91,7 @@ def test_the_check_counts_decisions() -> None:
         assert str(report.violations[0]).startswith("(5) ")
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(tiny_instances())
 def test_enumeration_over_types_finds_what_looking_at_every_user_finds(instance: Instance) -> None:
     """Summing the users of a type loses nothing, and no solution is forgotten."""
@@ -157,7 +158,7 @@ def test_splits_are_all_ordered_sums_once_and_in_order(tasks: int, machines: int
     assert len(found) == math.comb(tasks + machines - 1, machines - 1)
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(tiny_instances())
 def test_dinkelbach_equals_brute_force(instance: Instance) -> None:
     """OPT of 200 random tiny instances, proved, attained, and the certificate's bound is not below it."""
@@ -172,7 +173,7 @@ def test_dinkelbach_equals_brute_force(instance: Instance) -> None:
     assert not report.message
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(tiny_instances(), st.sampled_from(["auto", "charnes-cooper", "enumeration"]), st.booleans())
 def test_every_other_formulation_holds_the_optimum_in_its_interval(
     instance: Instance, formulation: str, certified: bool
@@ -188,7 +189,7 @@ def test_every_other_formulation_holds_the_optimum_in_its_interval(
     assert verify(instance, certificates.document(report.certificate)).valid
 
 
-@settings(max_examples=12)
+@settings(max_examples=samples(12))
 @given(tiny_instances())
 def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
     """The other backend, on instances with a profit (the others need none)."""
@@ -199,7 +200,7 @@ def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
     assert report.upper >= optimum
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(tiny_instances(max_users=2))
 def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instance) -> None:
     """No price pays for the energy: prices of 0 and energy that costs."""
@@ -211,7 +212,7 @@ def test_the_closed_form_is_the_optimum_where_everything_loses(instance: Instanc
     assert solve(instance, "charnes-cooper").backend == "none"
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(st.data(), tiny_instances())
 def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataObject, instance: Instance) -> None:
     """D(t w) = P exactly, and OPT is not above; the bound of equal prices is one of them."""
@@ -237,7 +238,7 @@ def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataO
     assert bounds.trivial_bound(problem).upper >= optimum
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(st.data(), tiny_instances(max_users=2))
 def test_no_solution_that_reaches_a_rate_is_shorter_than_the_bound_on_its_makespan(
     data: st.DataObject, instance: Instance
@@ -263,7 +264,7 @@ def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
     assert exact <= bound.upper <= exact * (1 + Fraction(1, 10**12))
 
 
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: Instance) -> None:
     """Any solution and the split of its totals have the same value, and the split is valid."""
@@ -274,7 +275,7 @@ def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: In
     assert check(instance, again).value == check(instance, solution).value == problem.value(totals)
 
 
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_a_descent_keeps_the_totals_whole_and_never_loses(data: st.DataObject, instance: Instance) -> None:
     """From any solution."""

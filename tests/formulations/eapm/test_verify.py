@@ -28,6 +28,7 @@ from ratiobench.instances.eapm.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
+from tests.support.samples import samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -116,7 +117,7 @@ def test_a_negative_upper_end_needs_no_prices_and_cannot_be_lowered() -> None:
         assert not verify(instance, certificates.document(replace(report.certificate, **wrong))).valid
 
 
-@settings(max_examples=250)
+@settings(max_examples=samples(250))
 @given(st.data(), tiny_instances(max_users=2))
 def test_the_checker_accepts_an_upper_end_if_and_only_if_no_solution_speaks_against_it(
     data: st.DataObject, instance: Instance

@@ -25,6 +25,7 @@ from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import ENVIRONMENT, run
+from tests.support.samples import samples
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)
@@ -75,7 +76,7 @@ def _without_vendors(instance: Instance) -> bool:
     return not len(instance.vendor_price)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=samples(80), deadline=None)
 @given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
 def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
     """On empty nodes a batch is the instance: the dual bound, the pooled program and the exact one, by enumeration."""
@@ -99,7 +100,7 @@ def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
         assert not exact or abs(result.bound - best) < 1e-6
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
 def test_looking_at_everything_finds_the_optimum(instance: Instance) -> None:
     """From nothing and from the optimum itself; what it finds is a solution of that welfare."""

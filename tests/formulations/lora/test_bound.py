@@ -32,6 +32,7 @@ from tests.support.certificates import (
     patterns,
     proofs,
 )
+from tests.support.samples import samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,7 +74,7 @@ def test_the_interval_contains_the_optimum_on_200_tiny_instances_and_the_checker
     assert not few
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(proofs())
 def test_the_checkers_bound_is_the_dual_value_by_enumeration_whatever_the_prices(
     drawn: tuple[Instance, Certificate],
@@ -102,7 +103,7 @@ def test_prices_of_one_resource_beyond_64_bits_leave_no_task_a_profit(resource: 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(SIZES, st.integers(1, 20), st.integers(1, 20), st.integers(0, 2**62), st.data())
 def test_the_best_pattern_is_found_to_the_unit(
     sizes: list[tuple[int, int]], compute: int, room: int, top: int, data: st.DataObject
@@ -151,7 +152,7 @@ def optimisers(instance: Instance, rent: Any, lam: Any, phi: Any, listed: Sequen
     return found.upper, Certificate("", found.unit, lam, phi, classes, 0, 0, ())
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(instances(), st.data())
 def test_the_checkers_bound_is_the_optimisers_at_random_prices(instance: Instance, data: st.DataObject) -> None:
     """Two programmes that share nothing, one number, for types with their patterns and types without."""

@@ -16,6 +16,7 @@ from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
+from tests.support.samples import samples
 
 
 def _task(**fields: Any) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def _literal_verdict(instance: Instance, solution: Solution) -> bool:
     return all(c <= public.compute[kind[k]] and m <= public.memory_mb[kind[k]] for (k, _), (c, m) in load.items())
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(instance=tiny_instances(max_tasks=3), data=st.data())
 def test_random_solutions_get_the_literal_verdict(instance: Instance, data: st.DataObject) -> None:
     """Random cells and vendors, and cells of true schedules: valid exactly when the literal reading says so."""

@@ -12,6 +12,7 @@ from ratiobench.formulations.lora.bound.task_prices import ALWAYS, MANY, NEVER, 
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.model import IntArray
 from tests.support.certificates import instances
+from tests.support.samples import samples
 
 Schedule = tuple[int, int, IntArray]
 """Task, first slot of the option's window, local type in each slot of the task's window or -1."""
@@ -57,7 +58,7 @@ def is_allowed(p: Pool, d: Ranges, schedule: Schedule) -> bool:
     return True
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_sums_and_decisions_are_those_of_plain_loops(instance: Instance, seed: int) -> None:
     """Sums over the cells of schedules, the use of cells, and which schedules are allowed."""

@@ -27,6 +27,7 @@ from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
+from tests.support.samples import samples
 
 SEEDS = st.integers(0, 2**20)
 
@@ -58,7 +59,7 @@ def _cheapest_by_enumeration(
     return total, option, tuple((k, t) for t, k in listed)
 
 
-@settings(max_examples=250)
+@settings(max_examples=samples(250))
 @given(
     instance=tiny_instances(max_tasks=2),
     seed=SEEDS,
@@ -79,7 +80,7 @@ def test_the_cheapest_cover_is_the_first_of_the_enumerated(
         )
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance=tiny_instances(max_tasks=2), seed=SEEDS)
 def test_costs_in_doubles_give_the_same_covers(instance: Instance, seed: int) -> None:
     """Eighths add up exactly in doubles, so nothing may differ from enumeration."""
@@ -94,7 +95,7 @@ def test_costs_in_doubles_give_the_same_covers(instance: Instance, seed: int) ->
         )
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance=tiny_instances(max_tasks=2), every=st.booleans())
 def test_minimal_covers_are_the_enumerated_ones(instance: Instance, every: bool) -> None:
     """Per option and count vector: S, n, slowest rate used, least and largest operational cost."""
@@ -129,7 +130,7 @@ def test_minimal_covers_are_the_enumerated_ones(instance: Instance, every: bool)
         assert found == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance=tiny_instances(max_tasks=2))
 def test_the_standalone_value_is_the_best_enumerated_one(instance: Instance) -> None:
     """Alone on an empty cluster; never below 0, which is rejecting."""
@@ -144,7 +145,7 @@ def test_the_standalone_value_is_the_best_enumerated_one(instance: Instance) -> 
         assert standalone_value(task, public) == max([0, *values])
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(
     rates=st.lists(st.integers(1, 6), min_size=1, max_size=3),
     work=st.integers(1, 12),
@@ -202,7 +203,7 @@ def test_a_state_space_that_cannot_be_held_is_refused() -> None:
         states(np.arange(1, 7), 10**6, 40)
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance=tiny_instances(max_tasks=3))
 def test_the_window_holds_exactly_the_usable_slots(instance: Instance) -> None:
     """Arrival plus delay to the deadline, both included; types with 0 < rate <= C_p and memory, if that is enough."""

@@ -30,6 +30,7 @@ from ratiobench.formulations.lora.heuristic.state import (
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.generate import generate
+from tests.support.samples import samples
 
 DAY = "1970-03-02"
 
@@ -153,7 +154,7 @@ def _changed(p: Pool, d: Workspace, before: np.ndarray, after: np.ndarray) -> np
 _ITEM = st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 9))
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(items=st.lists(st.tuples(_ITEM, st.booleans()), max_size=8), room=st.integers(5, 40), room_mb=st.integers(5, 40))
 def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, room_mb: int) -> None:
     """Of all ways to put the items onto two nodes, where the given one is feasible."""

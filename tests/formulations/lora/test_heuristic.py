@@ -20,11 +20,12 @@ from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.strategies import tiny_instances
+from tests.support.samples import samples
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances())
 def test_the_solution_is_feasible_worth_what_is_said_and_between_the_ends(instance: Instance) -> None:
     """check() finds the heuristic's welfare; it is at most OPT by brute force, and the dual bound at least."""
@@ -39,7 +40,7 @@ def test_the_solution_is_feasible_worth_what_is_said_and_between_the_ends(instan
     assert again.welfare == optimum
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances())
 def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instance: Instance) -> None:
     """The clock only ends the search early."""
@@ -62,7 +63,7 @@ def test_annealing_runs_double_and_add_up(total: int) -> None:
     assert all(0 < done <= planned for done, planned in parts)
 
 
-@settings(max_examples=30)
+@settings(max_examples=samples(30))
 @given(instance=tiny_instances(), effort=st.integers(1, 5))
 def test_more_effort_never_widens_the_interval(instance: Instance, effort: int) -> None:
     """Neither end gets worse: what more effort does begins with what less of it does."""

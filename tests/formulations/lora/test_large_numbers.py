@@ -28,6 +28,7 @@ from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.solution import parse_solution, solution_document
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_models import contended_instance
+from tests.support.samples import samples
 
 TOP = 2**40
 
@@ -155,7 +156,7 @@ def test_intervals_hold_the_optimum_of_random_instances_near_the_limit(backend: 
     """Every seed against brute force, with every solver that is installed."""
     if backends.version(backend) is None:
         pytest.skip(f"{backend} is not installed")
-    for seed in range(40):
+    for seed in range(samples(40)):
         instance = random_instance(seed)
         optimum, _ = enumerate_optimum(instance)
         report = solve(instance, backend=backend)

@@ -15,6 +15,7 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance
 from tests.online.lora.test_later import cluster
+from tests.support.samples import samples
 
 
 def draw_gangs(seed: int, large: int = 14, small: int = 330) -> Instance:
@@ -47,7 +48,8 @@ def prepare(instance: Instance) -> tuple[runs.Runs, run_search.Order, runs.RunPr
 def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
     """By the checker; the search has 1,000 blocks, and is ahead on no more than one of six instances."""
     ahead = 0
-    for seed in range(6):
+    count = samples(6, 3)
+    for seed in range(count):
         instance = draw_gangs(seed)
         found, order, prices = prepare(instance)
         assert large_runs.has_large_gangs(found)
@@ -60,7 +62,7 @@ def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
         search = run_search.Search(found, order, lists, lambda: False, 2**62, 1_000)
         search.run()
         ahead += int(search.best.welfare[0]) > int(packed.welfare[0])
-    assert ahead <= 1
+    assert ahead <= count // 6
 
 
 def test_where_no_program_is_made() -> None:

@@ -12,6 +12,7 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.strategies import tiny_instances
+from tests.support.samples import samples
 
 Listed = tuple[list[tuple[int, ...]], int | None, tuple[int, int]]
 
@@ -32,7 +33,7 @@ def _both(instance: Instance) -> tuple[Listed, Listed]:
         return _listed(whole), _listed(list(list_minimal_covers(instance)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(tiny_instances(max_tasks=4))
 def test_all_at_once_as_one_by_one(instance: Instance) -> None:
     """Every row, with all options, types and signs of costs."""
@@ -40,7 +41,7 @@ def test_all_at_once_as_one_by_one(instance: Instance) -> None:
     assert at_once == one_by_one
 
 
-@settings(max_examples=30)
+@settings(max_examples=samples(30))
 @given(tiny_instances(max_tasks=3))
 def test_large_numbers(instance: Instance) -> None:
     """Bids, prices and costs of 2^36 and more."""

@@ -32,6 +32,7 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.examples import on_examples
+from tests.support.samples import samples
 
 PAIRS = [
     (each.name, backend)
@@ -96,9 +97,9 @@ def contended_instance(number: int) -> Instance:
 
 
 CONTENDED = 100
-"""Contended instances among which every constraint is found to matter."""
-SAMPLE = (*range(39), 52)
-"""Those that every pair solves: each row of `printed` decides one of them, (4k) the last."""
+"""Contended instances from this number on are those of other files."""
+SAMPLE = (*range(samples(39)), 52)
+"""Those of this file: each row of `printed` decides one of them or of `earning_instance`, (4k) the last."""
 
 
 def prove_optimum(instance: Instance, formulation: str, backend: str) -> int:
@@ -117,7 +118,7 @@ def prove_optimum(instance: Instance, formulation: str, backend: str) -> int:
 
 @pytest.mark.parametrize(("formulation", "backend"), PAIRS)
 def test_the_pair_agrees_with_brute_force_under_contention(formulation: str, backend: str) -> None:
-    """On 41 instances: lower = upper = OPT, the solution is verified. `nox -s crosscheck` takes 300 and more."""
+    """On a sample: lower = upper = OPT, the solution is verified. `nox -s crosscheck` takes 300 and more."""
     if backend not in installed():
         pytest.skip(
             f"{backend}: {backends.call(backend, f'ratiobench.formulations.backends.{backend}:version').message}"
@@ -127,7 +128,7 @@ def test_the_pair_agrees_with_brute_force_under_contention(formulation: str, bac
     assert positive > len(instances) * 3 // 4
 
 
-@on_examples(tiny_instances(), 40)
+@on_examples(tiny_instances(), samples(40))
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Any mixture of types, vendors, rate 0, rates above compute, negative costs, explicit costs, empty windows."""
     optimum, solution = enumerate_optimum(instance)
@@ -139,7 +140,7 @@ def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instanc
             prove_optimum(instance, formulation, backend)
 
 
-@on_examples(tiny_instances(), 100)
+@on_examples(tiny_instances(), samples(100))
 def test_auto_solves_tiny_instances_to_optimality(instance: Instance) -> None:
     """`auto` closes the interval, and its work is the same the second time."""
     optimum, _ = enumerate_optimum(instance)
@@ -232,7 +233,7 @@ PRINTED_ROWS = ("c4[aj]", "c4[bi]", "c4c", "c4d", "c4e", "c4f", "c4g", "c4i", "c
 def test_each_constraint_matters(formulation: str, patterns: tuple[str, ...]) -> None:
     """For every constraint there is an instance whose optimum is wrong without it: none is written in vain."""
     undecided = set(patterns)
-    for instance in chain([earning_instance()], map(contended_instance, range(CONTENDED))):
+    for instance in chain([earning_instance()], map(contended_instance, SAMPLE)):
         optimum, _ = enumerate_optimum(instance)
         model = model_of(instance, formulation)
         assert optimum_of(model) == optimum
@@ -510,7 +511,7 @@ def test_an_instance_without_tasks_has_optimum_zero() -> None:
         assert (report.lower, report.upper, report.solution) == (0, 0, ())
 
 
-@on_examples(tiny_instances(), 100)
+@on_examples(tiny_instances(), samples(100))
 def test_any_solution_is_feasible_in_tight_after_renumbering_nodes(instance: Instance) -> None:
     """Symmetry breaking and dropped vendors cut off no welfare: the renumbered optimum satisfies every row."""
     optimum, solution = enumerate_optimum(instance)

@@ -30,6 +30,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.support.kinds import one_node
+from tests.support.samples import of_sample, samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -113,7 +114,7 @@ def wide_instance(number: int) -> Instance:
 def test_the_interval_is_that_of_brute_force() -> None:
     """On small contended instances: solver and enumeration agree; bounds alone and search alone are on their sides."""
     differ = 0
-    cases = [*(contended_instance(number) for number in range(40)), *(wide_instance(number) for number in range(20))]
+    cases = [*map(contended_instance, range(samples(40))), *map(wide_instance, range(samples(20)))]
     for instance in cases:
         free, _ = enumerate_optimum(instance)
         optimum, _ = enumerate_optimum(one_node(instance))
@@ -128,7 +129,7 @@ def test_the_interval_is_that_of_brute_force() -> None:
         assert optimum <= models.lagrangian_bound(tasks, dual) <= dual.upper
         model = model_of(instance, "one-node")
         assert len(model.columns) == models.columns(instance)
-    assert differ > 2
+    assert differ > of_sample(2, 60)
 
 
 def test_the_search_finds_the_optimum_of_small_instances() -> None:
@@ -145,7 +146,7 @@ def test_the_search_finds_the_optimum_of_small_instances() -> None:
     assert missed <= 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(tiny_instances())
 def test_any_tiny_instance_is_solved_without_migration(instance: Instance) -> None:
     """Rates of 0, negative costs, vendors, windows that are empty: the same optimum by model and by enumeration."""

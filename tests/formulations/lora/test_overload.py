@@ -16,6 +16,7 @@ from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.instances.lora.strategies import tiny_instances
+from tests.support.samples import samples
 
 
 def anneal(instance: Instance, solution: Solution, runs: int, seed: int = 1, *, over: bool = False) -> Solution:
@@ -26,7 +27,7 @@ def anneal(instance: Instance, solution: Solution, runs: int, seed: int = 1, *, 
     return overload.search(instance, solution, rent[p.klass], rent, half, runs, seed, lambda: over)
 
 
-@settings(max_examples=80)
+@settings(max_examples=samples(80))
 @given(instance=tiny_instances(), seed=st.integers(0, 2**20))
 def test_the_solution_is_feasible_and_at_most_the_optimum(instance: Instance, seed: int) -> None:
     """From nothing, and from the optimum, which it keeps; the same seed gives the same solution."""

@@ -31,6 +31,7 @@ from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
 from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
+from tests.support.samples import samples
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]
@@ -74,7 +75,7 @@ def nodes_with_room(draw: st.DrawFn, largest: int = 20) -> tuple[Sizes, int, int
     return sizes, compute, draw(st.integers(max(r for _, r in sizes), largest))
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(SIZES, st.integers(1, 16), st.integers(1, 16))
 def test_the_maximal_patterns_are_those_of_all_counts_that_leave_no_room(sizes: Sizes, compute: int, room: int) -> None:
     """Each once; classes too large for the node, and classes that are alike, among them."""
@@ -97,7 +98,7 @@ def test_types_with_no_classes_or_too_many_patterns_have_none() -> None:
     assert maximal_patterns(one[:6], one[:6], 60, 60) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances())
 def test_every_type_of_a_small_instance_lists_the_patterns_of_its_own_classes(instance: Instance) -> None:
     """The classes are the cells that some task can run in, in order; types without such a task have no patterns."""
@@ -116,7 +117,7 @@ def test_every_type_of_a_small_instance_lists_the_patterns_of_its_own_classes(in
         assert set(map(tuple, each.cells.tolist())) <= set(fitting(sizes, node.compute, room))
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(nodes_with_room(), st.integers(1, 2**50), st.data())
 def test_a_nodes_value_is_exact_and_no_count_that_fits_earns_more(
     node: tuple[Sizes, int, int], top: int, data: st.DataObject
@@ -131,7 +132,7 @@ def test_a_nodes_value_is_exact_and_no_count_that_fits_earns_more(
         assert int(values[t]) == max(sum(n * row[t] for n, row in zip(count, rows, strict=True)) for count in known)
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(nodes_with_room(), st.integers(0, 2**32), st.integers(0, 3), st.sampled_from([0.003, 0.1, 1.0]))
 def test_a_mixture_follows_the_demand_and_stays_within_its_nodes(
     node: tuple[Sizes, int, int], seed: int, idle: int, penalty: float
@@ -173,7 +174,7 @@ def test_a_mixture_follows_the_demand_and_stays_within_its_nodes(
     assert (step(5) <= before * (1 + 1e-9) + 1e-12).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(nodes_with_room(12), st.integers(0, 2**32))
 def test_a_mixture_ends_where_no_other_pattern_would_do_better(node: tuple[Sizes, int, int], seed: int) -> None:
     """The penalty is convex: at its least, what the best pattern earns is what those of the mixture earn on average."""
@@ -193,7 +194,7 @@ def test_a_mixture_ends_where_no_other_pattern_would_do_better(node: tuple[Sizes
     assert earned == pytest.approx(best, rel=0.01, abs=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(
     nodes_with_room(), st.booleans(), st.integers(1, 8), st.sampled_from([(FILLS, REFILLS), (4, 0)]),
     st.integers(0, 2**32), st.data(),
@@ -252,7 +253,7 @@ def fewest_nodes(patterns: Any, demand: Any) -> float:
     return float(result.values.sum())
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(nodes_with_room(14), st.data())
 def test_the_fractional_packing_is_that_of_the_linear_programme(
     node: tuple[Sizes, int, int], data: st.DataObject
@@ -285,7 +286,7 @@ def crowded_instances(draw: st.DrawFn) -> Instance:
     return parse_instance(document)
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(st.booleans().flatmap(lambda crowded: crowded_instances() if crowded else tiny_instances()), st.data())
 def test_the_bound_is_never_below_the_optimum(instance: Instance, data: st.DataObject) -> None:
     """By brute force: at the prices found, and at random ones for types with their patterns and types without."""

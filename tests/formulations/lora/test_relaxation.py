@@ -19,6 +19,7 @@ from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import IntArray
 from tests.support.certificates import instances
+from tests.support.samples import of_sample, samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +45,7 @@ def largest(sets: list[tuple[int, ...]], weight: IntArray) -> int:
     return max(sum(int(weight[a]) for a in chosen) for chosen in sets)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=samples(80), deadline=None)
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_a_facet_cuts_off_the_point_and_no_set(instance: Instance, seed: int) -> None:
     """It is the largest value of a set on all nodes, and a mixture of sets breaks none."""
@@ -70,7 +71,7 @@ def test_a_facet_cuts_off_the_point_and_no_set(instance: Instance, seed: int) ->
 def test_a_point_that_breaks_some_inequality_is_cut_off() -> None:
     """Random weights whose sum at the point is above that of every set."""
     random, found = np.random.default_rng(3), 0
-    for seed in range(60):
+    for seed in range(samples(60)):
         recipe = {"kind": "paper", "seed": seed, "nodes": {"a100": 1}, "tasks": 8, "slots": 6, "data": [500, 3000]}
         p = pool(generate(recipe | {"sizes": "wide"}), spare=1)
         s = find_slots(p)
@@ -84,10 +85,10 @@ def test_a_point_that_breaks_some_inequality_is_cut_off() -> None:
             if (weights[:, here] @ x[here] > highs * (1 + 10 * BROKEN)).any():
                 assert j in cut
                 found += 1
-    assert found > 20
+    assert found > of_sample(20, 60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instances(), st.integers(0, 2**32 - 1))
 def test_the_relaxation_bounds_what_its_prices_prove_and_they_bound_opt(instance: Instance, seed: int) -> None:
     """With all facets that are found, without decisions and with some that the best solution keeps or not."""

@@ -28,6 +28,7 @@ from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import on_examples
+from tests.support.samples import of_sample, samples
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,7 +64,7 @@ def agree(instance: Instance) -> int:
 
 
 @pytest.mark.usefixtures("little_search")
-@on_examples(tiny_instances_of_kinds(), 60)
+@on_examples(tiny_instances_of_kinds(), samples(60))
 def test_all_installed_pairs_agree_with_brute_force_on_any_tiny_instance(instance: Instance) -> None:
     """Gangs, limits below the work, vendors, delays, negative tariffs, explicit costs, memory."""
     if instance.tasks:
@@ -82,9 +83,9 @@ def contended_runs(number: int) -> Instance:
 
 @pytest.mark.usefixtures("little_search")
 def test_all_installed_pairs_agree_with_brute_force_under_contention() -> None:
-    """On 30 instances; `nox -s crosscheck` takes 300 and more."""
-    positive = sum(agree(contended_runs(number)) > 0 for number in range(30))
-    assert positive > 20
+    """On a sample; `nox -s crosscheck` takes 300 and more."""
+    positive = sum(agree(contended_runs(number)) > 0 for number in range(samples(30)))
+    assert positive > of_sample(20, 30)
 
 
 @pytest.mark.parametrize("number", range(0, 60, 7))
@@ -143,10 +144,12 @@ def agree_with_cuts(instance: Instance) -> int:
 
 def test_inequalities_on_what_fits_together_cut_off_no_schedule() -> None:
     """Under contention, where there are some."""
-    assert sum(agree_with_cuts(contended_runs(number)) for number in range(60)) > 15
+    assert sum(agree_with_cuts(contended_runs(number)) for number in range(samples(60))) > of_sample(15, 60)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=samples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(instance=tiny_instances_of_kinds())
 def test_inequalities_cut_off_no_schedule_of_any_tiny_instance(instance: Instance) -> None:
     """Gangs, memory, rates above compute."""

@@ -29,6 +29,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.support.examples import on_examples
+from tests.support.samples import samples
 
 
 def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:
@@ -47,7 +48,7 @@ def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1
     )  # fmt: skip
 
 
-@on_examples(tiny_instances_of_kinds(), 150)
+@on_examples(tiny_instances_of_kinds(), samples(150))
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     """lower <= OPT <= upper, with fewer schedules no more than with more, and the file says the same."""
     assert content_hash(parse(document(instance))) == content_hash(instance)

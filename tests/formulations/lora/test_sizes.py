@@ -21,6 +21,7 @@ from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance
+from tests.support.samples import samples
 
 README = (Path(__file__).parents[3] / "docs" / "reference" / "formulations.md").read_text(encoding="utf-8")
 
@@ -99,7 +100,7 @@ def _compare(instance: Instance) -> None:
             assert count == said if sign == "=" else sign == "<=" and count <= said, (formulation.name, cell, count)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(tiny_instances())
 def test_no_tiny_model_is_larger_than_the_table_says(instance: Instance) -> None:
     """Any mixture of types, vendors, rate 0, empty windows; where the table says `=`, exactly as large."""

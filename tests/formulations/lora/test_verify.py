@@ -44,6 +44,7 @@ from tests.support.certificates import (
     refused,
     resealed,
 )
+from tests.support.samples import of_sample, samples
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -54,7 +55,7 @@ def _workers_end_with_the_module() -> Iterator[None]:
     worker.close_all()
 
 
-@settings(max_examples=300)
+@settings(max_examples=samples(300))
 @given(st.data())
 def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) -> None:
     """Schedules that break any of (4a)-(4k) are refused, the others are worth the same, whatever they are."""
@@ -270,18 +271,18 @@ def claims() -> list[tuple[Instance, Document]]:
     """Tiny instances with what the optimiser claims about them, found once: that takes longer than to judge it."""
     found: list[tuple[Instance, Document]] = []
 
-    @settings(max_examples=100)
+    @settings(max_examples=samples(100))
     @given(instances())
     def collect(instance: Instance) -> None:
         found.append((instance, claimed(instance)))
 
     collect()
-    assert sum(len(document["classes"]) > 0 for _, document in found) >= 10
+    assert sum(len(document["classes"]) > 0 for _, document in found) >= of_sample(10, 100)
     return found
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__[1:] for change in CHANGES])
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(data=st.data())
 def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
     claims: list[tuple[Instance, Document]], change: Callable[..., None], data: st.DataObject
@@ -303,7 +304,7 @@ def test_a_changed_certificate_is_refused_and_a_forged_seal_cannot_make_it_lie(
 
 
 @pytest.mark.parametrize("change", CLASS_CHANGES, ids=[change.__name__[1:] for change in CLASS_CHANGES])
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(drawn=proofs(), data=st.data())
 def test_a_change_of_class_prices_is_refused_unless_it_is_sealed_anew_and_proves_the_same_upper_end(
     change: Callable[..., None], drawn: tuple[Instance, Certificate], data: st.DataObject
@@ -374,7 +375,7 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at] if type(value) is int else []
 
 
-@settings(max_examples=250)
+@settings(max_examples=samples(250))
 @given(data=st.data())
 def test_the_certificate_of_another_instance_is_refused_however_alike_they_are(
     claims: list[tuple[Instance, Document]], data: st.DataObject

@@ -31,6 +31,7 @@ from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.solution import Start
 from ratiobench.instances.tenants.strategies import tiny_instances
+from tests.support.samples import samples
 from tests.tools.tenants_bounds import Found, examine, tiny
 
 
@@ -68,7 +69,7 @@ def test_bounds_brute_force_and_schedules_stand_in_order_on_tiny_instances() -> 
 # The check.
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(tiny_instances(max_jobs=3), st.randoms(use_true_random=False))
 def test_the_check_computes_the_cost_and_its_parts(instance: Instance, random: Any) -> None:
     """Of any schedule without overlap, idle time included."""
@@ -109,7 +110,7 @@ def test_the_check_refuses_what_is_no_schedule(starts: list[Any], broken: str) -
 # Exact methods.
 
 
-@settings(max_examples=15)
+@settings(max_examples=samples(15))
 @given(tiny_instances(max_jobs=4))
 def test_every_formulation_finds_the_optimum(instance: Instance) -> None:
     opt, _ = enumerate_optimum(instance)
@@ -181,7 +182,7 @@ def test_prices_of_zero_prove_zero_and_least_costs_their_sum() -> None:
     assert prices.judge(problem.least) == prices.bound == sum(problem.least.tolist())
 
 
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(tiny_instances(max_jobs=4), st.integers(2, 9))
 def test_money_times_c_makes_everything_c_times_as_much(instance: Instance, times: int) -> None:
     data = document(instance)
@@ -195,7 +196,7 @@ def test_money_times_c_makes_everything_c_times_as_much(instance: Instance, time
     assert Prices(tables(scaled)).judge(times * prices) == times * Prices(tables(instance)).judge(prices)
 
 
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(tiny_instances(max_jobs=4))
 def test_another_gpu_never_raises_opt(instance: Instance) -> None:
     data = document(instance)

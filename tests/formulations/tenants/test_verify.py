@@ -26,6 +26,7 @@ from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named
 from ratiobench.instances.tenants.strategies import tiny_instances
+from tests.support.samples import samples
 
 Document = dict[str, Any]
 
@@ -102,7 +103,7 @@ def test_the_seal_alone_gives_a_change_away(held: tuple[Instance, Document]) -> 
     assert "was changed after it was made" in verify(instance, data | {"sha256": "0" * 64}).problem
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(tiny_instances(max_jobs=5), st.lists(st.integers(0, 4000), min_size=5, max_size=5))
 def test_numpy_and_plain_python_and_the_kernel_prove_the_same(instance: Instance, drawn: list[int]) -> None:
     prices = tuple(drawn[: instance.jobs])

@@ -30,6 +30,7 @@ from ratiobench.instances.eapm.format import FORMAT, MACHINE_LIMIT, SCHEMA, SUM_
 from ratiobench.instances.eapm.model import profit_rate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
+from tests.support.samples import samples
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]
@@ -98,7 +99,7 @@ def validator() -> jsonschema.protocols.Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(documents())
 def test_what_is_written_reads_back_identical(data: Document) -> None:
     """Writing and reading again gives the same hash, document and text; nothing is clipped or lost."""
@@ -109,7 +110,7 @@ def test_what_is_written_reads_back_identical(data: Document) -> None:
     assert dumps(again) == dumps(instance)
 
 
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(data=documents())
 def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A .json and a .json.gz of one instance have its hash, and writing twice gives the same bytes."""
@@ -125,7 +126,7 @@ def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_fa
     assert gzip.decompress((folder / "instance.json.gz").read_bytes()) == (folder / "instance.json").read_bytes()
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(data=documents())
 def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
     """Every valid document satisfies the JSON Schema, as given and as written back."""
@@ -342,7 +343,7 @@ def test_a_type_that_nobody_brings_has_a_limit_too() -> None:
     assert caught.value.field == "task_types[2].apc_mw"
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(documents())
 def test_costs_are_exact_products(data: Document) -> None:
     """cost_kj = c ETC_kj APC_kj without overflow, and a user sees the rows of the own type."""
@@ -430,7 +431,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(data=documents(), junk=JUNK, pick=st.data())
 def test_no_damage_gets_past_the_reader_as_another_error(data: Document, junk: Any, pick: st.DataObject) -> None:
     """Any value in any place is either read or an InputError of one line; there is no other failure."""

@@ -28,6 +28,7 @@ from ratiobench.instances.eapm.workload import ORDERS, read_recipe
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.numerals import round_half_up, text_of_fraction
 from ratiobench.instances.io.seeds import Stream
+from tests.support.samples import samples
 
 CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "consistent"}
 RANGE = {"method": "range", "seed": ["a", 2], "etc": {"task": [10, 20]}, "apc": {"machine": [500, 700]}}
@@ -327,7 +328,7 @@ def test_every_place_of_a_random_order_can_be_big() -> None:
 RATIOS = st.fractions(0, 1000, max_denominator=10**6).filter(lambda g: g.numerator < 10**9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(ratio=RATIOS, seed=st.integers(0, 5))
 def test_prices_are_gamma_times_the_least_cost(ratio: Fraction, seed: int) -> None:
     """p_i = gamma a_i min_j cost_ij, rounded half up, exactly."""

@@ -25,6 +25,7 @@ from ratiobench.instances.edgeflow import (
 from ratiobench.instances.edgeflow.format import SCHEMA
 from ratiobench.instances.edgeflow.strategies import edgeflow_documents, tiny_instances
 from ratiobench.instances.io.errors import InputError
+from tests.support.samples import samples
 
 Document = dict[str, Any]
 
@@ -57,7 +58,7 @@ def validator() -> jsonschema.protocols.Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(data=edgeflow_documents())
 def test_what_is_written_reads_back_identical(data: Document) -> None:
     """Writing and reading again gives the same hash, document and text; nothing is clipped or lost."""
@@ -83,7 +84,7 @@ def test_the_valid_document(tmp_path: Path, validator: jsonschema.protocols.Vali
     assert "3 jobs, 4 GPUs, 2 edge windows" in repr(instance)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=samples(30), deadline=None)
 @given(data=edgeflow_documents())
 def test_the_schema_takes_what_the_reader_takes(data: Document, validator: jsonschema.protocols.Validator) -> None:
     """No valid document is refused by the schema."""
@@ -168,7 +169,7 @@ def test_every_field_is_needed(field: str) -> None:
         parse(data)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=samples(20), deadline=None)
 @given(instance=tiny_instances())
 def test_jobs_are_in_order_and_read_only(instance: Any) -> None:
     """Nobody changes what was validated."""

@@ -25,6 +25,7 @@ from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import names, path
 from ratiobench.instances.lora.strategies import tiny_documents
+from tests.support.samples import samples
 from tests.support.strategies import instance_documents
 
 Document = dict[str, Any]
@@ -65,7 +66,7 @@ def validator() -> jsonschema.protocols.Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance_documents())
 def test_what_is_written_reads_back_identical(data: Document) -> None:
     """Writing and reading again gives the same hash, the same document and the same text."""
@@ -76,7 +77,7 @@ def test_what_is_written_reads_back_identical(data: Document) -> None:
     assert dumps(again) == dumps(instance)
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance_documents())
 def test_the_document_of_a_parsed_document_says_the_same(data: Document) -> None:
     """Nothing is clipped or lost: the document that comes out is the one that went in, defaults left out."""
@@ -88,7 +89,7 @@ def test_the_document_of_a_parsed_document_says_the_same(data: Document) -> None
     assert out == data
 
 
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(data=instance_documents())
 def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A .json and a .json.gz of one instance have its hash, and writing twice gives the same bytes."""
@@ -105,14 +106,14 @@ def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_fa
     assert sorted(file.name for file in folder.iterdir()) == ["instance.json", "instance.json.gz"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(data=instance_documents())
 def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
     """Every valid document satisfies the JSON Schema."""
     validator.validate(data)
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(data=tiny_documents())
 def test_the_schema_accepts_tiny_instances(data: Document, validator: jsonschema.protocols.Validator) -> None:
     """Every tiny instance satisfies the JSON Schema, as written back too."""
@@ -458,7 +459,7 @@ def test_costs_are_energy_times_tariff_or_as_given() -> None:
     assert instance.cost(0).dtype == np.int64
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(
     data=tiny_documents(),
     junk=st.recursive(

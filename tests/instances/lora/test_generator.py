@@ -23,6 +23,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named, names, path
 from ratiobench.instances.lora.paper import DEADLINES, read_recipe
 from ratiobench.instances.lora.prices import regions, tariff
+from tests.support.samples import samples
 
 Recipe = dict[str, Any]
 
@@ -301,7 +302,7 @@ def test_named_and_file_recipes_read_instances(tmp_path: Path) -> None:
     assert content_hash(generate({"kind": "file", "path": str(path(name))})) == content_hash(named(name))
 
 
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(
     recipe=st.fixed_dictionaries(
         {"kind": st.just("paper"), "tasks": st.integers(0, 25), "seed": st.integers(0, 10**6)},

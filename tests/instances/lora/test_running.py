@@ -35,6 +35,7 @@ from ratiobench.online.lora.simulator import Simulator
 from tests.formulations.lora.test_rigid_models import little_search  # noqa: F401
 from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import Examples, on_examples, optimum_of
+from tests.support.samples import samples
 
 
 def full(instance: Instance, *jobs: dict[str, Any]) -> Instance:
@@ -65,14 +66,14 @@ def enclose(instance: Instance) -> None:
             assert not verify(empty, document_of).valid
 
 
-@on_examples(tiny_full_instances(), 120)
+@on_examples(tiny_full_instances(), samples(120))
 def test_the_interval_encloses_brute_force_and_its_certificate_is_valid(instance: Instance) -> None:
     """`nox -s crosscheck` takes 300 and more."""
     enclose(instance)
 
 
 @pytest.mark.usefixtures("little_search")
-@on_examples(tiny_full_instances(), 60)
+@on_examples(tiny_full_instances(), samples(60))
 def test_every_exact_model_has_the_optimum_of_brute_force(instance: Instance) -> None:
     runs = restrict(instance, ScheduleKind.RIGID)
     optimum, best = enumerate_optimum(runs)
@@ -91,7 +92,7 @@ POLICIES = (
 )  # fmt: skip
 
 
-FULL = Examples(tiny_full_instances(), 40, content_hash)
+FULL = Examples(tiny_full_instances(), samples(40), content_hash)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -28,6 +28,7 @@ from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.quantities import describe
 from ratiobench.instances.tenants.strategies import tiny_instances
+from tests.support.samples import samples
 
 Document = dict[str, Any]
 
@@ -50,7 +51,7 @@ def valid() -> Document:
     }  # fmt: skip
 
 
-@settings(max_examples=50)
+@settings(max_examples=samples(50))
 @given(tiny_instances())
 def test_what_is_written_reads_back_identical_and_fits_the_schema(instance: Instance) -> None:
     again = loads(dumps(instance))

@@ -22,6 +22,7 @@ from ratiobench.online.eapm.algorithms import balance, exact_step, printed
 from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import run
 from tests.support import literal_eapm as literal
+from tests.support.samples import of_sample, samples
 
 READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]
 PRINTED = tuple(f"online:makespan={reading.makespan},shares={reading.shares}" for reading in READINGS)
@@ -83,7 +84,7 @@ def _exact(load: list[int], etc: list[int], cost: list[int], tasks: int, worth: 
 def test_the_printed_rule_equals_linear_systems_in_fractions(reading: printed.Reading) -> None:
     """In every reading decisions and counts are those of the literal twin; the equations' faults occur."""
     seen = dict.fromkeys(literal.State([]).counts, 0)
-    for index in range(150):
+    for index in range(samples(150)):
         instance = _small(index)
         state = literal.State([0] * len(instance.machines))
         result = run(instance, f"online:shares={reading.shares},makespan={reading.makespan}")
@@ -122,7 +123,7 @@ def test_the_exact_step_has_no_readings(option: str) -> None:
 def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Reading) -> None:
     """Where the fast path of the printed rule answers, it answers as the exact one; both are needed."""
     answered = 0
-    for index in range(600):
+    for index in range(samples(600)):
         load, etc, cost, tasks, worth = _step(index, 30)
         shares, found = np.zeros(len(etc), np.int64), np.zeros(4, np.int64)
         energy = cost if index % 5 else [0] * len(cost)
@@ -131,7 +132,7 @@ def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Readin
             answered += 1
             exact = printed.decide_exactly(load, etc, cost, energy, tasks, worth, reading)
             assert (shares.tolist(), found.tolist()) == exact, index
-    assert 100 < answered < 600
+    assert of_sample(100, 600) < answered < samples(600)
 
 
 def test_linear_solves_in_doubles_place_the_bags_alike() -> None:
@@ -145,7 +146,7 @@ def test_the_exact_step_is_the_best_step(largest: int) -> None:
     """No placement leaves a larger rate, and none with that rate a shorter makespan (bags enumerated while small)."""
     best = literal.best_step if largest <= 6 else literal.best_step_by_candidates
     losses = 0
-    for index in range(400 if largest <= 6 else 150):
+    for index in range(samples(400 if largest <= 6 else 150)):
         load, etc, cost, tasks, worth = _step(index, largest)
         shares = _exact(load, etc, cost, tasks, worth)
         if worth - tasks * min(cost) <= 0:
@@ -154,12 +155,12 @@ def test_the_exact_step_is_the_best_step(largest: int) -> None:
             continue
         profit, makespan = literal.outcome(load, etc, cost, shares, worth)
         assert (Fraction(profit, makespan), makespan) == best(load, etc, cost, tasks, worth), index
-    assert 0 < losses < 300
+    assert 0 < losses < samples(300)
 
 
 def test_both_searches_of_the_best_step_agree() -> None:
     """The candidates of the literal twin are all that matter: enumeration finds nothing better."""
-    for index in range(150):
+    for index in range(samples(150)):
         step = _step(index, 6)
         if step[4] - step[3] * min(step[2]) > 0:
             assert literal.best_step(*step) == literal.best_step_by_candidates(*step), index
@@ -202,7 +203,7 @@ def test_a_single_task_has_one_candidate_per_machine_however_unlike_the_machines
     assert result.decisions == ((0, 0, 1),)
     assert result.counts["cut_short"] == 0
     stream = Stream("eapm one task")
-    for index in range(300):
+    for index in range(samples(300)):
         machines = stream.integer(2, 5)
         etc = [10 ** stream.integer(0, 9) * stream.integer(1, 9) for _ in range(machines)]
         cost = [stream.integer(0, 3) for _ in range(machines)]
@@ -216,7 +217,7 @@ def test_no_more_candidates_are_visited_than_the_bag_has_places() -> None:
     """a_i m at most, and again those on the border of two pieces; the best of them is still found."""
     stream = Stream("eapm visits")
     most = 0.0
-    for index in range(120):
+    for index in range(samples(120)):
         machines, tasks = stream.integer(2, 4), stream.integer(1, 12)
         etc = [10 ** stream.integer(0, 6) * stream.integer(1, 9) for _ in range(machines)]
         cost = [stream.integer(0, 3) for _ in range(machines)]
@@ -247,7 +248,7 @@ def test_rates_are_compared_without_rounding() -> None:
 
 def test_greedy_and_average_are_what_they_say() -> None:
     """Whole bags on the first cheapest machine; bags dealt out like cards."""
-    for index in range(100):
+    for index in range(samples(100)):
         instance = _small(index)
         users = [instance.user(i) for i in range(instance.users)]
         expected = tuple(literal.greedy(user.energy_uj.tolist(), user.tasks) for user in users)
@@ -259,7 +260,7 @@ def test_greedy_and_average_are_what_they_say() -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_bag_is_placed_and_the_value_is_recomputed(name: str) -> None:
     """On small instances with ties, losses and free machines no rule is broken, and the rate is that of the books."""
-    for index in range(150):
+    for index in range(samples(150)):
         instance = _small(index)
         result = run(instance, name)
         assert result.valid, (index, result.violations)
@@ -281,7 +282,7 @@ def _bigger(instance: Instance, time: int, power: int) -> Instance:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_units_do_not_matter(name: str) -> None:
     """Seconds or milliseconds, cents or dollars: multiplied by powers of two, the decisions are the same."""
-    for index in range(60):
+    for index in range(samples(60)):
         instance = _small(index)
         assert run(instance, name).decisions == run(_bigger(instance, 8, 4), name).decisions, index
 
@@ -304,7 +305,7 @@ def test_the_largest_numbers_of_the_format_do_not_overflow(name: str) -> None:
     assert [sum(shares) for shares in result.decisions] == [tasks, tasks]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=tiny_instances())
 def test_no_algorithm_beats_the_optimum(instance: Instance) -> None:
     """OPT by trying every placement is no less than what any of them attains."""

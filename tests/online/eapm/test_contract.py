@@ -29,6 +29,7 @@ from ratiobench.online.referee.isolation import require_buildable
 from ratiobench.online.run import run_built, warm
 from ratiobench.online.spec import YESTERDAY
 from tests.support import eapm_contestants
+from tests.support.samples import samples
 
 VARIANTS = [
     f"{entry.name}:{options}" if options else entry.name for entry in entries().values() for options in entry.choices()
@@ -118,7 +119,7 @@ def _literal(instance: Instance, decisions: tuple[tuple[int, ...], ...]) -> tupl
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(instance=tiny())
 def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Instance) -> None:
     """On tiny instances: the referee's and the verifier's figures, a second run, brute force."""
@@ -130,7 +131,7 @@ def test_a_run_is_valid_repeatable_and_at_most_opt(variant: str, instance: Insta
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=25)
+@settings(max_examples=samples(25))
 @given(instance=tiny(), data=st.data())
 def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Instance, data: st.DataObject) -> None:
     """With the constants given: later users altered, then cut away."""
@@ -147,7 +148,7 @@ def test_decisions_do_not_depend_on_later_arrivals(variant: str, instance: Insta
         assert run(parse(other), fixed).decisions[:end] == whole.decisions[:end]
 
 
-@settings(max_examples=50)
+@settings(max_examples=samples(50))
 @given(instance=tiny())
 def test_the_view_shows_what_the_decisions_so_far_have_led_to(instance: Instance) -> None:
     """Loads and profit before every user, against literal sums; later views leave earlier ones alone."""

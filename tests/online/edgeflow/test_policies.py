@@ -26,6 +26,7 @@ from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices, warm
 from tests.online.edgeflow.test_table import make
+from tests.support.samples import samples
 
 POLICIES = (
     "edf", "edf:share=elastic", "edf:levels=measured,share=elastic", "gandiva", "tiresias", "afs", "elasticflow",
@@ -35,7 +36,7 @@ POLICIES = (
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=samples(25), deadline=None)
 @given(tiny_instances(), st.sampled_from(["", "late=keep", "windows=hidden"]))
 def test_every_run_is_valid_and_not_above_the_bound(instance: Instance, terms: str) -> None:
     """Upper bound >= every policy, late jobs dropped or kept, windows known or hidden."""

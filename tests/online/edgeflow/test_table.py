@@ -19,6 +19,7 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run import run_built
 from tests.support import literal_edgeflow as literal
 from tests.support.edgeflow_contestants import Answers, ChangesItsMind, Honest, Random, WritesToTheView
+from tests.support.samples import samples
 
 
 def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:
@@ -51,7 +52,7 @@ class Script(Honest):
         return self.answers.get(view.second)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(tiny_instances(), st.integers(0, 10**6), st.booleans())
 def test_it_plays_as_the_literal_simulator_does(instance: Instance, stream: int, keep_late: bool) -> None:
     """The same seconds, the same pieces, the same jobs met, whatever is answered."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.online.lora.run import run as play
 from ratiobench.online.lora.search import additive
+from tests.support.samples import samples
 
 Case = tuple[Any, ...]
 
@@ -45,7 +46,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=samples(200), suppress_health_check=[HealthCheck.filter_too_much])
 def test_both_searches_find_the_same_schedule(case: Case) -> None:
     """Costs are whole, so sums are exact; negative ones too. Count vectors are above the limit, amounts are not."""
     _, _, _, _, _, _, (_, work, slots), rate, _, starts, _ = case

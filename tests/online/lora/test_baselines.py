@@ -39,6 +39,7 @@ from tests.support.literal import (
     run_eris,
     run_greedy,
 )
+from tests.support.samples import samples
 
 HIGHS = f"HiGHS {installed_version('highs')}"
 """The solver of Titan's batches, as its label names it."""
@@ -50,7 +51,7 @@ def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:
     return [None if decision is None else decision[:3] for decision in result.decisions]
 
 
-TINY = Examples(tiny_instances(max_tasks=5), 150, content_hash)
+TINY = Examples(tiny_instances(max_tasks=5), samples(150), content_hash)
 
 
 @pytest.mark.parametrize("admit", ["profitable", "all"])
@@ -187,7 +188,7 @@ def _compare_batches(instance: Instance, result: OnlineRun) -> None:
         assert got == wanted
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance=tiny_instances(max_nodes=2, max_slots=4))
 def test_titan_decides_every_batch_best(instance: Instance) -> None:
     """Against enumeration over the batch, with the capacity that earlier batches left and the drawn vendors."""
@@ -199,7 +200,7 @@ def test_titan_decides_every_batch_best(instance: Instance) -> None:
     _compare_batches(instance, result)
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances(max_nodes=2, max_slots=4))
 def test_the_programs_alone_find_the_best_answer(instance: Instance) -> None:
     """Without insertion and search in between, what HiGHS says of pools, packed, is the batch optimum still."""
@@ -237,7 +238,7 @@ def test_what_does_not_pack_is_not_promised() -> None:
     assert (result.label, result.counts["at_limit"]) == ("titan", 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(sizes=st.lists(st.integers(1, 9), min_size=4, max_size=8), seed=st.integers(1, 50), nodes=st.integers(2, 3))
 def test_packing_is_solved_to_the_end(sizes: list[int], seed: int, nodes: int) -> None:
     """Sizes of up to 9 on nodes of 10: the pool's capacity is not what packs, and the answer is the best packing."""

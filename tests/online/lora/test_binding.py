@@ -17,6 +17,7 @@ from ratiobench.online.lora.final_schedule import MOVED, Late, Move, settle_move
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.repacking import free_capacity
 from tests.support.kinds import one_node
+from tests.support.samples import samples
 
 OWN = "tests.support.movers:Mover"
 
@@ -77,7 +78,7 @@ def test_bound_applies_moves_in_order() -> None:
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=samples(150), deadline=None)
 @given(SIZES, st.integers(1, 3))
 def test_room_is_room_and_one_node_is_never_missed(sizes: list[tuple[int, int]], nodes: int) -> None:
     """What is found fits; where all fits some way, the first ways miss few: never on one node, or with one task."""

@@ -19,9 +19,10 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import Source
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS
+from tests.support.samples import samples
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(instance=tiny_instances())
 def test_the_constants_bound_what_the_theorems_need(instance: Instance) -> None:
     """X_c, X_m, eps and U against all schedules of all tasks, one by one."""

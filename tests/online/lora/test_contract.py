@@ -36,6 +36,7 @@ from ratiobench.online.lora.run import ENVIRONMENT, WAITED, run
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
 from tests.support.examples import Examples, optimum_of
+from tests.support.samples import samples
 
 
 def _variants() -> Iterator[str]:
@@ -114,7 +115,7 @@ def _alike(one: OnlineRun, other: OnlineRun) -> bool:
     )
 
 
-TINY = Examples(tiny_instances(), 60, content_hash)
+TINY = Examples(tiny_instances(), samples(60), content_hash)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -158,7 +159,9 @@ def _changed(draw: st.DrawFn, *, batches: bool) -> Changed:
 
 CHANGED = {
     batches: Examples(
-        _changed(batches=batches), 50, lambda drawn: (content_hash(drawn.instance), content_hash(drawn.altered))
+        _changed(batches=batches),
+        samples(50),
+        lambda drawn: (content_hash(drawn.instance), content_hash(drawn.altered)),
     )
     for batches in (False, True)
 }

@@ -21,6 +21,7 @@ from ratiobench.online.lora import dual_prices
 from ratiobench.online.lora.dual_prices import DualPrices, _ask, free_nodes, prefix, read_demand
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
+from tests.support.samples import samples
 
 
 def crowd(seed: int, tasks: int = 12) -> Instance:
@@ -137,7 +138,7 @@ def test_without_history_the_cheapest_run_is_taken() -> None:
         assert [each and each.cells for each in ours.decisions] == [each and each.cells for each in theirs.decisions]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(40), deadline=None)
 @given(tiny_instances_of_kinds(), st.sampled_from(["dual-posted", "dual-queue", "dual-queue:backfill=conservative"]))
 def test_runs_are_valid_on_tasks_of_every_kind(instance: Instance, name: str) -> None:
     """The same tasks with other bids are the history; nobody pays more than the bid."""

@@ -13,6 +13,7 @@ from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, 
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
 from ratiobench.online.lora.guard import STEPS, Announcement, Guard, announce, bound_root, bound_weight
+from tests.support.samples import samples
 from tests.tools.theory_guard import heaviest
 
 ONE = Fraction(1)
@@ -28,7 +29,7 @@ def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> In
     return instance(TinyInstance(1, kinds, jobs))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(
     value=st.fractions(1, 500, max_denominator=10**6) | st.fractions(1, 2, max_denominator=10**9),
     degree=st.integers(1, 40) | st.integers(4090, 5000),
@@ -42,7 +43,7 @@ def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int)
         assert (root + Fraction(4, 2**40)) ** degree > value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(value=st.fractions(10**6, 10**18), degree=st.integers(1, 6))
 def test_a_root_of_a_huge_value_is_found_at_once_and_never_above(value: Fraction, degree: int) -> None:
     """Where doubles have too few bits for 1/2^40 it is near in proportion; by single steps some would take an hour."""
@@ -50,7 +51,7 @@ def test_a_root_of_a_huge_value_is_found_at_once_and_never_above(value: Fraction
     assert root**degree <= value < (root * (1 + Fraction(1, 2**40))) ** degree
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=samples(50), deadline=None)
 @given(
     compute=st.integers(1, 25),
     memory=st.integers(1, 25),
@@ -150,7 +151,7 @@ def test_credits_are_raised_within_what_was_earned() -> None:
 MIXES = [(Fraction(a, 4), Fraction(b, 4)) for a, b in ((4, 4), (4, 0), (0, 4), (3, 4), (4, 1))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(
     compute=st.integers(1, 20),
     memory=st.integers(1, 20),

@@ -29,6 +29,7 @@ from tests.support.mechanisms import (
     priced_instances,
     roomy_instances,
 )
+from tests.support.samples import samples
 
 _RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 
@@ -42,7 +43,7 @@ def _book(kind: type[ExactPrices] | type[FloatPrices], public: Public, lam: Pric
     return book
 
 
-@settings(max_examples=80)
+@settings(max_examples=samples(80))
 @given(priced=priced_instances(), data=st.data())
 def test_the_search_finds_the_schedule_that_enumeration_finds(
     priced: tuple[Instance, Prices, Prices], data: st.DataObject
@@ -78,7 +79,7 @@ def test_the_search_finds_the_schedule_that_enumeration_finds(
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, CANONICAL, "posted:room=ignored"])
-@settings(max_examples=40)
+@settings(max_examples=samples(40))
 @given(instance=st.one_of(tiny_instances(), roomy_instances(max_tasks=4)))
 def test_a_mechanism_decides_as_its_definition_says(name: str, instance: Instance) -> None:
     """Schedule, vendor, charge and exact cost of every task, and all prices in the end, by enumerated schedules."""
@@ -152,7 +153,7 @@ def test_greedy_decides_as_its_definition_says(doubles: int, monkeypatch: pytest
     monkeypatch.setattr(greedy, "DOUBLES", doubles)
     free = Rule(Fraction(1), Fraction(0), Fraction(0), by_bbar=False)
 
-    @settings(max_examples=60)
+    @settings(max_examples=samples(60))
     @given(instance=st.one_of(tiny_instances(max_tasks=5), roomy_instances()))
     def decides(instance: Instance) -> None:
         wanted = [answer for _, answer in decide_by_definition(instance, free)]
@@ -182,7 +183,7 @@ def _rule(instance: Instance, name: str) -> Rule:
     return trace.rule
 
 
-@settings(max_examples=200)
+@settings(max_examples=samples(200))
 @given(
     base=st.fractions(1, 60, max_denominator=300),
     share=st.fractions(Fraction(1, 500), 1, max_denominator=500),

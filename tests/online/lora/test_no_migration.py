@@ -31,6 +31,7 @@ from tests.formulations.lora.test_no_migration import MOVING, swap, wide_instanc
 from tests.support import literal
 from tests.support.kinds import one_node
 from tests.support.literal import Cells, schedules
+from tests.support.samples import samples
 
 ABLE = tuple(name for name, entry in entries().items() if "migrate" in entry.options)
 VARIANTS = (*ABLE, "pdftsp:search=printed", "pdftsp:updates=admitted", "pdftsp:arith=float", "posted:arith=float")
@@ -88,7 +89,7 @@ def test_a_run_stays_below_the_optimum_without_migration(variant: str) -> None:
 def test_on_a_single_node_nothing_changes(variant: str) -> None:
     """Where there is one node only, both forms decide and charge alike."""
     admitted = 0
-    for number in range(40):
+    for number in range(samples(40)):
         data = document(contended_instance(number))
         if len(data["node_types"]) == 1:
             data["node_types"][0]["count"] = 1
@@ -105,7 +106,7 @@ def staying(task: Task, public: Public) -> Iterator[tuple[int, Cells]]:
     return ((n, cells) for n, cells in schedules(task, public) if len({k for k, _ in cells}) <= 1)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=samples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(instance=tiny_instances())
 def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     """Greedy, the Eris-style auction and pdFTSP against their twins that look at every schedule on a single node."""
@@ -121,7 +122,7 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
         assert decision is None or (decision.cells, decision.payment) == (cells, payment)
 
 
-@settings(max_examples=80)
+@settings(max_examples=samples(80))
 @given(instance=tiny_instances())
 def test_earliest_finish_takes_the_node_that_is_done_first(instance: Instance) -> None:
     """Ties: the smallest list of (slot, node). NTM's nodes are its own."""

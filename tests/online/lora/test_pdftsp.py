@@ -22,6 +22,7 @@ from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.examples import on_examples
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
+from tests.support.samples import samples
 
 
 def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, object, object]]:
@@ -36,7 +37,7 @@ def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, obje
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@on_examples(tiny_instances(), 150)
+@on_examples(tiny_instances(), samples(150))
 def test_each_search_makes_the_decisions_of_its_literal_twin(search: str, instance: Instance) -> None:
     """Enumeration for (9), the table in one-sample units for (13); ties included."""
     assert _offers(instance, f"pdftsp:search={search}") == run_pdftsp(instance, search)
@@ -82,7 +83,7 @@ def _random_prices(public: Public, seed: int, values: int) -> tuple[Price, Price
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@settings(max_examples=250)
+@settings(max_examples=samples(250))
 @given(instance=tiny_instances(max_tasks=2), seed=st.integers(0, 2**20), values=st.sampled_from([1, 2, 4, 9]))
 def test_each_search_finds_its_schedule_at_any_prices(search: str, instance: Instance, seed: int, values: int) -> None:
     """Prices that no run would reach; every vendor stands there twice, so ties between options are frequent."""
@@ -108,7 +109,7 @@ def test_each_search_finds_its_schedule_at_any_prices(search: str, instance: Ins
         assert (None if found is None else (found.value, found.option, found.cells)) == wanted
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance=tiny_instances(max_tasks=1), seed=st.integers(0, 2**20), values=st.sampled_from([1, 4]))
 def test_large_costs_take_the_wide_table_and_change_nothing(instance: Instance, seed: int, values: int) -> None:
     """Money and prices times 2^30: sums of costs no longer fit 32 bits, F is 2^30 times what it was."""
@@ -142,7 +143,7 @@ def test_large_costs_take_the_wide_table_and_change_nothing(instance: Instance, 
     assert wide[1:4] == small[1:4]
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances())
 def test_the_critical_payment_is_the_bid_minus_f(instance: Instance) -> None:
     """payment=critical charges ceil(b - F) and changes nothing else."""
@@ -150,13 +151,13 @@ def test_the_critical_payment_is_the_bid_minus_f(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
-@on_examples(tiny_instances(), 150)
+@on_examples(tiny_instances(), samples(150))
 def test_doubles_follow_the_stated_order_of_operations(search: str, instance: Instance) -> None:
     """The twin in Python's floats gives the same bits: F, schedules, admissions, charges."""
     assert _offers(instance, f"pdftsp:arith=float,search={search}") == run_pdftsp(instance, search, floats=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=samples(100))
 @given(instance=tiny_instances())
 def test_float_prices_decide_as_fractions_where_no_f_is_near_zero(instance: Instance) -> None:
     """Doubles may break ties otherwise; the values of F agree to rounding as long as the decisions do."""
@@ -253,7 +254,7 @@ def test_an_overbid_pays_under_the_printed_rule_and_not_under_the_critical_one()
         assert decision.payment == charge
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances(), scale=st.sampled_from(["1/3", "2", "7/5"]))
 def test_a_unit_of_money_is_the_instance_in_that_unit(instance: Instance, scale: str) -> None:
     """money=c decides as the instance with every bid, price and cost times c would, with results in file units."""
@@ -276,7 +277,7 @@ def test_a_unit_of_money_is_the_instance_in_that_unit(instance: Instance, scale:
         assert a.value == (None if b.value is None else b.value * factor.numerator)
 
 
-@settings(max_examples=60)
+@settings(max_examples=samples(60))
 @given(instance=tiny_instances(), search=st.sampled_from(["exact", "printed"]))
 def test_the_papers_unit_of_memory_is_the_gb(instance: Instance, search: str) -> None:
     """units=paper with every MB times 1,000 decides and charges, exactly, as units=given on the instance as it is."""

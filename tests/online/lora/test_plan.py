@@ -18,6 +18,7 @@ from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.planning import Run, make_plan, read_runs
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
+from tests.support.samples import of_sample, samples
 
 
 def morning(seed: int, tasks: int = 7) -> Instance:
@@ -38,7 +39,7 @@ def morning(seed: int, tasks: int = 7) -> Instance:
 def test_with_all_tasks_there_at_once_the_plan_is_near_the_optimum() -> None:
     """Without rents nothing else is unknown: brute force never earns less. Lists alone miss more of these optima."""
     annealed, listed = 0, 0
-    for seed in range(20):
+    for seed in range(samples(20)):
         instance = morning(seed)
         optimum, _ = enumerate_optimum(instance)
         planned, lists = (run(instance, f"dual-plan:scale=0,delay=0,blocks={blocks}") for blocks in (2000, 0))
@@ -47,12 +48,12 @@ def test_with_all_tasks_there_at_once_the_plan_is_near_the_optimum() -> None:
         assert max(planned.welfare, lists.welfare) <= optimum
         annealed += planned.welfare == optimum
         listed += lists.welfare == optimum
-    assert annealed >= 17 > 10 > listed
+    assert annealed >= of_sample(17, 20) > of_sample(10, 20) > listed
 
 
 def test_a_plan_respects_windows_capacity_and_types() -> None:
     """Each run is one of its task's, gangs have distinct nodes of one type, and what is held is not taken."""
-    for seed in range(20):
+    for seed in range(samples(20)):
         instance = morning(seed, 12)
         public = instance.public("")
         free = np.ones((2, 4, 6), np.int64)
@@ -152,7 +153,7 @@ def test_a_run_of_a_task_with_a_limit_is_planned_for_its_limit() -> None:
     assert [each and each.cells[0] for each in found.decisions] == [(0, 1), (0, 2)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(40), deadline=None)
 @given(tiny_instances_of_kinds())
 def test_runs_are_valid_on_tasks_of_every_kind(instance: Instance) -> None:
     """The same tasks with other bids are the history; a second run is the same."""

@@ -16,6 +16,7 @@ from ratiobench.online.lora.algorithms.guarded import INNER
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import run_built
+from tests.support.samples import samples
 
 GUARDED = tuple(f"guarded:inner={inner},beta=3" for inner in INNER)
 EVERY = ("learned", "learned:guard=3", *GUARDED)
@@ -31,7 +32,7 @@ def _played(instance: Instance, name: str, history: Instance | None, announced: 
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=samples(12), deadline=None)
 @given(instance=tiny_instances(max_tasks=5))
 def test_doubles_decide_as_fractions_do(name: str, instance: Instance) -> None:
     """The same tasks at costs that are equal up to rounding, unless a bid lies within rounding of a cost."""

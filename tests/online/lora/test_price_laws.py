@@ -34,6 +34,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.referee.isolation import is_randomised
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.laboratory import NOTHING, check_claim, guarantees, truthfulness
+from tests.support.samples import samples
 
 ONE = Fraction(1)
 
@@ -44,7 +45,7 @@ def _day(*jobs: tuple[int, int, int, int], slots: int = 1, nodes: int = 1, compu
     return instance(TinyInstance(slots, (Kind(nodes, compute, 1000),), tasks), "day")
 
 
-@settings(max_examples=150)
+@settings(max_examples=samples(150))
 @given(data=st.data())
 def test_a_law_keeps_what_lemma_p_assumes(data: st.DataObject) -> None:
     """Never falling; X where more than 1 - eps is sold; a part d <= eps raises the price by d B lam at most."""

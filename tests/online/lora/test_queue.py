@@ -22,6 +22,7 @@ from ratiobench.online.lora.runs import first_slot, run_lengths
 from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
 from tests.support.examples import Examples, on_examples, optimum_of
+from tests.support.samples import samples
 
 
 def starts(instance: Instance, algorithm: str) -> list[int]:
@@ -188,7 +189,7 @@ def with_limits(draw: st.DrawFn, instances: st.SearchStrategy[Instance]) -> Inst
     return parse(data)
 
 
-LIMITED = Examples(with_limits(st.one_of(tiny_instances(), tiny_instances_of_kinds())), 60, content_hash)
+LIMITED = Examples(with_limits(st.one_of(tiny_instances(), tiny_instances_of_kinds())), samples(60), content_hash)
 
 
 def _is_valid_and_below_the_optimum(instance: Instance, algorithm: str) -> None:
@@ -214,7 +215,7 @@ def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
 AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "learned:binding=late", "guarded", "titan"]
 
 
-CLASSIC_LIMITED = Examples(with_limits(tiny_instances()), 40, content_hash)
+CLASSIC_LIMITED = Examples(with_limits(tiny_instances()), samples(40), content_hash)
 
 
 @pytest.mark.parametrize("name", AT_ARRIVAL)
@@ -257,7 +258,7 @@ class Watched(Queue):
         return starts, wake
 
 
-@on_examples(tiny_instances_of_kinds(), 300)
+@on_examples(tiny_instances_of_kinds(), samples(300))
 def test_easy_never_delays_the_first_task(instance: Instance) -> None:
     """Its earliest start never grows later while it is the first, and it starts no later than that."""
     watched = Watched()

@@ -20,6 +20,7 @@ from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.online.lora.test_queue import starts
+from tests.support.samples import samples
 
 TWO = """
 [groups.a]
@@ -156,7 +157,7 @@ POLICIES = ("queue", "queue;backfill=easy", "greedy", "eft", "queue;order=value;
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=samples(30), deadline=None)
 @given(instance=of_groups(), limits=st.lists(st.integers(0, 4), min_size=6, max_size=6), data=st.data())
 def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(
     policy: str, folder: Path, instance: Instance, limits: list[int], data: st.DataObject

@@ -26,6 +26,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from tests.support.examples import Examples, on_examples, optimum_of
+from tests.support.samples import samples
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
 VARIANTS = (
@@ -59,7 +60,7 @@ def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
     )
 
 
-LIMITED = Examples(instances(limits=True), 80, content_hash)
+LIMITED = Examples(instances(limits=True), samples(80), content_hash)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -113,7 +114,7 @@ class Load:
             self.free_mb[k, t - 1] -= task.memory_mb
 
 
-@on_examples(instances(), 300)
+@on_examples(instances(), samples(300))
 def test_greedy_takes_the_cheapest_and_eft_the_earliest_with_room(instance: Instance) -> None:
     """Ties: the first vendor, the fewest cells, the smallest list of (slot, node)."""
     cheap, early = run(instance, "greedy"), run(instance, "eft:admit=all")
@@ -139,7 +140,7 @@ def test_greedy_takes_the_cheapest_and_eft_the_earliest_with_room(instance: Inst
             load.book(task, decision)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=samples(300), deadline=None)
 @given(instance=instances(), data=st.data())
 def test_the_searches_are_exact(instance: Instance, data: st.DataObject) -> None:
     """Drawn prices, in doubles and in fractions, against every schedule."""
@@ -201,7 +202,7 @@ def parse_one() -> Instance:
 
 
 @pytest.mark.parametrize("name", ["greedy", "posted:prior=yesterday", "bbar-rule:prior=yesterday", "dual-posted"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(40), deadline=None)
 @given(instance=tiny_instances_of_kinds(), data=st.data())
 def test_no_bid_and_no_stricter_kind_pays_less(name: str, instance: Instance, data: st.DataObject) -> None:
     """Theorem T on tasks of every kind: what a task pays is the same with each bid that wins, and no less if rigid."""

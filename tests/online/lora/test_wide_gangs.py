@@ -13,6 +13,7 @@ from ratiobench.formulations.lora.runs import sum_by_type
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search import queueing
 from tests.online.lora.test_later import cluster
+from tests.support.samples import samples
 
 FIRST_NODE = np.array([0, 3, 15, 15, 40])
 
@@ -34,7 +35,7 @@ def _draw_case(seed: int) -> tuple[Any, ...]:
     return free, free_mb, g, start, end, rate, memory, int(room.sum())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(samples(60)))
 def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the same order, for every number of parts that fits."""
     for part in ("_fits", "_choose_by_sorting"):
@@ -52,7 +53,7 @@ def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest
         assert len(set(chosen[0][:parts])) == parts
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(samples(60)))
 def test_a_plan_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the same order; one part more than fits finds none."""
     monkeypatch.setattr(run_search, "_take_first", _uncompiled(run_search._take_first))

@@ -21,6 +21,7 @@ from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.strategies import tenants_documents
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scale_values
 from ratiobench.online.tenants.run import run
+from tests.support.samples import samples
 
 
 @st.composite
@@ -66,7 +67,7 @@ def reference(instance: Instance, h: str, load: bool) -> set[int]:
     return ends
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=samples(40), deadline=None)
 @given(instance=batches(), h=st.sampled_from(sorted(HEURISTICS)), load=st.booleans())
 def test_best_first_ends_where_plain_python_does(instance: Instance, h: str, load: bool) -> None:
     """In every reading, merged states and scaled fractions change nothing."""
@@ -76,7 +77,7 @@ def test_best_first_ends_where_plain_python_does(instance: Instance, h: str, loa
     assert made.welfare in reference(instance, h, load)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=batches(), h=st.sampled_from(["least", "zero"]))
 def test_an_admissible_estimate_without_load_is_optimal(instance: Instance, h: str) -> None:
     """Best-first to the end, and a beam wider than there are states."""

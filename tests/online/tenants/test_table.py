@@ -23,6 +23,7 @@ from ratiobench.online.tenants.replay import replay
 from ratiobench.online.tenants.run import ENVIRONMENT, run
 from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
+from tests.support.samples import samples
 
 OWN = "tests.support.tenants_contestants"
 README = Path(__file__).parents[3] / "docs" / "reference" / "algorithms" / "tenants.md"
@@ -146,7 +147,7 @@ def test_the_readme_s_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 SIMPLE = [name for name in entries() if name != "patent"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=samples(60), deadline=None)
 @given(instance=tiny_instances(), name=st.sampled_from(SIMPLE))
 def test_every_run_is_valid_and_no_better_than_the_best(instance: Instance, name: str) -> None:
     """No job, one GPU, more GPUs than jobs, equal jobs, late ones, wishes and prices of 0 and 100, runs of a tick."""
