@@ -238,7 +238,7 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
     """It is said, and after a while it ends in one line and status 1; processes of our own end the run."""
     monkeypatch.setattr(cluster_module, "POLL", 0.1)
     monkeypatch.setattr("ratiobench.bench.running.runner.POLL", 0.1)
-    monkeypatch.setattr(cluster_module, "WORKERLESS", 3.0)
+    monkeypatch.setattr(cluster_module, "WORKERLESS", 1.0)
     empty = Cluster(tmp_path, workers=0)
     try:
         assert main(["run", "toy", "--out", str(tmp_path / "out"), "--dask", empty.address]) == 1
@@ -246,8 +246,8 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
         empty.close()
     errors = capsys.readouterr().err
     assert errors.splitlines() == [
-        f"no dask worker at {empty.address}: waiting for one, up to 3 s",
-        f"ratiobench: no dask worker at {empty.address} for 3 s; what was finished is kept",
+        f"no dask worker at {empty.address}: waiting for one, up to 1 s",
+        f"ratiobench: no dask worker at {empty.address} for 1 s; what was finished is kept",
     ]
     assert run("toy", tmp_path / "out").count(",ok,") == 14
 
