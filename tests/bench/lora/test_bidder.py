@@ -160,7 +160,7 @@ def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_i
         instance = named(name)
         result = run(instance, algorithm)
         for check in truthfulness(instance, result, NAMES[:2]):
-            tasks = [check.witness["task"]] if check.witness else range(min(2, instance.tasks))
+            tasks = [check.witness["task"]] if check.witness else range(min(samples(2, 1), instance.tasks))
             for i in tasks:
                 [alone] = truthfulness_of(instance, result, i, [check.name])
                 compared += 1
@@ -173,7 +173,7 @@ def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_i
                     assert alone.left >= check.left
                     assert alone.witness is not None
                     assert alone.witness["task"] == i
-    assert compared > 8
+    assert compared >= 8
 
 
 @settings(max_examples=samples(12))
