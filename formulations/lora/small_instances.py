@@ -17,11 +17,12 @@ from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.lora.bound.decomposition import Column, Decomposition, Search
 from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, table_size
-from ratiobench.formulations.lora.bound.tree import CellRow, Tree
+from ratiobench.formulations.lora.bound.tree import UNIT, CellRow, Tree, whole_prices
 from ratiobench.formulations.lora.direct_solve import safe_floor
 from ratiobench.formulations.lora.heuristic import overload
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
 from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.formulations.lora.verify import count_affordable_tables
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
@@ -29,6 +30,8 @@ WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
 BEFORE_TREE = 0.6
 """Part of the seconds in which better solutions are looked for before the tree."""
+CHECKED = 0.8
+"""The tree has no more nodes than can be checked in this part of the steps that the checker takes."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""
 
@@ -147,6 +150,11 @@ def grow(
         return seconds is not None and time.perf_counter() - began > part * seconds
 
     search = Search(Decomposition(p, lambda: passed(1.0)), lower, cover_inequalities)
+    owner = p.task[search.programme.slots.owner]
+
+    def affordable(price: Floats) -> int:
+        return int(CHECKED * count_affordable_tables(instance, UNIT, whole_prices(instance, owner, p.kind, price)))
+
     primal = Primal(instance, rent, solution, lower, None if seconds is None else began + seconds)
-    search.run(rent[p.klass], nodes, effort, primal, lambda: passed(BEFORE_TREE))
+    search.run(rent[p.klass], nodes, effort, primal, affordable, lambda: passed(BEFORE_TREE))
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -18,7 +18,6 @@ from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratiobench.formulations import backends, engine
 from ratiobench.formulations.backends import BackendResult, Limits
@@ -33,8 +32,8 @@ from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, find_pool, 
 from ratiobench.formulations.lora.bound.task_prices import find_slots
 from ratiobench.formulations.lora.bound.task_prices import warm as warm_task_prices
 from ratiobench.formulations.lora.bound.tree import UNIT as BRANCH_UNIT
-from ratiobench.formulations.lora.bound.tree import RunTree, Tree
-from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node
+from ratiobench.formulations.lora.bound.tree import RunTree, Tree, whole_prices
+from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, Node
 from ratiobench.formulations.lora.certificate import Prices as PriceTable
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, cheapest_cover, standalone_value
@@ -667,29 +666,18 @@ def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBoun
     interval.offer(found.solution, "program")
     if found.stated is not None:
         interval.bound(found.stated, Proof.BRANCH_AND_BOUND)
-    tables = [_cell_prices(instance, found, price) for price in found.tables]
     interval.work["branches"] = found.solved
-    try:
-        upper = tree_bound(instance, BRANCH_UNIT, tuple(tables), found.nodes)
-    except CertificateError as wrong:
-        interval.notes.append(f"branching: {wrong}")
+    # Where the checker cannot look at all leaves, the prices without decisions are a certificate, too.
+    for nodes, prices in ((found.nodes, found.tables), ((0,), (found.root,))):
+        tables = tuple(whole_prices(instance, found.task, found.kind, each) for each in prices)
+        try:
+            upper = tree_bound(instance, BRANCH_UNIT, tables, nodes)
+        except CertificateError as wrong:
+            interval.notes.append(f"branching: {wrong}")
+            continue
+        interval.tree = _Proved(BRANCH_UNIT, upper, tables, nodes, False)
+        interval.bound(upper, Proof.LAGRANGIAN)
         return
-    interval.tree = _Proved(BRANCH_UNIT, upper, tuple(tables), found.nodes, False)
-    interval.bound(upper, Proof.LAGRANGIAN)
-
-
-def _cell_prices(instance: Instance, tree: Tree, price: NDArray[np.float64]) -> PriceTable:
-    """A table of a tree in integers, without the zeros at both ends of a row."""
-    nothing = ((0,) * instance.slots,) * len(instance.node_types)
-    rows = []
-    for i, kind, row in zip(
-        tree.task.tolist(), tree.kind.tolist(), np.rint(price * BRANCH_UNIT).astype(np.int64), strict=True
-    ):
-        paid = np.flatnonzero(row)
-        if len(paid):
-            first, last = int(paid[0]), int(paid[-1])
-            rows.append(CellPrice(i, kind, first + 1, tuple(row[first : last + 1].tolist())))
-    return PriceTable(nothing, nothing, (), tuple(rows))
 
 
 def _search(

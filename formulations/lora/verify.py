@@ -324,6 +324,22 @@ def tree_bound(
     return upper
 
 
+def count_affordable_tables(instance: Instance, unit: int, prices: Prices) -> int:
+    """Return how many leaves with tables like this one a tree may have before it is too large to check.
+
+    Parameters
+    ----------
+    unit : prices are in 1/unit micro-dollars.
+    prices : of a leaf without decisions.
+    """
+    steps = Steps(instance.tasks)
+    try:
+        _Priced(instance, unit, prices, "", steps).bound({}, None)
+    except CertificateError:
+        return 0
+    return steps.limit // max(1, steps.limit - steps.left)
+
+
 def _require_unit(unit: int) -> None:
     require(unit > 0 and unit & (unit - 1) == 0, f"unit: {unit} is not a power of two")
 

@@ -490,6 +490,7 @@ class Search:
         nodes: int,
         effort: int,
         primal: PrimalSearch,
+        affordable: Callable[[Floats], int],
         time_to_branch: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
@@ -500,10 +501,13 @@ class Search:
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
             which before the tree is at most `UNITS`.
+        affordable : how many nodes with prices like those of the root can be checked.
         time_to_branch : says when it is time to branch.
         """
         programme = self.programme
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
+        self._root_price = root.price
+        nodes = min(nodes, affordable(root.price))
         self._relaxation.add(programme.rows)
         self._waiting: list[tuple[float, int, Node]] = []
         self._wait(root)
@@ -781,7 +785,7 @@ class Search:
             left += reversed(node.children)
         owner = p.task[self.programme.slots.owner]
         upper = self._upper(self.root)
-        return Tree(tuple(nodes), tuple(tables), owner, p.kind, upper, self.solved)
+        return Tree(tuple(nodes), tuple(tables), owner, p.kind, self._root_price, upper, self.solved)
 
     def _upper(self, node: Node) -> float:
         return node.value if node.decision is None else max(self._upper(child) for child in node.children)

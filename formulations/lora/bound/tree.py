@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from ratiobench.formulations.lora import certificate
 from ratiobench.formulations.lora.bound.lagrangian import Prices
-from ratiobench.instances.lora.model import IntArray
+from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
 UNIT = 2**12
@@ -21,6 +24,7 @@ class Tree(NamedTuple):
     Parameters
     ----------
     task, kind : (entries,) whose cells a row of the tables prices.
+    root : (entries, T) prices without decisions.
     upper : the largest bound of a leaf, in doubles.
     solved : nodes whose bounds were computed.
     solution : the best that was known at the end.
@@ -31,10 +35,29 @@ class Tree(NamedTuple):
     tables: tuple[Prices, ...]
     task: IntArray
     kind: IntArray
+    root: Prices
     upper: float
     solved: int
     solution: Solution = ()
     stated: int | None = None
+
+
+def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Prices) -> certificate.Prices:
+    """A table of prices of single cells as certificates have it: whole numbers, without the zeros at the ends of a row.
+
+    Parameters
+    ----------
+    task, kind : (entries,) whose cells a row prices.
+    price : (entries, T) micro-dollars.
+    """
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    rows = []
+    for i, g, row in zip(task.tolist(), kind.tolist(), np.rint(price * UNIT).astype(np.int64), strict=True):
+        paid = np.flatnonzero(row)
+        if len(paid):
+            first, last = int(paid[0]), int(paid[-1])
+            rows.append(certificate.CellPrice(i, g, first + 1, tuple(row[first : last + 1].tolist())))
+    return certificate.Prices(nothing, nothing, (), tuple(rows))
 
 
 class RunTree(NamedTuple):

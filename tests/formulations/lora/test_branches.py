@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
+from ratiobench.formulations.lora import solve as solving
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.bound.pricing import places, pool
 from ratiobench.formulations.lora.bound.task_prices import (
@@ -343,6 +344,45 @@ def test_a_large_tree_is_refused_by_its_steps(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(checker, "STEPS_PER_TASK", 0)
     monkeypatch.setattr(checker, "STEPS_LIMIT", 100)
     assert verify(instance, document).problem.endswith("too many to check")
+
+
+def test_so_many_leaves_as_can_be_checked_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the steps that one of them takes; none where one is too many."""
+    instance = named("tiny_contention")
+    cells = tuple(CellPrice(i, 0, int(instance.arrival[i]), (7,)) for i in range(instance.tasks))
+    nothing = ((0,) * instance.slots,) * len(instance.node_types)
+    prices = Prices(nothing, nothing, (), cells)
+    monkeypatch.setattr(checker, "STEPS_PER_TASK", 0)
+    counts = {}
+    for limit in (10**6, 2 * 10**6, 1):
+        monkeypatch.setattr(checker, "STEPS_LIMIT", limit)
+        counts[limit] = checker.count_affordable_tables(instance, 1, prices)
+    assert counts[1] == 0
+    assert counts[10**6] > 1
+    assert counts[2 * 10**6] in (2 * counts[10**6], 2 * counts[10**6] + 1)
+
+
+def test_a_tree_that_cannot_be_checked_leaves_the_prices_without_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are a certificate, and the report says what was left out."""
+    instance = generate(
+        {"kind": "paper", "name": "part", "seed": ["too large", 1], "nodes": {"a100": 1, "a40": 1}, "tasks": 18,
+         "arrivals": {"poisson": 50}, "start": 60, "slots": 16, "quiet": 4, "sizes": "wide"}
+    )  # fmt: skip
+    whole = solve(instance, certified=True)
+    assert isinstance(whole.certificate, Certificate)
+    assert len(whole.certificate.tree) > 1
+
+    def too_large(*given: Any) -> int:
+        checker.require(len(given[3]) == 1, "too many to check")
+        return tree_bound(*given)
+
+    monkeypatch.setattr(solving, "tree_bound", too_large)
+    report = solve(instance, certified=True)
+    assert isinstance(report.certificate, Certificate)
+    assert "branching: too many to check" in report.message
+    assert report.certificate.tree == (0,)
+    assert report.lower <= whole.upper <= report.upper
+    assert verify(instance, certificates.document(report.certificate)).valid
 
 
 @pytest.mark.parametrize("name", ["tiny_contention", "tiny_three_types", "tiny_tight_windows", "tiny_vendors"])
