@@ -56,7 +56,7 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "23"
+VERSION = "24"
 """Version of everything that can change a report's figures; part of the key of stored results."""
 
 ENUMERATE = "enumerate"
@@ -668,14 +668,15 @@ def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBoun
         interval.bound(found.stated, Proof.BRANCH_AND_BOUND)
     interval.work["branches"] = found.solved
     # Where the checker cannot look at all leaves, the prices without decisions are a certificate, too.
-    for nodes, prices in ((found.nodes, found.tables), ((0,), (found.root,))):
+    alone: tuple[Node, ...] = (0,)
+    for tree, prices in ((found.nodes, found.tables), (alone, (found.root,))):
         tables = tuple(whole_prices(instance, found.task, found.kind, each) for each in prices)
         try:
-            upper = tree_bound(instance, BRANCH_UNIT, tables, nodes)
+            upper = tree_bound(instance, BRANCH_UNIT, tables, tree)
         except CertificateError as wrong:
             interval.notes.append(f"branching: {wrong}")
             continue
-        interval.tree = _Proved(BRANCH_UNIT, upper, tables, nodes, False)
+        interval.tree = _Proved(BRANCH_UNIT, upper, tables, tree, False)
         interval.bound(upper, Proof.LAGRANGIAN)
         return
 

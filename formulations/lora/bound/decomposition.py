@@ -74,7 +74,7 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-ANNEALINGS, MOST_ANNEALED, ANNEALING_PART = 80, 4, 0.2
+ANNEALINGS, MOST_ANNEALED, ANNEALING_PART = 80, 4, 0.35
 """Annealings from the best solution per unit of effort up to so many, and their part of the seconds at most."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as

@@ -45,6 +45,8 @@ FIRST_RUNS = 3
 """Annealings from nothing, before those that begin from the best solution."""
 FIRST_BLOCKS, BLOCKS = 330, 80
 """Blocks per task of an annealing from nothing and of one from the best solution."""
+LONGER, SHORT_RUNS = 4, 20
+"""After so many annealings from the best solution all begins anew, with annealings longer by the first number."""
 MOST_TASKS = 100
 """Of more tasks an annealing has the blocks of so many."""
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
@@ -84,7 +86,7 @@ def search(
     price : (entries, T) dual prices of cells, micro-dollars.
     rent : (C, T) dual prices of cells by class, micro-dollars.
     admitted : (n,) how far the linear programme admits each task of the pool, 0 to 1.
-    runs : annealings from the best solution, after some from nothing.
+    runs : annealings from the best solution, after some from nothing; short ones first, then longer ones.
     seed : of random numbers.
     over : True ends the search.
     """
@@ -94,10 +96,13 @@ def search(
     best = state_of(instance, p, solution)
     annealing = _Annealing(p, price, rent, admitted, seed, over)
     tasks = min(p.tasks, MOST_TASKS)
-    for _ in range(FIRST_RUNS):
-        best = annealing.run(best, empty_state(p), FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
-    for run in range(runs):
-        best = annealing.run(best, copy_state(best), BLOCKS * tasks, HEAT, FACTORS[run % len(FACTORS)])
+    stages = [(1, runs)] if runs <= SHORT_RUNS else [(1, SHORT_RUNS), (LONGER, runs - SHORT_RUNS)]
+    for length, some in stages:
+        for _ in range(FIRST_RUNS):
+            best = annealing.run(best, empty_state(p), length * FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
+        for run in range(some):
+            factor = FACTORS[run % len(FACTORS)]
+            best = annealing.run(best, copy_state(best), length * BLOCKS * tasks, HEAT, factor)
     return solution_of_state(instance, p, best)
 
 
