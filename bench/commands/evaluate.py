@@ -13,7 +13,7 @@ from ratiobench.bench.evaluation.evaluate import evaluate_policy
 from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import NEWEST, read_set
+from ratiobench.bench.family.standard import MAIN, read_set
 from ratiobench.bench.options import Choice, Decimal, Duration, File, Integer, Options, Text, argument, option
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.options import isolation
@@ -35,7 +35,7 @@ class Evaluate(Options):
     )
     set: str = option(
         "standard set of the larger instances, its manifest, or `hidden`: instances drawn from a secret seed", Text(),
-        "SET", default=NEWEST,
+        "SET", default=MAIN,
     )  # fmt: skip
     seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
     tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=10)
@@ -60,7 +60,7 @@ class Evaluate(Options):
     )
     law: Path | None = option(
         "with `--set hidden`: the law of the instances, where the commitment is made", File(), "FILE",
-        told="like instances of the newest standard set",
+        told="like instances of the main standard set",
     )  # fmt: skip
     count: int = option(
         "with `--set hidden`: instances of each stage, where the commitment is made", Integer(1, 50), "N", default=4

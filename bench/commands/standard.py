@@ -14,7 +14,7 @@ from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.shared import amount_of
 from ratiobench.bench.commands.texts import interval_text
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import NEWEST, Entry, StandardSet, read_set
+from ratiobench.bench.family.standard import MAIN, Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
 from ratiobench.bench.report.standard import table as tables
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class PartOfSet(Options):
     """Which entries of which set."""
 
-    set: str = option("name of the set, or its manifest FILE.json", Text(), "NAME", default=NEWEST)
+    set: str = option("name of the set, or its manifest FILE.json", Text(), "NAME", default=MAIN)
     tier: tuple[str, ...] = option("only entries of these tiers", Text(), "TIER", several=True)
     family: tuple[str, ...] = option("only entries of these families", Text(), "NAME", several=True)
     names: tuple[str, ...] = argument(

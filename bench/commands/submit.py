@@ -19,7 +19,7 @@ from ratiobench.bench.evaluation.submission import (
     verify_submission,
     write_submission,
 )
-from ratiobench.bench.family.standard import NEWEST, read_set
+from ratiobench.bench.family.standard import MAIN, read_set
 from ratiobench.bench.options import Duration, File, Integer, Options, Switch, Text, argument, option, required
 from ratiobench.instances.io.files import write_atomically
 
@@ -31,7 +31,7 @@ class Submit(Options):
     policy: str = argument("policy.py or policy.py:Class[:key=value,...]", Text(), "POLICY")
     out: Path = required("the file of the submission", File(), "FILE")
     family: str | None = option("family of the policy", Text(), "NAME", told="the first of the standard set")
-    set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=NEWEST)
+    set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=MAIN)
     seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
     tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=10)
     budget: int = option("time limit of all runs of the policy", Duration(1), "T", default=600, told="10m")
@@ -45,7 +45,7 @@ class VerifySubmission(Options):
     """Options of `verify-submission`."""
 
     file: Path = argument("file of the submission", File(), "FILE")
-    set: str = option("the standard set that is trusted, or its manifest", Text(), "SET", default=NEWEST)
+    set: str = option("the standard set that is trusted, or its manifest", Text(), "SET", default=MAIN)
     budget: int = option("time limit of all runs of the policy", Duration(1), "T", default=1200, told="20m")
     isolate: bool | None = option(
         "replay in a sandbox, as is required by default; without one only a policy whose text you have read", Switch()

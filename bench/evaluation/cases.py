@@ -196,7 +196,7 @@ def require_support(family: Family) -> Any:
 
 
 def default_family() -> str:
-    """The family of a policy where none is named: the first one of the newest standard set."""
+    """The family of a policy where none is named: the first one of the main standard set."""
     return read_set().entries[0].family
 
 

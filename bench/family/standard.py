@@ -30,10 +30,10 @@ FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"
 HISTORY = ("instance", "date", "lower", "upper", "seconds", "machine", "command")
 """The columns of a history, `NAME.history.csv` beside the manifest."""
-NEWEST = "R1"
-"""The set that is meant where none is named."""
+MAIN = "R1"
+"""The set that is meant where none is named; the later ones add instances to it."""
 SUITE = "standard"
-"""The suite of the first family in the newest set; those of the others have the family's name behind it."""
+"""The suite of the first family in the main set; those of others have the family's name, or the set's, behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class StandardSet:
         _read.cache_clear()
 
 
-def read_set(name: str | os.PathLike[str] = NEWEST) -> StandardSet:
+def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
     """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``.
 
     Raises
@@ -319,15 +319,19 @@ def _files_in(recipe: Any) -> Iterator[str]:
 
 
 def suites_of(family: str) -> tuple[Suite, ...]:
-    """The newest set's instances of a family as a suite, if it has any; their OPT comes from the certificates.
+    """Each shipped set's instances of a family as a suite, where it has any; their OPT comes from the certificates.
 
     Its runs take the algorithms' time: claims are checked where that is asked for.
     """
-    chosen = read_set()
+    found = (_suite_of(read_set(name), family) for name in sorted(shipped_sets(), key=lambda name: name != MAIN))
+    return tuple(suite for suite in found if suite is not None)
+
+
+def _suite_of(chosen: StandardSet, family: str) -> Suite | None:
     entries = [each for each in chosen.entries if each.family == family and each.best]
     if not entries:
-        return ()
-    name = SUITE if chosen.entries[0].family == family else f"{SUITE}-{family}"
+        return None
+    parts = [*([] if chosen.name == MAIN else [chosen.name]), *([] if chosen.entries[0].family == family else [family])]
     algorithms = tuple(chosen.algorithms.get(family, ()))
     cases = tuple(
         Case(each.name, each.recipe, algorithms, group=each.tier, certificate=f"{chosen.name}/{each.name}")
@@ -335,7 +339,7 @@ def suites_of(family: str) -> tuple[Suite, ...]:
     )
     tiers = ", ".join(dict.fromkeys(each.tier for each in entries))
     summary = f"The standard set {chosen.name} ({tiers}): OPT comes from verified certificates"
-    return (Suite(name, summary, cases, audited=False),)
+    return Suite("-".join([SUITE, *parts]), summary, cases, audited=False)
 
 
 def find_certificate(address: str) -> Path:

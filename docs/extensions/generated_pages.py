@@ -1,9 +1,9 @@
 """Write what follows from the code or from data files of the repository, before the documentation is read.
 
 `generated/commands.md` has the commands with their options, `generated/algorithms.md` the algorithms with theirs.
-`results/standard.md` includes the tables of the standard set, `generated/standard.txt`, and `results/index.md` the runs
-behind committed figures, `generated/runs.txt`. A link from a page to a file outside this folder, such as LICENSE or a
-module, becomes the name of the file, since the built site has no such file.
+`results/standard.md` includes the tables of the standard sets, `generated/standard-NAME.txt`, and `results/index.md`
+the runs behind committed figures, `generated/runs.txt`. A link from a page to a file outside this folder, such as
+LICENSE or a module, becomes the name of the file, since the built site has no such file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.family.registry import families
-from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.family.standard import read_set, shipped_sets
 from ratiobench.bench.options import Switch, defaults_of, flag_of, options_of
 from ratiobench.bench.report.standard.page import describe_set
 
@@ -37,7 +37,7 @@ def write_pages(app: Sphinx) -> None:
         "algorithms.md": "\n".join(describe_algorithms()),
         "commands.md": "\n".join(describe_commands()),
         "runs.txt": "\n".join(describe_runs()) + "\n",
-        "standard.txt": describe_set(read_set(), families()),
+        **{f"standard-{name}.txt": describe_set(read_set(name), families()) for name in shipped_sets()},
     }
     for old in folder.iterdir():
         if old.name not in texts:

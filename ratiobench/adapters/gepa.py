@@ -22,7 +22,7 @@ from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate
 from ratiobench.bench.evaluation.cases import PARTS, TINY, find_family, list_names
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
-from ratiobench.bench.family.standard import NEWEST, read_set
+from ratiobench.bench.family.standard import MAIN, read_set
 
 __all__ = ["PolicyAdapter", "ScriptedProposer", "instance_names"]
 
@@ -33,7 +33,7 @@ LOSSES = 6
 
 
 def instance_names(
-    family: str = "lora", *, set: str = NEWEST, seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
+    family: str = "lora", *, set: str = MAIN, seed: int = 1, tiny: int = 10, stages: Sequence[str] = (TINY, PARTS)
 ) -> list[str]:
     """List the instances of some stages, for GEPA's trainset and valset.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.family.standard import read_set, shipped_sets
 from ratiobench.bench.report.shared.cells import csv_of
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import InputError, make_printable
@@ -96,14 +97,14 @@ def _plain(value: object) -> str:
 
 
 def _standard(found: Results) -> str:
-    """Which of the cases are instances of the standard set, by the hashes of their content."""
-    try:
-        chosen = read_set()
-    except (InputError, OSError):
-        return ""
-    known = {each.instance for each in chosen.entries if each.instance}
-    count = sum(case.instance in known for case in found.cases)
-    return f"{count} of {len(found.cases)} cases are in set {chosen.name}" if count else ""
+    """How many of the cases are instances of which standard set, by the hashes of their content."""
+    counts = {}
+    for name in shipped_sets():
+        with suppress(InputError, OSError):
+            known = {each.instance for each in read_set(name).entries if each.instance}
+            counts[name] = sum(case.instance in known for case in found.cases)
+    numbers = [f"{count} of {len(found.cases)} cases are in set {name}" for name, count in counts.items() if count]
+    return ", ".join(numbers)
 
 
 _SPECIAL = {

@@ -59,7 +59,7 @@ def _instances(chosen: StandardSet, families: Mapping[str, Family]) -> Iterator[
     for name in dict.fromkeys(each.family for each in chosen.entries):
         family = families[name]
         best = "least" if family.sense.value == "least" else "most"
-        yield f"### Family `{name}`\n\nValues in {family.unit}; the {best} is best.\n"
+        yield f"#### Family `{name}`\n\nValues in {family.unit}; the {best} is best.\n"
         yield from _table(HEAD, (_row(each) for each in chosen.entries if each.family == name))
 
 
@@ -90,7 +90,7 @@ def _history(chosen: StandardSet) -> Iterator[str]:
         cells = (shown, _gap(gap_text((lower, upper))), f"`{step['command']}`", step["seconds"], step["machine"])
         rows.append((f"`{step['instance']}`", step["date"], *cells))
     if rows:
-        yield "### History\n\nEvery interval that was recorded, in the order of the instances. A narrower interval"
+        yield "#### History\n\nEvery interval that was recorded, in the order of the instances. A narrower interval"
         yield "replaces another one after its certificate was verified.\n"
         yield from _table(STEPS, rows)
 
