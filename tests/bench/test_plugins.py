@@ -133,10 +133,10 @@ def test_templates_pass_their_own_tests(tmp_path: Path) -> None:
     parts = [tmp_path / f"my_{kind}_{family}" for kind, family in TEMPLATES]
     for part, (kind, family) in zip(parts, TEMPLATES, strict=True):
         assert main(["new", kind, part.name, "--family", family, "--out", str(part)]) == 0
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [*parts, ROOT]))}
+    options = {"PYTEST_ADDOPTS": "", "PYTHONPATH": os.pathsep.join(map(str, [*parts, ROOT]))}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *map(str, parts)],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        cwd=tmp_path, env=os.environ | options, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     for part in parts:
