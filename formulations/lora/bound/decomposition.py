@@ -490,7 +490,7 @@ class Search:
         nodes: int,
         effort: int,
         primal: PrimalSearch,
-        affordable: Callable[[Floats], int],
+        affordable: Callable[[Floats], int] = lambda price: 2**62,
         time_to_branch: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
