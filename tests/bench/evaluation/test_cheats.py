@@ -25,6 +25,8 @@ from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, policy
 SECURITY = Path(__file__).parents[3] / "SECURITY.md"
 WAYS = (NO_ISOLATION, LANDLOCK, BUBBLEWRAP)
 INSTANCES = 2
+BY_CHANCE = ("hash seed", "chance")
+"""Cheats that a second run shows, unless it happens to be as the first one."""
 MEMORY = ctypes.create_string_buffer(b"secret")
 """A part of the referee's memory."""
 
@@ -125,7 +127,10 @@ def test_a_cheat_gains_nothing_in_a_sandbox(name: str, way: str, target: Path, m
     """Its score is at most that of the honest policy; without a sandbox it gains what SECURITY.md says."""
     # One run after another: of runs that go on at once, some cheats would be stopped by chance.
     monkeypatch.setattr(evaluation, "MOST_WORKERS", 1)
-    found, why = outcome(name, way, target)
+    for _ in range(4 if name in BY_CHANCE else 1):
+        found, why = outcome(name, way, target)
+        if found == STOPPED:
+            break
     assert found in expected(name, way), why
     if way != NO_ISOLATION:
         assert found != WORKS
