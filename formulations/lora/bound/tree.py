@@ -43,11 +43,12 @@ class Tree(NamedTuple):
 
 
 def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Prices) -> certificate.Prices:
-    """A table of prices of single cells as certificates have it: whole numbers, without the zeros at the ends of a row.
+    """Return a table of prices of single cells as certificates have it: whole numbers, no zeros at the ends of a row.
 
     Parameters
     ----------
-    task, kind : (entries,) whose cells a row prices.
+    instance : of which the tasks, node types and slots are.
+    task, kind : (entries,) task and node type of the cells that a row prices.
     price : (entries, T) micro-dollars.
     """
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
