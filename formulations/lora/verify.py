@@ -29,7 +29,7 @@ The best pattern is found by listing those to which no cell can be added: no oth
 Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
 on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
 Of few cells all sets are listed. Of more, it is read from all patterns where the cells have few sizes, else found by
-branch and bound, which ends after a number of sets with a value that no set exceeds.
+branch and bound, which gives a value that no set exceeds where it has too many sets to try.
 
 A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
 how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or
@@ -53,8 +53,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cmp_to_key
 from itertools import accumulate, chain, product
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -95,10 +95,10 @@ FEW_SLOTS = 200
 FEW_ITEMS, FEW_SIZES = 12, 12
 """Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
 cells have no more sizes than the second one; of no more, in the list of all sets."""
-SETS = 2_000
-"""Sets that are built in the search for the best one."""
-WEIGHTS = 4
-"""The weights of two constraints that are tried are multiples of one in so many."""
+SETS = 3_000
+"""Sets of a number of items that are kept in the search for the best one."""
+WEIGHTS, ROOM = 8, 2**20
+"""The weights of two constraints that are tried are multiples of one in so many; a node has so many parts of weight."""
 RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
 """Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
 SPLIT, SORT, PYTHON = 4, 16, 64
@@ -615,68 +615,84 @@ def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: i
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound, depth first.
+    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound by numbers.
 
     Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
     parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
-    Of items of one size the one of the larger value is taken first. After `SETS` descents what is still open counts as
-    what it can be worth at most: a value that no set exceeds.
+    Sets of one item more come from those of so many that may become better than the best one so far, their items in
+    that order. No item is taken without an earlier one that is no larger and worth no less: exchanging the two in a set
+    loses nothing. Where more than `SETS` sets are left, the others count as what they can be worth at most, and what is
+    returned is a value that no set exceeds.
     """
     items = [each for each in items if each[1] <= compute and each[2] <= memory]
     if sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory:
         return sum(value for value, _, _ in items)
-    steps.take(WEIGHTS * SORT * PYTHON * len(items), "cells")
+    n = len(items)
+    steps.take(SORT * PYTHON * WEIGHTS * n + SORT * n * n, "cells")
     orders = [_by_density(items, compute, memory, share) for share in range(WEIGHTS + 1)]
-    room = WEIGHTS * compute * memory
-    order = min(orders, key=lambda listed: _at_most(listed, 0, room))
-    twin = [max((b for b in range(a) if order[b][2:] == order[a][2:]), default=-1) for a in range(len(order))]
-    best = worth = at = missed = descents = 0
-    left = [room, compute, memory]
-    taken = [False] * len(order)
-    while True:
-        steps.take(PYTHON * (len(order) - at + 1), "cells")
-        most = worth + _at_most(order[at:], 0, left[0])
-        descents += most > best
-        if most > best and descents > SETS:
-            missed = max(missed, most)
-        elif most > best:
-            for a in range(at, len(order)):
-                value, *sizes = order[a]
-                fits = all(size <= free for size, free in zip(sizes, left, strict=True))
-                taken[a] = fits and (twin[a] < 0 or taken[twin[a]])
-                if taken[a]:
-                    worth += value
-                    left = [free - size for size, free in zip(sizes, left, strict=True)]
-            at, best = len(order), max(best, worth)
-        at = max((a for a in range(at) if taken[a]), default=-1)  # the last one that was taken is left out
-        if at < 0:
-            return max(best, missed)
-        value, *sizes = order[at]
-        taken[at] = False
-        worth -= value
-        left = [free + size for size, free in zip(sizes, left, strict=True)]
-        at += 1
+    order = min(orders, key=_at_most)
+    exact = np.int64 if max(map(sum, zip(*order, strict=True))) < 2**42 else object
+    value, weight, rate, size = (np.array(column, dtype=exact) for column in zip(*order, strict=True))
+    better = (value >= value[:, None]) & (rate <= rate[:, None]) & (size <= size[:, None])
+    better &= np.tri(n, k=-1, dtype=bool)
+    needed = np.where(better.any(axis=1), n - 1 - better[:, ::-1].argmax(axis=1), n)  # the last of them, n for none
+    best = _best_by_turns(value, rate, size, compute, memory)
+    values, weights = _sums(value[None]), _sums(weight[None])
+    value, weight = np.append(value, 0), np.append(weight, 1)
+    # Of each set: its items, the place from which on others may follow, its value, and what it leaves.
+    member, begin = np.arange(n + 1)[None] == n, np.zeros(1, dtype=np.int64)
+    worth, left, free, free_mb = (np.full(1, each, dtype=exact) for each in (0, ROOM, compute, memory))
+    while len(begin):
+        steps.take(SORT * len(begin) * n * (PYTHON if exact is object else 1), "cells")
+        fits = (rate <= free[:, None]) & (size <= free_mb[:, None]) & member[:, needed]
+        row, item = np.nonzero(fits & (np.arange(n) >= begin[:, None]))
+        worth, left = worth[row] + value[item], left[row] - weight[item]
+        best = max(best, int(worth.max(initial=0)))
+        # The items from the next one up to `last` fit into what is left, and a part of that one.
+        reach = weights[item + 1] + left
+        last = np.searchsorted(weights, reach, side="right") - 1
+        most = worth + values[last] - values[item + 1] + value[last] * (reach - weights[last]) // weight[last]
+        if (most > best).sum() > SETS:
+            best = int(np.sort(most)[-SETS - 1])
+        keep = most > best
+        row, item, worth, left = row[keep], item[keep], worth[keep], left[keep]
+        member, begin, free, free_mb = member[row], item + 1, free[row] - rate[item], free_mb[row] - size[item]
+        member[np.arange(len(item)), item] = True
+    return best
+
+
+def _best_by_turns(value: Any, rate: Any, size: Any, compute: int, memory: int) -> int:
+    """The largest value of a set that has one of the items, and of the others in order whatever fits."""
+    worth, free, free_mb = value.copy(), compute - rate, memory - size
+    for a in range(len(value)):
+        fits = (rate[a] <= free) & (size[a] <= free_mb) & (np.arange(len(value)) != a)
+        worth = np.where(fits, worth + value[a], worth)
+        free, free_mb = np.where(fits, free - rate[a], free), np.where(fits, free_mb - size[a], free_mb)
+    return int(worth.max())
 
 
 def _by_density(
     items: list[tuple[int, int, int]], compute: int, memory: int, share: int
 ) -> list[tuple[int, int, int, int]]:
-    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`."""
-    weighed = [
-        (value, share * rate * memory + (WEIGHTS - share) * size * compute, rate, size) for value, rate, size in items
-    ]
+    """(value, weight, samples, megabytes) by falling value per weight; samples weigh so many parts of `WEIGHTS`.
 
-    def compare(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-        return b[0] * max(1, a[1]) - a[0] * max(1, b[1])
+    Weights are rounded down to parts of which a node has `ROOM`, so that those of items that fit are no more than that.
+    """
+    whole, whole_mb = WEIGHTS * max(1, compute), WEIGHTS * max(1, memory)
+    weighed = []
+    for value, rate, size in items:
+        weight = ROOM * (share * rate * whole_mb + (WEIGHTS - share) * size * whole) // (whole * whole_mb)
+        weighed.append((value, weight, rate, size))
+    # Fractions of numbers up to `ROOM` differ by more than one in its square.
+    return sorted(weighed, key=lambda each: -(each[0] * 2 * ROOM**2 // each[1]) if each[1] else -inf)
 
-    return sorted(weighed, key=cmp_to_key(compare))
 
-
-def _at_most(listed: list[tuple[int, int, int, int]], worth: int, room: int) -> int:
-    """What no set of items in this order that has at most this weight is worth more than."""
+def _at_most(listed: list[tuple[int, int, int, int]]) -> int:
+    """What no set of items in this order that weighs at most `ROOM` is worth more than."""
+    worth, room = 0, ROOM
     for value, weight, _, _ in listed:
         if weight > room:
-            return worth + value * max(0, room) // weight
+            return worth + value * room // weight
         room -= weight
         worth += value
     return worth

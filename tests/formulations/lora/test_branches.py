@@ -445,9 +445,9 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
             for chosen in combinations(items, k)
             if sum(rate for _, rate, _ in chosen) <= compute and sum(size for *_, size in chosen) <= memory
         )
-        assert checker._best_set(items, compute, memory, checker.Steps(1)) == best
         for unit in (1, 2**70):
             scaled = [(unit * value, *size) for value, *size in items]
+            assert checker._best_set(scaled, compute, memory, checker.Steps(1)) == unit * best
             assert checker._best_of_all_sets(scaled, compute, memory, checker.Steps(1)) == unit * best
         fitting = [each for each in items if each[1] <= compute and each[2] <= memory]
         if fitting:
@@ -464,6 +464,27 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
             assert value[:-1][mine[:-1] == 1].sum() == best
             fits = rate[mine == 1].sum() <= compute and size[mine == 1].sum() <= memory
             assert fits
+
+
+def test_the_best_set_of_many_tasks_on_a_node() -> None:
+    """The checker's against the kernel's: 40 tasks of a tenth to four tenths of a node, also of equal sizes or values."""
+    stream = Stream("tests", "best sets of many")
+    for k in range(samples(60)):
+        compute, memory = 10**3, 10**5
+        grain = (1, 50)[k % 2]
+        items = [
+            (stream.integer(1, 10**6) * (k % 3 > 0) + 10**6, stream.integer(100, 400) // grain * grain,
+             stream.integer(100, 400) // grain * grain * 100)
+            for _ in range(40)
+        ]  # fmt: skip
+        value, rate, size = (np.array(column) for column in zip(*items, strict=True))
+        known = np.zeros(40, np.int64), np.full(1, -1)
+        kernel = best_set(value.astype(np.float64), rate, size, 40, np.int64(compute), np.int64(memory), *known)
+        found = checker._best_set(items, compute, memory, checker.Steps(1))
+        for unit in (1, 2**50):
+            scaled = [(unit * each, *sizes) for each, *sizes in items]
+            assert checker._best_set(scaled, compute, memory, checker.Steps(1000)) == unit * found
+        assert found == kernel
 
 
 @pytest.mark.parametrize("listed", [True, False])
