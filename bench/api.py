@@ -36,7 +36,7 @@ from ratiobench.bench.results.frames import SECONDS, apply_types, make_frame
 from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.read import StudyTable, group_means
 from ratiobench.bench.results.remarks import with_remarks
-from ratiobench.bench.running.backtest import find_days, keep_days, make_backtest, order_of
+from ratiobench.bench.running.backtest import find_days, make_backtest, name_days, order_of, write_days
 from ratiobench.bench.running.runner import find_folders, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
@@ -287,13 +287,15 @@ def backtest(
         (family, found), order = find_days(source), order_of(source)
     else:
         source, order = folder / "days", "in which they were given"
-        family, found = keep_days(days, source)
+        family, found = name_days(days, source)
     names, handed = name_algorithms([*exactly, *added], instances_of(family))
     with run_context(RunContext(isolate=family.choose_isolation(chosen.isolate), own=handed)):
         suite = make_backtest(
             family, found, names[: len(exactly)], chosen.history, str(source), order, chosen.by, chosen.what_if,
             names[len(exactly) :],
         )  # fmt: skip
+    if not named:
+        write_days(family, found)
     run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
     return results(folder)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class Day:
     began : when its time begins, ISO 8601; empty where that is not known.
     setting : what days of one load have in common, in words by heading.
     facts : what a backtest must know of it beside its runs.
+    instance : where it is in memory alone, until `write_days` has written it.
     """
 
     name: str
@@ -48,6 +49,11 @@ class Day:
     began: str = ""
     setting: Mapping[str, str] = field(default_factory=dict)
     facts: DayFacts = field(default_factory=DayFacts)
+    instance: Any = None
+
+    def make(self, family: Family) -> Any:
+        """Its instance."""
+        return family.make(self.recipe) if self.instance is None else self.instance
 
 
 def find_days(source: Path) -> tuple[Family, list[Day]]:
@@ -82,8 +88,10 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
     return family, list(days.values())
 
 
-def keep_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tuple[Family, list[Day]]:
-    """Days in memory, in their order, as files in a folder; each has its key as its name, else that of the instance.
+def name_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tuple[Family, list[Day]]:
+    """Days in memory, in their order, with the files of a folder to which `write_days` writes them.
+
+    Each has its key as its name, else that of the instance.
 
     Raises
     ------
@@ -91,7 +99,6 @@ def keep_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tup
     """
     family: Family | None = None
     days: dict[str, Day] = {}
-    texts: dict[str, str] = {}
     given = instances.items() if isinstance(instances, Mapping) else ((_called(each), each) for each in instances)
     for called, instance in given:
         found = family_of(instance)
@@ -101,15 +108,19 @@ def keep_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tup
             raise InputError("days", name, f"an instance of {found.name}; the first one is of {family.name}")
         if name in days:
             raise InputError("days", name, "two instances are called so; names of days differ")
-        path = folder / f"{name}.json.gz"
-        texts[str(path)] = family.dumps(instance)
-        days[name] = _day(family, name, {"kind": "file", "path": str(path)}, instance)
+        recipe = {"kind": "file", "path": str(folder / f"{name}.json.gz")}
+        days[name] = replace(_day(family, name, recipe, instance), instance=instance)
     if family is None:
         raise InputError("days", "", "there is none")
-    make_folder(folder)
-    for file, text in texts.items():
-        write_text(file, text)
     return family, list(days.values())
+
+
+def write_days(family: Family, days: Iterable[Day]) -> None:
+    """Write the days that `name_days` has named to their files."""
+    for day in days:
+        path = Path(day.recipe["path"])
+        make_folder(path.parent)
+        write_text(path, family.dumps(day.instance))
 
 
 def _called(instance: Any) -> str:
@@ -188,7 +199,7 @@ def make_backtest(
         raise InputError("--history", "", problem)
     require_criterion(by, family)
     chosen, refused = choose_policies(family, days, algorithms, source, add)
-    first = family.make(days[0].recipe) if what_if else None
+    first = days[0].make(family) if what_if else None
     changes = list(
         dict.fromkeys(
             each for text in ",".join(what_if).split(",") if text for each in family.list_changes(first, text)
@@ -199,7 +210,7 @@ def make_backtest(
     names = tuple(dict.fromkeys(family.with_prior(name, word) for name, word in words.items()))
     learning = any(is_informed(name) == "earlier" for name in names)
     if history > 1 or learning:
-        family.join([family.make(day.recipe) for day in days[: max(history, 2)]])
+        family.join([day.make(family) for day in days[: max(history, 2)]])
     studies = tuple(Study(TIMELINE, name) for name in names) if family.timeline is not None else ()
     cases = [
         Case(
@@ -268,7 +279,7 @@ def _check_priors(family: Family, judged: Sequence[Day], names: Sequence[str], c
             raise InputError("--algorithms", "", problem)
     named = [name for name in given if not is_informed(name)]
     for day in judged if named else ():
-        instance = family.make(day.recipe)
+        instance = day.make(family)
         for name in named:
             if file := family.require_past(name, instance):
                 undated.setdefault(name, file)

@@ -403,6 +403,9 @@ def test_instances_in_memory_are_days_too(inside: Path, tmp_path: Path) -> None:
     for wrong, problem in (([], "days: there is none"), ([days[0]] * 2, "called so"), ([3], "neither an instance")):
         with pytest.raises(InputError, match=problem):
             ratiobench.backtest(wrong, "greedy", tmp_path / "c")
+    for named, history, problem in (("greedy", 3, "at least 4 are needed"), ("nobody", 1, "nobody")):
+        with pytest.raises(InputError, match=problem):
+            ratiobench.backtest(days[:3], named, tmp_path / "c", history=history)
     assert not (tmp_path / "c").exists()
 
 
