@@ -97,7 +97,7 @@ FEW_ITEMS, FEW_SIZES = 12, 12
 cells have no more sizes than the second one; of no more, in the list of all sets."""
 SETS = 3_000
 """Sets of a number of items that are kept in the search for the best one."""
-WEIGHTS, ROOM = 8, 2**20
+WEIGHTS, ROOM = 8, 2**26
 """The weights of two constraints that are tried are multiples of one in so many; a node has so many parts of weight."""
 RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
 """Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
@@ -631,7 +631,7 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
     steps.take(SORT * PYTHON * WEIGHTS * n + SORT * n * n, "cells")
     orders = [_by_density(items, compute, memory, share) for share in range(WEIGHTS + 1)]
     order = min(orders, key=_at_most)
-    exact = np.int64 if max(map(sum, zip(*order, strict=True))) < 2**42 else object
+    exact = np.int64 if max(map(sum, zip(*order, strict=True))) * ROOM < 2**62 else object
     value, weight, rate, size = (np.array(column, dtype=exact) for column in zip(*order, strict=True))
     better = (value >= value[:, None]) & (rate <= rate[:, None]) & (size <= size[:, None])
     better &= np.tri(n, k=-1, dtype=bool)

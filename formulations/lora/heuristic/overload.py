@@ -51,6 +51,8 @@ MOST_TASKS = 100
 """Of more tasks an annealing has the blocks of so many."""
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
 """First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
+HEAT_OF_MANY = 0.001
+"""First temperature from the best solution of more than `MOST_TASKS` tasks."""
 FIRST_FACTOR, FACTORS, LAST_FACTOR = 1.0, (1.0, 1.5, 3.0, 6.0), 200.0
 """Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns,
 and last."""
@@ -95,14 +97,14 @@ def search(
         return solution
     best = state_of(instance, p, solution)
     annealing = _Annealing(p, price, rent, admitted, seed, over)
-    tasks = min(p.tasks, MOST_TASKS)
+    tasks, heat = min(p.tasks, MOST_TASKS), HEAT if p.tasks <= MOST_TASKS else HEAT_OF_MANY
     stages = [(1, runs)] if runs <= SHORT_RUNS else [(1, SHORT_RUNS), (LONGER, runs - SHORT_RUNS)]
     for length, some in stages:
         for _ in range(FIRST_RUNS):
             best = annealing.run(best, empty_state(p), length * FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
         for run in range(some):
             factor = FACTORS[run % len(FACTORS)]
-            best = annealing.run(best, copy_state(best), length * BLOCKS * tasks, HEAT, factor)
+            best = annealing.run(best, copy_state(best), length * BLOCKS * tasks, heat, factor)
     return solution_of_state(instance, p, best)
 
 

@@ -467,7 +467,7 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
 
 
 def test_the_best_set_of_many_tasks_on_a_node() -> None:
-    """The checker's against the kernel's: 40 tasks of a tenth to four tenths of a node, also of equal sizes or values."""
+    """The checker's against the kernel's: 40 tasks of .1 to .4 of a node, also of equal sizes or values."""
     stream = Stream("tests", "best sets of many")
     for k in range(samples(60)):
         compute, memory = 10**3, 10**5
