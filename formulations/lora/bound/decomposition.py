@@ -74,8 +74,8 @@ SMALL_PROGRAM, SMALL_UNITS = 800, 4
 at most so many columns of cells. Units of its work at the end."""
 OPEN_SHARE = 0.75
 """A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-ANNEALINGS, MOST_ANNEALED, ANNEALING_PART = 80, 4, 0.35
-"""Annealings from the best solution per unit of effort up to so many, and their part of the seconds at most."""
+ANNEALINGS, MOST_ANNEALED = 80, 4
+"""Annealings from the best solution per unit of effort up to so many."""
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
 """A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
 closely as a part of the way to the lower end: one that is quick, then one that is close."""
@@ -491,7 +491,9 @@ class Search:
         effort: int,
         primal: PrimalSearch,
         affordable: Callable[[Floats], int] = lambda price: 2**62,
+        annealing_part: float = 1.0,
         time_to_branch: Callable[[], bool] = lambda: False,
+        spent: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
@@ -502,7 +504,10 @@ class Search:
         effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
             which before the tree is at most `UNITS`.
         affordable : how many nodes with prices like those of the root can be checked.
+        annealing_part : of the seconds that annealings before the tree may take.
         time_to_branch : says when it is time to branch.
+        spent : seconds so far, of which programs within the tree take no more than nodes; always 0 where no clock may
+            decide.
         """
         programme = self.programme
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
@@ -518,21 +523,28 @@ class Search:
                 if self._grow(nodes, pause, primal):
                     self._improve_all(primal, ALL_GUESSES, units)
         if not small:
-            self._improve_before(primal, effort, time_to_branch)
+            self._improve_before(primal, effort, annealing_part, time_to_branch)
         # A node takes longer the more tasks there are.
         pause = first = BRANCHINGS if small else max(LEAST_BRANCHINGS, BRANCHINGS * FEW_TASKS // programme.pool.tasks)
+        ahead, began = 0.0, spent()  # seconds by which programs have taken longer than nodes
         while self._grow(nodes, pause, primal):
-            if self._may_improve(primal):
+            ahead = max(0.0, ahead - (spent() - began))
+            if ahead == 0 and self._may_improve(primal):
+                ahead = -spent()
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
+                ahead += spent()
                 pause = first if found else 2 * pause
+            began = spent()
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
-    def _improve_before(self, primal: PrimalSearch, effort: int, time_to_branch: Callable[[], bool]) -> None:
+    def _improve_before(
+        self, primal: PrimalSearch, effort: int, annealing_part: float, time_to_branch: Callable[[], bool]
+    ) -> None:
         """Look for better solutions before the tree: programs of some tasks, dives, programs of all in turns.
 
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
-        primal.anneal(self.root.price, self._admitted, ANNEALINGS * min(effort, MOST_ANNEALED), ANNEALING_PART)
+        primal.anneal(self.root.price, self._admitted, ANNEALINGS * min(effort, MOST_ANNEALED), annealing_part)
         self.enough = primal.lower + 0.999
         last = self.turn + TURNS * min(effort, 100)
         dives = list(DIVE_TOLERANCES)
