@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -369,6 +370,48 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
     assert {name.split(".")[1] for name in barred} == {"bench", "instances"}
     assert not barred & {"ratiobench.instances", "ratiobench.instances.io.errors", "ratiobench.instances.io.seeds"}
     assert all(Path(file).is_file() for file in bounds.list_barred().values())
+
+
+def _imported_by_trees(file: Path) -> set[str]:
+    """What a file imports, by the syntax tree of the whole file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+    return found
+
+
+def test_what_a_file_imports_is_what_its_syntax_tree_says() -> None:
+    """Of every file that decides what is out of bounds."""
+    root = Path(instances.__file__).parents[1]
+    barred = set(bounds.list_barred().values())
+    files = [file for floor in ("formulations", "instances", "online") for file in (root / floor).rglob("*.py")]
+    read = [file for file in files if str(file) not in barred]
+    assert len(read) > 200
+    assert [file for file in read if set(bounds._imported(file)) != _imported_by_trees(file)] == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from a.b import c, d as e",
+        "from a import (\n    b,  # a bracket ( and )\n    c,\n)",
+        "from a import b, \\\n    c",
+        "if True: from a import b",
+        "x = 1; import a",
+        "import a.b, c as d; x = (1)",
+        "def f():\n    from a import b; f(1)\n    import c",
+        '"""\nimport of goods\nfrom here to there\n"""\nimport a',
+        "from . import a\nfrom .b import c",
+    ],
+)
+def test_what_a_file_imports_is_found_however_it_is_written(lines: str, tmp_path: Path) -> None:
+    """A statement over several lines, several in a line, inside a function; text that looks like one is none."""
+    file = tmp_path / "file.py"
+    file.write_text(lines)
+    assert set(bounds._imported(file)) == _imported_by_trees(file)
 
 
 @pytest.mark.parametrize("ours", ["pdftsp", "eft"])
