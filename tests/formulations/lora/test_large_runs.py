@@ -11,6 +11,7 @@ import pytest
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.lora import large_runs, run_search, runs
+from ratiobench.formulations.lora import solve as solves
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance
@@ -85,6 +86,7 @@ def test_opt_asks_for_it_unless_no_solver_may_run(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(backends, "solve", watched)
     monkeypatch.setattr(run_search, "BLOCKS_PER_TASK", 2)
+    monkeypatch.setattr(solves, "_branch_on_runs", lambda *_: None)  # trees have tests of their own
     instance = draw_gangs(1)
     with_program = solve(instance)
     assert asked == ["highs"]
