@@ -23,6 +23,7 @@ import ratiobench.online.lora.protocol as protocol
 from ratiobench.instances.lora.solution import Decision
 
 ROOT = os.path.dirname(protocol.__file__).rpartition("/online/")[0]
+WAIT = 3
 
 
 def python(text, *words):
@@ -96,10 +97,15 @@ class Cheat:
     root: bool = False
 
 
-def policy_text(cheat: Cheat) -> str:
-    """The policy's file."""
+def policy_text(cheat: Cheat, wait: int) -> str:
+    """The policy's file.
+
+    Parameters
+    ----------
+    wait : seconds for which it holds too much, so that the referee has the time to see it.
+    """
     lines = "\n".join(f"    {line}" if line else "" for line in cheat.text.strip("\n").split("\n"))
-    return f"{HONEST}\n{lines}\n"
+    return f"{HONEST}\n{lines}\n".replace("\nWAIT = 3\n", f"\nWAIT = {wait}\n")
 
 
 CHEATS: dict[str, Cheat] = {
@@ -610,7 +616,7 @@ def cheat(self):
                 for _ in range(160):
                     if file.write(bytes(2**20)) < 2**20:
                         return False
-        time.sleep(3)
+        time.sleep(WAIT)
         return True
     finally:
         for name in names:
@@ -626,7 +632,7 @@ def cheat(self):
         if os.fork() == 0:
             time.sleep(30)
             os._exit(0)
-    time.sleep(3)
+    time.sleep(WAIT)
     return True
 """,
         STOPPED, STOPPED,
