@@ -27,7 +27,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -329,8 +329,8 @@ def _make_view(world: _World) -> _View:
     seen += [entry for entry in sys.path if entry and visible(Path(entry))]
     empty = _empty(shown, [*(each for each, _, _ in world.hidden), *_to_hide(seen)])
     _require_needed(shown, empty)
-    forms = [Path(form) for form in _existing(world.forms)]
-    secret = [file for file in forms if _is_shown(file, shown, empty)]
+    filled, hidden = frozenset(shown), frozenset(empty)
+    secret = [file for file in map(Path, _existing(world.forms)) if _is_shown(file, filled, hidden)]
     return _View(shown, empty, secret, list(dict.fromkeys(seen)))
 
 
@@ -466,11 +466,10 @@ def _empty(shown: Sequence[Path], hidden: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def _is_shown(path: Path, shown: Sequence[Path], empty: Sequence[Path]) -> bool:
+def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
     """Whether a path is seen inside: the deepest folder that it is in, or that it is, is shown and not empty."""
-    filled, hidden = set(shown), set(empty)
-    deepest = next((each for each in (path, *path.parents) if each in filled or each in hidden), None)
-    return deepest is not None and deepest not in hidden
+    deepest = next((each for each in (path, *path.parents) if each in shown or each in empty), None)
+    return deepest is not None and deepest not in empty
 
 
 def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
@@ -488,9 +487,10 @@ def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
                 line.split(maxsplit=5)[5].strip() for line in file if line.rstrip().endswith(".so") or ".so." in line
             }
     needed = [sys.executable, os.path.realpath(sys.executable), *libraries, *sorted(mapped)]
+    filled, hidden = frozenset(shown), frozenset(empty)
     for each in (*map(Path, needed), *shown):
         covers = [folder for folder in empty if each.is_relative_to(folder)]
-        if covers and each.exists() and not _is_shown(each, shown, empty):
+        if covers and each.exists() and not _is_shown(each, filled, hidden):
             problem = f"{max(covers)} holds what it hides and {each}, which the algorithm needs: use another folder"
             raise InputError("--isolate", "", problem)
 
