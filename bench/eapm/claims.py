@@ -16,7 +16,7 @@ import numpy as np
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.theory.claim import Case, Claim, make_claims
 from ratiobench.formulations.eapm.check import check
-from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
+from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
 from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.eapm import registry
 
@@ -120,7 +120,7 @@ def _best_step(case: Case[Instance]) -> Check:
         user = instance.user(i)
         worth = earned + user.price
         shares = np.zeros(len(load), np.int64)
-        enough = best_step(load, user.etc_ms, user.cost, user.tasks, worth, LIMIT, shares)
+        enough = best_step(freeze(load), user.etc_ms, user.cost, user.tasks, worth, LIMIT, shares)
         best, best_profit = _after(load, user, shares, worth)
         ours, earned = _after(load, user, np.array(taken), worth)
         if best_profit > 0:

@@ -13,7 +13,7 @@ from ratiobench.bench.family.checks import Check
 from ratiobench.bench.family.explanation import Explanation, Figure, Grid, Listing, Moment, Sentence, Square
 from ratiobench.bench.theory.claim import find_claim
 from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.eapm.model import Instance, IntArray, User, profit_rate
+from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, profit_rate
 from ratiobench.instances.eapm.solution import Decision, Solution
 from ratiobench.online.eapm.algorithms.exact_step import LIMIT, best_step
 from ratiobench.online.outcome import OnlineRun
@@ -105,7 +105,7 @@ def _ways(user: User, load: IntArray, profit: int, taken: Decision) -> tuple[dic
     even = tuple(user.tasks // machines + (j < user.tasks % machines) for j in range(machines))
     cheapest = int(user.energy_uj.argmin())
     best: IntArray = np.zeros(machines, np.int64)
-    enough = best_step(load, user.etc_ms, user.cost, user.tasks, profit + user.price, LIMIT, best)
+    enough = best_step(freeze(load), user.etc_ms, user.cost, user.tasks, profit + user.price, LIMIT, best)
     offered = {
         "the algorithm's": taken,
         "the best now": tuple(best.tolist()),
