@@ -238,7 +238,19 @@ def _numpy_state() -> bytes:
 def list_file_forms(file: str) -> tuple[str, ...]:
     """A module's file and those that Python compiles it into."""
     compiled = [importlib.util.cache_from_source(file, optimization=level) for level in ("", 1, 2)]
-    return tuple(os.path.realpath(form) for form in (file, *compiled))
+    return tuple(map(_real_file, (file, *compiled)))
+
+
+def _real_file(file: str) -> str:
+    """`os.path.realpath` of a file; where its folder leads is found out once."""
+    folder, name = os.path.split(file)
+    found = os.path.join(_real_folder(folder), name)
+    return os.path.realpath(found) if os.path.islink(found) else found
+
+
+@cache
+def _real_folder(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def _only_writes(mode: object, flags: object) -> bool:
