@@ -34,7 +34,7 @@ _IMPORT = re.compile(
     rb"^[ \t]*(from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)|import[ \t][^\n]*)", re.MULTILINE
 )
 """A statement that imports, or a line of text that looks like one."""
-_BEHIND = re.compile(rb"[:;][ \t]*(?:from|import)[ \t]")
+_BEHIND = re.compile(rb"[:;][ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import[ \t])")
 """One that may stand behind another one in its line."""
 
 
