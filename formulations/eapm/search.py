@@ -94,16 +94,19 @@ def _proposals(problem: AggregateProblem, totals: IntArray, profit: int, chunk: 
     load = (totals * problem.etc).sum(axis=0)
     etc, cost = chunk * problem.etc, chunk * problem.cost
     held = totals >= chunk
-    found = [_best_move(held, etc, cost, load, profit, chunk), _best_swap(held, etc, cost, load, profit, chunk)]
+    others = _largest_other(load)
+    found = [
+        _best_move(held, etc, cost, load, others, profit, chunk),
+        _best_swap(held, etc, cost, load, others, profit, chunk),
+    ]
     return [each for each in found if each is not None]
 
 
 def _best_move(
-    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, profit: int, chunk: int
+    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, others: IntArray, profit: int, chunk: int
 ) -> Change | None:
     """The move of a chunk (type, from, to) after which profit / makespan is largest."""
     machines = len(load)
-    others = _largest_other(load)
     leaving = load[None, :, None] - etc[:, :, None]
     arriving = load[None, None, :] + etc[:, None, :]
     after = np.maximum(np.maximum(leaving, arriving), others[None])
@@ -116,15 +119,14 @@ def _best_move(
 
 
 def _best_swap(
-    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, profit: int, chunk: int
+    held: BoolArray, etc: IntArray, cost: IntArray, load: IntArray, others: IntArray, profit: int, chunk: int
 ) -> Change | None:
     """The exchange of a chunk of the last machine with one elsewhere after which profit / makespan is largest."""
     last = int(load.argmax())
-    others = _largest_other(load)[last]
     # Type k leaves the last machine for j, type q comes from j.
     here = load[last] - etc[:, last][:, None, None] + etc[:, last][None, :, None]
     there = load[None, None, :] + etc[:, None, :] - etc[None, :, :]
-    after = np.maximum(np.maximum(here, there), others[None, None, :])
+    after = np.maximum(np.maximum(here, there), others[last][None, None, :])
     spent = (cost[:, None, :] - cost[None, :, :]) + cost[:, last][None, :, None] - cost[:, last][:, None, None]
     rate = (profit - spent) / np.maximum(after, 1)
     rate[~held[:, last]] = -np.inf
@@ -140,8 +142,8 @@ def _largest_other(load: IntArray) -> IntArray:
     machines = len(load)
     top = np.argsort(-load, kind="stable")[:3]
     found = np.zeros((machines, machines), dtype=np.int64)
-    pair_a, pair_b = np.meshgrid(np.arange(machines), np.arange(machines), indexing="ij")
     for j in top[::-1].tolist():
-        free = (pair_a != j) & (pair_b != j)
-        found[free] = load[j]
+        row, column = found[j].copy(), found[:, j].copy()
+        found[:] = load[j]
+        found[j], found[:, j] = row, column
     return found
