@@ -29,7 +29,7 @@ The best pattern is found by listing those to which no cell can be added: no oth
 Prices of single cells prove more where few tasks meet on a node: a cell of task i on type g in slot t then pays pi_igt
 on top, and the maximum over patterns is one over the sets of tasks that fit on a node, a knapsack with two constraints.
 Of few cells all sets are listed. Of more, it is read from all patterns where the cells have few sizes, else found by
-branch and bound, which gives a value that no set exceeds where it has too many sets to try.
+branch and bound, which gives a value that no set exceeds where there are many sets to try, or gives up.
 
 A tree of decisions proves more. Each branch decides a task (out, or admitted), a cell of a task (not used, or used),
 how many cells it has on a type (at most so many, or more) or when its offer lets it begin (in a slot or before, or
@@ -96,9 +96,10 @@ FEW_ITEMS, FEW_SIZES = 12, 12
 """Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
 cells have no more sizes than the second one; of no more, in the list of all sets."""
 SETS = 3_000
-"""Sets of a number of items that are kept in the search for the best one."""
+"""Sets of each number of items that are kept in the search for the best one."""
 WEIGHTS, ROOM = 8, 2**26
-"""The weights of two constraints that are tried are multiples of one in so many; a node has so many parts of weight."""
+"""Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
+which a node has `ROOM`."""
 RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
 """Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
 SPLIT, SORT, PYTHON = 4, 16, 64
@@ -620,18 +621,22 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
     Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
     parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.
     Sets of one item more come from those of so many that may become better than the best one so far, their items in
-    that order. No item is taken without an earlier one that is no larger and worth no less: exchanging the two in a set
-    loses nothing. Where more than `SETS` sets are left, the others count as what they can be worth at most, and what is
-    returned is a value that no set exceeds.
+    that order. Of the earlier items that are no larger and worth no less, an item is not taken without the last one:
+    exchanging the two in a set loses nothing. Where more than `SETS` sets are left, the others count as what they can
+    be worth at most, and what is returned is a value that no set exceeds; so it is where values are rounded up to fit
+    into 64 bits.
     """
     items = [each for each in items if each[1] <= compute and each[2] <= memory]
-    if sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory:
+    if not items or (sum(rate for _, rate, _ in items) <= compute and sum(size for *_, size in items) <= memory):
         return sum(value for value, _, _ in items)
     n = len(items)
     steps.take(SORT * PYTHON * WEIGHTS * n + SORT * n * n, "cells")
+    # Values times weights have 62 bits at most: larger values are counted in a power of two, rounded up.
+    shift = max(0, sum(value for value, _, _ in items).bit_length() - 36)
+    items = [(-(-value >> shift), rate, size) for value, rate, size in items]
     orders = [_by_density(items, compute, memory, share) for share in range(WEIGHTS + 1)]
     order = min(orders, key=_at_most)
-    exact = np.int64 if max(map(sum, zip(*order, strict=True))) * ROOM < 2**62 else object
+    exact = np.int64 if max(compute, memory, *map(sum, zip(*order, strict=True))) < 2**62 else object
     value, weight, rate, size = (np.array(column, dtype=exact) for column in zip(*order, strict=True))
     better = (value >= value[:, None]) & (rate <= rate[:, None]) & (size <= size[:, None])
     better &= np.tri(n, k=-1, dtype=bool)
@@ -658,7 +663,7 @@ def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, step
         row, item, worth, left = row[keep], item[keep], worth[keep], left[keep]
         member, begin, free, free_mb = member[row], item + 1, free[row] - rate[item], free_mb[row] - size[item]
         member[np.arange(len(item)), item] = True
-    return best
+    return best << shift
 
 
 def _best_by_turns(value: Any, rate: Any, size: Any, compute: int, memory: int) -> int:
@@ -683,8 +688,8 @@ def _by_density(
     for value, rate, size in items:
         weight = ROOM * (share * rate * whole_mb + (WEIGHTS - share) * size * whole) // (whole * whole_mb)
         weighed.append((value, weight, rate, size))
-    # Fractions of numbers up to `ROOM` differ by more than one in its square.
-    return sorted(weighed, key=lambda each: -(each[0] * 2 * ROOM**2 // each[1]) if each[1] else -inf)
+    # Weights are at most `ROOM`, so values per weight that differ do by one in its square at least.
+    return sorted(weighed, key=lambda each: -(each[0] * ROOM**2 // each[1]) if each[1] else -inf)
 
 
 def _at_most(listed: list[tuple[int, int, int, int]]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 from unittest import mock
@@ -447,7 +448,8 @@ def test_the_best_set_of_tasks_on_a_node() -> None:
         )
         for unit in (1, 2**70):
             scaled = [(unit * value, *size) for value, *size in items]
-            assert checker._best_set(scaled, compute, memory, checker.Steps(1)) == unit * best
+            found = checker._best_set(scaled, compute, memory, checker.Steps(1))
+            assert unit * best <= found <= unit * best * (1 if unit == 1 else 1 + Fraction(1, 2**30))
             assert checker._best_of_all_sets(scaled, compute, memory, checker.Steps(1)) == unit * best
         fitting = [each for each in items if each[1] <= compute and each[2] <= memory]
         if fitting:
@@ -483,8 +485,27 @@ def test_the_best_set_of_many_tasks_on_a_node() -> None:
         found = checker._best_set(items, compute, memory, checker.Steps(1))
         for unit in (1, 2**50):
             scaled = [(unit * each, *sizes) for each, *sizes in items]
-            assert checker._best_set(scaled, compute, memory, checker.Steps(1000)) == unit * found
+            more = checker._best_set(scaled, compute, memory, checker.Steps(1))
+            assert unit * found <= more <= unit * found * (1 if unit == 1 else 1 + Fraction(1, 2**30))
         assert found == kernel
+
+
+def test_values_that_are_rounded_up_never_claim_too_little() -> None:
+    """Values of 62 to 75 bits, which differ in the bits that are left out, against all subsets."""
+    stream = Stream("tests", "large values")
+    above = 0
+    for _ in range(samples(300)):
+        compute, memory = stream.integer(5, 20), stream.integer(5, 20)
+        large = 2 ** stream.integer(60, 70)
+        items = [
+            (large * stream.integer(1, 30) + stream.integer(-9, 9), stream.integer(1, 8), stream.integer(1, 8))
+            for _ in range(9)
+        ]
+        best = checker._best_of_all_sets(items, compute, memory, checker.Steps(1))
+        found = checker._best_set(items, compute, memory, checker.Steps(1))
+        assert best <= found <= best * (1 + Fraction(1, 2**30))
+        above += found > best
+    assert above > of_sample(100, 300)
 
 
 @pytest.mark.parametrize("listed", [True, False])
