@@ -28,11 +28,10 @@ from ratiobench.instances.lora.solution import Solution
 
 WORK, REST = 60, 20
 """Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
-SOON_TASKS = 50
-"""Up to so many tasks the tree, which then closes gaps, begins sooner where there is a limit in seconds."""
-BEFORE_TREE, ANNEALING = (0.3, 0.6), (0.15, 0.35)
-"""Parts of the seconds in which better solutions are looked for before the tree, and by annealings; where the tree
-begins sooner, and elsewhere."""
+BEFORE_TREE, ANNEALING = 0.6, 0.35
+"""Parts of the seconds in which better solutions are looked for before the tree, and by annealings."""
+EARLY_TREE_TASKS, EARLY_BEFORE_TREE, EARLY_ANNEALING = 50, 0.3, 0.15
+"""Up to so many tasks, of which the tree closes gaps, these are the parts in place of those."""
 CHECKED = 0.8
 """The tree has no more nodes than can be checked in this part of the steps that the checker takes."""
 TABLE = 10_000_000
@@ -159,7 +158,8 @@ def grow(
         return int(CHECKED * count_affordable_tables(instance, UNIT, whole_prices(instance, owner, p.kind, price)))
 
     primal = Primal(instance, rent, solution, lower, None if seconds is None else began + seconds)
-    before, annealing = (parts[p.tasks > SOON_TASKS] for parts in (BEFORE_TREE, ANNEALING))
+    early = p.tasks <= EARLY_TREE_TASKS
+    before, annealing = (EARLY_BEFORE_TREE, EARLY_ANNEALING) if early else (BEFORE_TREE, ANNEALING)
 
     def spent() -> float:
         return 0.0 if seconds is None else time.perf_counter() - began

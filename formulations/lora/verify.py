@@ -616,7 +616,7 @@ def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: i
 
 
 def _best_set(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound by numbers.
+    """Largest sum of values of (value, samples, megabytes) of which all fit on a node: branch and bound.
 
     Both constraints, each in parts of its capacity and with a weight, add up to one constraint. With that one alone and
     parts of items allowed, the best is to take items by value per weight: that bounds what any set still can be worth.

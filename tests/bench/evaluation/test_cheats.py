@@ -100,7 +100,7 @@ def outcome(name: str, way: str, target: Path) -> tuple[str, str]:
     honest = honest_score(target, way)
     with socket.create_server(("127.0.0.1", 0)) as server:
         budget = 3 if name == "endless decision" else 60
-        # Where it works nobody stops it, however long it waits.
+        # Where it works nothing stops it, however long it waits.
         wait = 0 if expected(name, way) == (WORKS,) else 3
         found = evaluated(policy_text(CHEATS[name], wait), target, server.getsockname()[1], budget=budget)
     assert found.isolation == way
