@@ -1,13 +1,13 @@
-"""Measure every test's CPU seconds and write `tests/slow.txt`: `pytest -p tests.tools.slow_tests -n 2 --dist loadfile`.
+"""Measure every test's seconds and write `tests/slow.txt`: `pytest -p tests.tools.slow_tests -n 2 --dist loadfile`.
 
 In the list are the slowest test functions, of all their parameters together, until all others take `BUDGET` seconds of
-one core: `-m "not slow"` leaves these out. Files are sorted by their seconds, and tests run in this order. A run
+one process: `-m "not slow"` leaves these out. Files are sorted by their seconds, and tests run in this order. A run
 of some files changes what the list says of these alone.
 """
 
 from __future__ import annotations
 
-import resource
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import SLOW, file_of, function_of
 
 BUDGET = 160.0
-"""CPU seconds of all tests that are not slow: 80 s on each of two cores, collection aside."""
+"""Seconds of all tests that are not slow: 80 s in each of two processes, collection aside."""
 SLOW_SECONDS = 2.0
 """In a run of some files only, functions are slow from here on."""
 _BEGAN = pytest.StashKey[float]()
@@ -43,16 +43,10 @@ def by_file(names: Sequence[str], seconds: Mapping[str, float]) -> list[str]:
     return sorted(names, key=lambda name: (-spent[file_of(name)], places[file_of(name)], name))
 
 
-def _cpu() -> float:
-    """CPU seconds of this process and of those that it has waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """The clock of a test starts."""
-    item.stash[_BEGAN] = _cpu()
+    item.stash[_BEGAN] = time.perf_counter()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,14 +54,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """The last report of a test takes its seconds to the process that writes the list."""
     report: Any = yield
     if call.when == "teardown":
-        report.user_properties.append(("cpu seconds", _cpu() - item.stash[_BEGAN]))
+        report.user_properties.append(("seconds", time.perf_counter() - item.stash[_BEGAN]))
     return report
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up the seconds of a function's tests."""
     for name, value in report.user_properties:
-        if name == "cpu seconds" and isinstance(value, float):
+        if name == "seconds" and isinstance(value, float):
             function = function_of(report.nodeid)
             _seconds[function] = _seconds.get(function, 0.0) + value
 

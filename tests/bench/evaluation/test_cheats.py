@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,11 +164,17 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_no_temporary_folder_is_left(target: Path) -> None:
+def test_no_temporary_folder_is_left(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run under Landlock removes its own."""
     if not sandbox.has_landlock():
         pytest.skip("the system has no Landlock")
-    before = set(Path(tempfile.gettempdir()).glob("ratiobench-run-*"))
+    made: list[str] = []
+
+    def make(prefix: str) -> str:
+        made.append(tempfile.mkdtemp(prefix=prefix))
+        return made[-1]
+
+    monkeypatch.setattr(isolation, "tempfile", SimpleNamespace(mkdtemp=make))
     evaluated(HONEST, target)
-    assert set(Path(tempfile.gettempdir()).glob("ratiobench-run-*")) <= before
-    shutil.rmtree(target, ignore_errors=True)
+    assert made
+    assert not any(map(os.path.exists, made))
