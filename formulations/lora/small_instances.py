@@ -32,8 +32,10 @@ BEFORE_TREE, ANNEALING = 0.6, 0.35
 """Parts of the seconds in which better solutions are looked for before the tree, and by annealings."""
 EARLY_TREE_TASKS, EARLY_BEFORE_TREE, EARLY_ANNEALING = 50, 0.3, 0.15
 """Up to so many tasks, of which the tree closes gaps, these are the parts in place of those."""
+WHOLE_PROGRAM = 0.5
+"""Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left."""
 CHECKED = 0.8
-"""The tree has no more nodes than can be checked in this part of the steps that the checker takes."""
+"""The tree has no more leaves than can be checked in this part of the steps that the checker takes."""
 TABLE = 10_000_000
 """No tree where a task's table would have more entries."""
 
@@ -164,5 +166,8 @@ def grow(
     def spent() -> float:
         return 0.0 if seconds is None else time.perf_counter() - began
 
-    search.run(rent[p.klass], nodes, effort, primal, affordable, annealing, lambda: passed(before), spent)
+    time_for_program = (lambda: passed(WHOLE_PROGRAM)) if early else lambda: False
+    search.run(
+        rent[p.klass], nodes, effort, primal, affordable, annealing, lambda: passed(before), spent, time_for_program
+    )
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -83,7 +83,7 @@ AMOUNTS_LIMIT = 20_000_000
 """Most amounts of remaining work of one task that are kept."""
 COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
 """Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those."""
-STEPS_LIMIT, STEPS_PER_TASK = 2_000_000_000, 1_000_000
+STEPS_LIMIT, STEPS_PER_TASK = 5_000_000_000, 1_000_000
 """Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task.
 
 A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.

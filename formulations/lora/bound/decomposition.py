@@ -54,9 +54,9 @@ ROOT_ROUNDS, NODE_ROUNDS = 60, 3
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
 """Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
 after it."""
-SOME_GUESSES, ALL_GUESSES = (0.5, 2.0, 0.25, 1.0), (0.1,)
-"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, and of all
-tasks."""
+SOME_GUESSES, ALL_GUESSES, LATE_GUESS = (0.5, 2.0, 0.25, 1.0), (0.1,), (0.25,)
+"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, of all
+tasks, and of the program of all tasks within the tree."""
 TURNS, BRANCHINGS = 8, 100
 """Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
 after each that finds nothing."""
@@ -83,6 +83,8 @@ INTEGRAL_ROUNDS = 100
 """Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
 CANDIDATES = 6
 """Most decisions that are compared before one of them is taken."""
+TRIAL = 40
+"""Most iterations of the simplex method for a branch that is compared, of more than `FIRST_TASKS` tasks."""
 CHUNK = 100
 """Evaluations of the subgradient method between two looks at the clock."""
 INTEGRAL = 1e-5
@@ -494,6 +496,7 @@ class Search:
         annealing_part: float = 1.0,
         time_to_branch: Callable[[], bool] = lambda: False,
         spent: Callable[[], float] = lambda: 0.0,
+        time_for_program: Callable[[], bool] = lambda: False,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
@@ -503,16 +506,17 @@ class Search:
         nodes : most nodes that are solved.
         effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
             which before the tree is at most `UNITS`.
-        affordable : how many nodes with prices like those of the root can be checked.
+        affordable : how many leaves with prices like those of the root can be checked.
         annealing_part : of the seconds that annealings before the tree may take.
         time_to_branch : says when it is time to branch.
         spent : seconds so far, of which programs within the tree take no more than nodes; always 0 where no clock may
             decide.
+        time_for_program : says when it is time for a program of all tasks within the tree.
         """
         programme = self.programme
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
         self._root_price = root.price
-        nodes = min(nodes, affordable(root.price))
+        nodes = min(nodes, 2 * affordable(root.price) - 1)
         self._relaxation.add(programme.rows)
         self._waiting: list[tuple[float, int, Node]] = []
         self._wait(root)
@@ -527,9 +531,17 @@ class Search:
         # A node takes longer the more tasks there are.
         pause = first = BRANCHINGS if small else max(LEAST_BRANCHINGS, BRANCHINGS * FEW_TASKS // programme.pool.tasks)
         ahead, began = 0.0, spent()  # seconds by which programs have taken longer than nodes
-        while self._grow(nodes, pause, primal):
+        programmed = False
+
+        def due() -> bool:
+            return not programmed and time_for_program()
+
+        while self._grow(nodes, pause, primal, due):
             ahead = max(0.0, ahead - (spent() - began))
-            if ahead == 0 and self._may_improve(primal):
+            if due():
+                programmed = True
+                self._improve_all(primal, LATE_GUESS, effort, 1 / 2)
+            elif ahead == 0 and self._may_improve(primal):
                 ahead = -spent()
                 found = self._improve_some(primal, SMALL_WINDOWS if small else WINDOWS)
                 ahead += spent()
@@ -566,11 +578,14 @@ class Search:
         waiting = any(self._is_open(node) for *_, node in self._waiting)
         return waiting and not primal.proved and not self.programme.over()
 
-    def _grow(self, nodes: int, branchings: int, primal: PrimalSearch) -> bool:
-        """Branch some times at the nodes of the largest bounds; whether there are more, and time and nodes left."""
+    def _grow(self, nodes: int, branchings: int, primal: PrimalSearch, due: Callable[[], bool] = lambda: False) -> bool:
+        """Branch some times at the nodes of the largest bounds; whether there are more, and time and nodes left.
+
+        due : says when to stop earlier.
+        """
         done = 0
         while self._waiting and self.solved < nodes and not self.programme.over():
-            if done == branchings and not primal.proved:
+            if (done == branchings or due()) and not primal.proved:
                 return True
             *_, node = heapq.heappop(self._waiting)
             if not self._is_open(node):
@@ -722,13 +737,13 @@ class Search:
         The children begin from the node's prices.
         """
         p = self.programme.pool
-        best = -1.0
+        best, most = -1.0, None if p.tasks <= FIRST_TASKS else TRIAL
         for decision in node.candidates[:CANDIDATES]:
             if decision not in self._gains:
                 self._gains[decision] = 1.0
                 for side in (False, True):
                     self._relaxation.decide(ranges_of(p, (*node.path, (decision, side))))
-                    lower = node.relaxed - max(self._relaxation.value(), self.enough - 1)
+                    lower = node.relaxed - max(self._relaxation.value(most), self.enough - 1)
                     self._gains[decision] *= max(1e-3, lower)
             if self._gains[decision] > best:
                 best, node.decision = self._gains[decision], decision

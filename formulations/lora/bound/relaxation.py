@@ -172,11 +172,15 @@ class Relaxation:
         self._idle = [0 if each > 1e-9 else idle + 1 for each, idle in zip(dual.tolist(), self._idle, strict=True)]
         return Relaxed(solver.getObjectiveValue(), value[: self._options], value[self._options : -1], price)
 
-    def value(self) -> float:
-        """The optimum under the last decisions; inf where HiGHS finds none."""
+    def value(self, iterations: int | None = None) -> float:
+        """The optimum under the last decisions, or what some iterations leave of it; inf where HiGHS finds none."""
+        if iterations is not None:
+            self._solver.setOptionValue("simplex_iteration_limit", iterations)
         self._solver.run()
-        optimal = self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        return self._solver.getObjectiveValue() if optimal else np.inf
+        self._solver.setOptionValue("simplex_iteration_limit", ITERATIONS)
+        status = self._solver.getModelStatus()
+        found = status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kIterationLimit)
+        return float(self._solver.getInfo().objective_function_value) if found else np.inf
 
     def purge(self) -> None:
         """Drop facets that have not bound for some programmes, where they are many; the basis stays."""

@@ -503,10 +503,10 @@ def test_what_would_take_the_checker_for_ever_is_refused(monkeypatch: pytest.Mon
 
 
 def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """24 KB of instance and 60 KB of certificate that would take 3,600,000,000 steps; the refusal says the numbers."""
+    """24 KB of instance and 60 KB of certificate that would take 6,000,000,000 steps; the refusal says the numbers."""
     slots = 4_000
     node = {"count": 1, "compute": 250_000, "memory_mb": 9, "tariff": [0] * slots}
-    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 300_000, "bid": 5, "rate": [1, 499, 250_000]}
+    task = {"arrival": 1, "deadline": slots, "memory_mb": 1, "work": 500_000, "bid": 5, "rate": [1, 499, 250_000]}
     instance = parse_instance(
         {
             "format": "ratiobench/lora/1",
@@ -521,7 +521,7 @@ def test_small_files_do_not_keep_the_checker_busy_for_minutes(monkeypatch: pytes
     nothing = ((0,) * slots,) * 3
     proof = Certificate(content_hash(instance), 1, nothing, nothing, (), 5, 0, (None,))
     assert re.fullmatch(
-        r"task 0: 3[56]\d{8} steps are needed and 19\d{8} of 2001000000 left: too many to check",
+        r"task 0: [56]\d{9} steps are needed and 49\d{8} of 5001000000 left: too many to check",
         verify(instance, certificates.document(proof)).problem,
     )
     short = instance_document(instance)
