@@ -32,6 +32,9 @@ BEFORE_TREE, ANNEALING = 0.6, 0.35
 """Parts of the seconds in which better solutions are looked for before the tree, and by annealings."""
 EARLY_TREE_TASKS, EARLY_BEFORE_TREE, EARLY_ANNEALING = 50, 0.3, 0.15
 """Up to so many tasks, of which the tree closes gaps, these are the parts in place of those."""
+WIDE_GAP, LATE_BEFORE_TREE, MORE_ANNEALING, MORE_RUNS = 0.005, 0.8, 0.7, 10
+"""Where annealings leave the lower end further from the root's bound, as a part of it, the tree begins later, and they
+may take the third number of the seconds left, and so many times as many runs."""
 WHOLE_PROGRAM = 0.5
 """Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left."""
 CHECKED = 0.8
@@ -66,7 +69,7 @@ class Primal:
     def _seconds(self, part: float) -> float | None:
         return None if self.until is None else max(0.1, (self.until - time.perf_counter()) * part)
 
-    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float) -> None:
+    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float, target: float = 0.0) -> None:
         """Annealings that may overload nodes.
 
         Parameters
@@ -75,14 +78,19 @@ class Primal:
         admitted : (n,) how far the linear programme admits each task, 0 to 1.
         runs : annealings from the best solution.
         part : of the seconds left that they may take.
+        target : where they have not reached it, they may take `MORE_ANNEALING` of the seconds left.
         """
-        seconds = self._seconds(part)
-        until = None if seconds is None else time.perf_counter() + seconds
+        soon, late = self._seconds(part), self._seconds(max(part, MORE_ANNEALING))
+        began = time.perf_counter()
 
-        def over() -> bool:
-            return until is not None and time.perf_counter() > until
+        def passed(seconds: float | None) -> bool:
+            return seconds is not None and time.perf_counter() - began > seconds
 
-        self.solution = overload.search(self.instance, self.solution, price, self.rent, admitted, runs, 1, over)
+        most = runs if late is None else MORE_RUNS * runs
+        enough = overload.stop_at_target(runs, target, lambda: passed(soon))
+        self.solution = overload.search(
+            self.instance, self.solution, price, self.rent, admitted, most, 1, lambda: passed(late), enough
+        )
         self.lower = max(self.lower, compute_welfare(self.instance, self.solution))
 
     def complete(self, schedules: list[Column]) -> None:
@@ -134,6 +142,7 @@ def grow(
     nodes: int,
     effort: int,
     seconds: float | None = None,
+    to_the_end: bool = True,
 ) -> Tree | None:
     """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
 
@@ -144,6 +153,7 @@ def grow(
     nodes : most nodes that are solved.
     effort : multiplies rounds at the root, turns of programs, and HiGHS's work in the programs of all tasks.
     seconds : no further node is begun after them.
+    to_the_end : the tree goes on where HiGHS reports a proof.
     """
     began = time.perf_counter()
     p = pool(instance, spare=1)
@@ -163,11 +173,16 @@ def grow(
     early = p.tasks <= EARLY_TREE_TASKS
     before, annealing = (EARLY_BEFORE_TREE, EARLY_ANNEALING) if early else (BEFORE_TREE, ANNEALING)
 
+    def time_to_branch() -> bool:
+        wide = search.root.value - primal.lower > WIDE_GAP * search.root.value
+        return passed(LATE_BEFORE_TREE if wide else before)
+
     def spent() -> float:
         return 0.0 if seconds is None else time.perf_counter() - began
 
     time_for_program = (lambda: passed(WHOLE_PROGRAM)) if early else lambda: False
     search.run(
-        rent[p.klass], nodes, effort, primal, affordable, annealing, lambda: passed(before), spent, time_for_program
-    )
+        rent[p.klass], nodes, effort, primal, affordable, annealing, time_to_branch, spent, time_for_program,
+        to_the_end, 1.0 - WIDE_GAP,
+    )  # fmt: skip
     return search.tree()._replace(solution=primal.solution, stated=primal.stated)

@@ -180,7 +180,7 @@ def solve(
     if branches and dual is not None and dual.upper - interval.lower > Fraction(gap) * dual.upper:
         with clock.stopped():
             warm_tree()
-        _branch(instance, effort, interval, dual, seconds_left(seconds, clock.began))
+        _branch(instance, effort, interval, dual, seconds_left(seconds, clock.began), certified)
     if small:
         termination = Termination.OPTIMAL if interval.within(0.0) else Termination.LIMIT
     interval.termination, interval.used = termination, "highs" if small else plan.backend
@@ -642,7 +642,9 @@ def _prices_and_search(
     return priced
 
 
-def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBound, seconds: float | None) -> None:
+def _branch(
+    instance: Instance, effort: int, interval: _Interval, dual: DualBound, seconds: float | None, certified: bool
+) -> None:
     """Prices of single cells and a tree of decisions prove more of a small instance; see `small_instances`."""
     nodes = max(1, BRANCH_NODES * min(effort, UNLIMITED) // max(instance.tasks, 1))
     arguments = (
@@ -653,6 +655,7 @@ def _branch(instance: Instance, effort: int, interval: _Interval, dual: DualBoun
         nodes,
         min(effort, UNLIMITED),
         seconds,
+        certified,
     )
     reply = backends.call(
         "highs", "ratiobench.formulations.lora.small_instances:grow", *arguments, limits=Limits(seconds=seconds)

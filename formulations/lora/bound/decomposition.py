@@ -453,12 +453,13 @@ class PrimalSearch(Protocol):
     lower: int
     proved: bool
 
-    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float) -> None:
+    def anneal(self, price: Floats, admitted: Floats, runs: int, part: float, target: float = 0.0) -> None:
         """Look for one among all solutions by annealing.
 
         price, admitted : dual prices of cells, and how far the programme admits each task.
         runs : annealings from the best solution.
         part : of the seconds left that they may take.
+        target : where they have not reached this welfare, they may take longer.
         """
 
     def complete(self, schedules: list[Column]) -> None:
@@ -483,6 +484,7 @@ class Search:
         self.enough = lower + 0.999
         self.solved = self.turn = self._pushed = 0
         self._admitted = np.full(programme.pool.tasks, 0.5)
+        self._to_the_end = True
         self._gains: dict[Decision, float] = {}  # product of what a decision lowers both children's relaxations by
         self._relaxation = Relaxation(programme.pool, programme.slots, programme.cost, covers)
 
@@ -497,6 +499,8 @@ class Search:
         time_to_branch: Callable[[], bool] = lambda: False,
         spent: Callable[[], float] = lambda: 0.0,
         time_for_program: Callable[[], bool] = lambda: False,
+        to_the_end: bool = True,
+        near: float = 0.0,
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
@@ -512,8 +516,10 @@ class Search:
         spent : seconds so far, of which programs within the tree take no more than nodes; always 0 where no clock may
             decide.
         time_for_program : says when it is time for a program of all tasks within the tree.
+        to_the_end : the tree goes on where HiGHS reports a proof; else such a proof is looked for sooner, and ends it.
+        near : annealings may take longer where they have not reached this part of the root's bound.
         """
-        programme = self.programme
+        programme, self._to_the_end = self.programme, to_the_end
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))
         self._root_price = root.price
         nodes = min(nodes, 2 * affordable(root.price) - 1)
@@ -526,8 +532,10 @@ class Search:
             for pause, units in FIRST_BRANCHINGS:
                 if self._grow(nodes, pause, primal):
                     self._improve_all(primal, ALL_GUESSES, units)
+            if not to_the_end:
+                self._improve_all(primal, (1.0,), effort)
         if not small:
-            self._improve_before(primal, effort, annealing_part, time_to_branch)
+            self._improve_before(primal, effort, annealing_part, near * root.value, time_to_branch)
         # A node takes longer the more tasks there are.
         pause = first = BRANCHINGS if small else max(LEAST_BRANCHINGS, BRANCHINGS * FEW_TASKS // programme.pool.tasks)
         ahead, began = 0.0, spent()  # seconds by which programs have taken longer than nodes
@@ -550,13 +558,19 @@ class Search:
         self._improve_all(primal, (1.0,), max(SMALL_UNITS, effort) if small else effort)
 
     def _improve_before(
-        self, primal: PrimalSearch, effort: int, annealing_part: float, time_to_branch: Callable[[], bool]
+        self,
+        primal: PrimalSearch,
+        effort: int,
+        annealing_part: float,
+        target: float,
+        time_to_branch: Callable[[], bool],
     ) -> None:
         """Look for better solutions before the tree: programs of some tasks, dives, programs of all in turns.
 
         The programs of all tasks take a unit of work first, and twice as much each time, up to `effort` together.
         """
-        primal.anneal(self.root.price, self._admitted, ANNEALINGS * min(effort, MOST_ANNEALED), annealing_part)
+        runs = ANNEALINGS * min(effort, MOST_ANNEALED)
+        primal.anneal(self.root.price, self._admitted, runs, annealing_part, target)
         self.enough = primal.lower + 0.999
         last = self.turn + TURNS * min(effort, 100)
         dives = list(DIVE_TOLERANCES)
@@ -585,6 +599,8 @@ class Search:
         """
         done = 0
         while self._waiting and self.solved < nodes and not self.programme.over():
+            if primal.proved and not self._to_the_end:
+                break
             if (done == branchings or due()) and not primal.proved:
                 return True
             *_, node = heapq.heappop(self._waiting)

@@ -79,6 +79,7 @@ def search(
     runs: int,
     seed: int,
     over: Callable[[], bool],
+    enough: Callable[[int], bool] = lambda welfare: False,
 ) -> Solution:
     """A solution that is no worse than a known one.
 
@@ -91,6 +92,7 @@ def search(
     runs : annealings from the best solution, after some from nothing; short ones first, then longer ones.
     seed : of random numbers.
     over : True ends the search.
+    enough : whether it ends before the next annealing, by the welfare of the best solution.
     """
     p = find_pool(instance)
     if p.tasks == 0:
@@ -103,9 +105,32 @@ def search(
         for _ in range(FIRST_RUNS):
             best = annealing.run(best, empty_state(p), length * FIRST_BLOCKS * tasks, FIRST_HEAT, FIRST_FACTOR)
         for run in range(some):
+            if enough(best.welfare):
+                break
             factor = FACTORS[run % len(FACTORS)]
             best = annealing.run(best, copy_state(best), length * BLOCKS * tasks, heat, factor)
     return solution_of_state(instance, p, best)
+
+
+def stop_at_target(runs: int, target: float, soon: Callable[[], bool]) -> Callable[[int], bool]:
+    """Says when annealings are enough: after some if they have reached a target, else never.
+
+    Parameters
+    ----------
+    runs : annealings after which it is decided.
+    target : welfare.
+    soon : True decides before.
+    """
+    done, reached = 0, False
+
+    def enough(welfare: int) -> bool:
+        nonlocal done, reached
+        done += 1
+        if done == runs + 1 or (done <= runs and soon()):
+            done, reached = runs + 1, welfare >= target
+        return reached
+
+    return enough
 
 
 class _Block(NamedTuple):

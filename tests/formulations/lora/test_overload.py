@@ -19,12 +19,16 @@ from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
 
 
-def anneal(instance: Instance, solution: Solution, runs: int, seed: int = 1, *, over: bool = False) -> Solution:
+def anneal(
+    instance: Instance, solution: Solution, runs: int, seed: int = 1, *, over: bool = False, enough: int = 2**62
+) -> Solution:
     """From a solution, with prices of classes and without admissions of a linear programme."""
     p = find_pool(instance)
     rent = dual_bound(Pricer(p)).rent
     half = np.full(p.tasks, 0.5)
-    return overload.search(instance, solution, rent[p.klass], rent, half, runs, seed, lambda: over)
+    return overload.search(
+        instance, solution, rent[p.klass], rent, half, runs, seed, lambda: over, lambda w: w >= enough
+    )
 
 
 @settings(max_examples=samples(80))
@@ -40,6 +44,19 @@ def test_the_solution_is_feasible_and_at_most_the_optimum(instance: Instance, se
     assert found == anneal(instance, nothing, 2, seed)
     assert check(instance, anneal(instance, best, 2, seed)).welfare == optimum
     assert anneal(instance, best, 2, seed, over=True) == anneal(instance, best, 0, seed, over=True)
+    assert anneal(instance, nothing, 2, seed, enough=0) == anneal(instance, nothing, 0, seed)
+
+
+def test_annealings_that_have_not_reached_the_target_go_on() -> None:
+    """The decision is taken once, after some annealings or when time says so."""
+    for welfare, last in ((500, 3), (499, None)):
+        enough = overload.stop_at_target(3, 500.0, lambda: False)
+        assert [enough(welfare) for _ in range(6)] == [last is not None and run >= last for run in range(6)]
+    times = iter([False, True])
+    enough = overload.stop_at_target(3, 500.0, lambda: next(times))
+    assert [enough(500) for _ in range(5)] == [False, True, True, True, True]
+    enough = overload.stop_at_target(3, 500.0, lambda: True)
+    assert not any(enough(welfare) for welfare in (499, 500, 501, 502, 503))
 
 
 def test_it_finds_what_the_search_without_overloads_misses() -> None:
