@@ -28,7 +28,8 @@ def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert said["label"].endswith(f"({SAID})")
     out = tmp_path / "out"
     options = ["--only", "thm5_T5_3tasks", "--add", name, "--out", str(out), "--quiet"]
-    assert main(["run", "quick", *options]) == 0
+    status = main(["run", "quick", *options])
+    assert status == 0, (out / "results.csv").read_text()
     assert SAID in capsys.readouterr().out
     assert SAID in (out / "report.html").read_text(encoding="utf-8")
     table = pd.read_csv(out / "results.csv").set_index("algorithm")

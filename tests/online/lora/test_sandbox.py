@@ -196,12 +196,14 @@ def test_a_suite_runs_in_sandboxes(tmp_path: Path) -> None:
     if (method := sandbox.choose(None)) == NO_ISOLATION:
         pytest.skip("there is no sandbox here")
     name = "tests.support.contestants:Honest"
-    kept, said = [], []
+    kept, reasons, said = [], [], []
     for isolate in (False, None):
         found = ratiobench.run("quick", [name], tmp_path, only="thm5_T5*", workers=1, isolate=isolate)
-        kept.append(found.rows[found.rows["algorithm"] == name].iloc[0]["label"])
+        row = found.rows[found.rows["algorithm"] == name].iloc[0]
+        kept.append(row["label"])
+        reasons.append(row["reason"])
         said.append(found.about["provenance"]["machine"]["isolation"].lower())
-    assert kept == [f"{name} (not isolated)", f"{name} (isolated by {method})"]
+    assert kept == [f"{name} (not isolated)", f"{name} (isolated by {method})"], reasons
     assert said[0] == "none"
     assert said[1].startswith(method.lower())
 
