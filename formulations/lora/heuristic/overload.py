@@ -92,7 +92,7 @@ def search(
     runs : annealings from the best solution, after some from nothing; short ones first, then longer ones.
     seed : of random numbers.
     over : True ends the search.
-    enough : whether it ends before the next annealing, by the welfare of the best solution.
+    enough : whether to end before the next annealing, by the welfare of the best solution in micro-dollars.
     """
     p = find_pool(instance)
     if p.tasks == 0:
@@ -113,13 +113,17 @@ def search(
 
 
 def stop_at_target(runs: int, target: float, soon: Callable[[], bool]) -> Callable[[int], bool]:
-    """Says when annealings are enough: after some if they have reached a target, else never.
+    """End annealings after some of them if they have reached a target, else never.
 
     Parameters
     ----------
     runs : annealings after which it is decided.
-    target : welfare.
+    target : welfare, micro-dollars.
     soon : True decides before.
+
+    Returns
+    -------
+    Whether to end, by the welfare of the best solution; called before each annealing.
     """
     done, reached = 0, False
 
