@@ -21,7 +21,7 @@ from ratiobench.formulations.lora.bound.tree import UNIT, CellRow, Tree, whole_p
 from ratiobench.formulations.lora.direct_solve import safe_floor
 from ratiobench.formulations.lora.heuristic import overload
 from ratiobench.formulations.lora.heuristic.windows import complete, compute_welfare, improve, improve_within
-from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.formulations.lora.models.tight import covers_in_windows
 from ratiobench.formulations.lora.verify import count_affordable_tables
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
@@ -163,7 +163,7 @@ def grow(
     def passed(part: float) -> bool:
         return seconds is not None and time.perf_counter() - began > part * seconds
 
-    search = Search(Decomposition(p, lambda: passed(1.0)), lower, cover_inequalities)
+    search = Search(Decomposition(p, lambda: passed(1.0)), lower, covers_in_windows)
     owner = p.task[search.programme.slots.owner]
 
     def affordable(price: Floats) -> int:

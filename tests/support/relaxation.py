@@ -9,7 +9,7 @@ from ratiobench.formulations.lora.bound.decomposition import Decomposition, Sear
 from ratiobench.formulations.lora.bound.pricing import pool
 from ratiobench.formulations.lora.bound.relaxation import Relaxation
 from ratiobench.formulations.lora.bound.task_prices import MANY, NEVER, no_decisions
-from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.formulations.lora.models.tight import covers_in_windows
 from ratiobench.formulations.lora.small_instances import Primal
 from ratiobench.instances.lora import Instance
 
@@ -22,7 +22,7 @@ def bound_thrice(instance: Instance, seed: int) -> list[list[tuple[float, float]
     """
     p, random = pool(instance, spare=1), np.random.default_rng(seed)
     programme = Decomposition(p, lambda: False)
-    relaxation = Relaxation(p, programme.slots, programme.cost, cover_inequalities)
+    relaxation = Relaxation(p, programme.slots, programme.cost, covers_in_windows)
     relaxation.add(programme.rows)
     turns: list[list[tuple[float, float]]] = []
     for turn in range(3):
@@ -56,7 +56,7 @@ def count_programs(instance: Instance, nodes: int) -> tuple[float, int, list[flo
     nodes : most nodes that are solved.
     """
     p = pool(instance, spare=1)
-    search = Search(Decomposition(p, lambda: False), 0, cover_inequalities)
+    search = Search(Decomposition(p, lambda: False), 0, covers_in_windows)
     began: list[float] = []
 
     class Counted(Primal):

@@ -29,8 +29,8 @@ IDLE, MANY_ROWS = 12, 0.3
 """A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets."""
 
 
-Covers = Callable[[IntArray, int], list[tuple[IntArray, int]]]
-"""(rates, work): inequalities a n >= c that the numbers n of a task's cells of each type keep."""
+Covers = Callable[[IntArray, int, list[int]], list[tuple[IntArray, IntArray, int]]]
+"""(rates, work, slots of each option): `models.tight.covers_in_windows`."""
 
 
 class Relaxed(NamedTuple):
@@ -102,9 +102,13 @@ class Relaxation:
                 index = np.concatenate([self._options + cells, begun])
                 found.append(_Row(index, value, -highspy.kHighsInf, 0.0))
             local = s.entry[mine] - p.type_start[i]
-            for weights, needed in covers(p.rate[p.type_start[i] : p.type_start[i + 1]], int(p.work[i])):
-                value = np.concatenate([weights[local], np.full(len(options), -needed)]) / needed
-                found.append(_Row(np.concatenate([self._options + mine, options]), value, 0.0, highspy.kHighsInf))
+            widths = (p.width[i] - p.offset[options]).tolist()
+            for weights, needed, since in covers(p.rate[p.type_start[i] : p.type_start[i + 1]], int(p.work[i]), widths):
+                cells = mine[(self._slot[mine] >= self._begin[options[since]]) & (weights[local] != 0)]
+                chosen = np.flatnonzero(needed)
+                value = np.concatenate([weights[s.entry[cells] - p.type_start[i]], -needed[chosen]])
+                index = np.concatenate([self._options + cells, options[chosen]])
+                found.append(_Row(index, value / np.abs(needed).max(), 0.0, highspy.kHighsInf))
         return found
 
     def _add_rows(self, rows: Sequence[_Row]) -> None:

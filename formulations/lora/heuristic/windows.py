@@ -28,7 +28,7 @@ from ratiobench.formulations.lora.heuristic.state import (
     state_of,
     type_of_node,
 )
-from ratiobench.formulations.lora.models.tight import cover_inequalities
+from ratiobench.formulations.lora.models.tight import Cover, covers_in_windows
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
@@ -159,7 +159,7 @@ class _Search:
         self.pool, self.state = p, state
         self._at, self._kinds = places(p), type_of_node(p)
         self._words = Stream("windows", p.tasks, seed)
-        self._facets: dict[int, list[tuple[IntArray, int]]] = {}
+        self._facets: dict[int, list[Cover]] = {}
 
     def step(self, size: int, cells: NDArray[np.bool_] | None = None) -> None:
         """Schedule some tasks again."""
@@ -321,9 +321,10 @@ class _Search:
         )  # fmt: skip
         for j in chosen:
             mine, offered = np.flatnonzero(owner == j), np.flatnonzero(task == j)
-            for n, (weights, needed) in enumerate(self._covers(j)):
-                value = np.concatenate([weights[entry[mine] - p.type_start[j]], np.full(len(offered), -needed)])
-                column = np.concatenate([x[mine], offered])
+            for n, (weights, needed, since) in enumerate(self._covers(j)):
+                late = mine[slot[mine] >= begin[offered[since]]]
+                value = np.concatenate([weights[entry[late] - p.type_start[j]], -needed])
+                column = np.concatenate([x[late], offered])
                 rows.block([f"work_{j}_{n}"], np.zeros(len(column), np.int64), column, value, 0.0, np.inf)
         cell = node * slots + slot
         for name, amount, capacity_left in (("compute", p.rate[entry], free), ("memory", p.memory[owner], free_mb)):
@@ -355,10 +356,12 @@ class _Search:
         columns = (*(f"z_{n}" for n in range(len(z))), *(f"x_{n}" for n in range(size)))
         return Window(rows.binary_model("window", objective, columns), task, option, owner, entry, node, slot)
 
-    def _covers(self, j: int) -> list[tuple[IntArray, int]]:
+    def _covers(self, j: int) -> list[Cover]:
         p = self.pool
         if j not in self._facets:
-            self._facets[j] = cover_inequalities(p.rate[p.type_start[j] : p.type_start[j + 1]], int(p.work[j]))
+            widths = p.width[j] - p.offset[p.option_start[j] : p.option_start[j + 1]]
+            rates = p.rate[p.type_start[j] : p.type_start[j + 1]]
+            self._facets[j] = covers_in_windows(rates, int(p.work[j]), widths.tolist())
         return self._facets[j]
 
     def _vector(self, window: Window) -> NDArray[np.float64]:

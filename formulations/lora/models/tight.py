@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +77,72 @@ def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]
         if unit > 1:
             found.append((-(-rates // unit), -(-work // unit)))
     return found
+
+
+class Cover(NamedTuple):
+    """weights @ n >= needed @ z for the numbers n of a task's cells of each type and the options z that are chosen.
+
+    Parameters
+    ----------
+    weights : (G',) whole numbers.
+    needed : (options,) whole numbers.
+    since : cells count from the first slot of this option on; earlier options need nothing then.
+    """
+
+    weights: IntArray
+    needed: IntArray
+    since: int
+
+
+def covers_in_windows(rates: IntArray, work: int, widths: list[int]) -> list[Cover]:
+    """Inequalities that the cells of a schedule keep, one in each slot of the window that its option leaves.
+
+    For one or two types they describe the hull of the numbers of cells with each option. An option of fewer slots
+    leaves fewer numbers, so more is needed of it.
+
+    Parameters
+    ----------
+    rates : (G',) positive.
+    work : M_i.
+    widths : slots that each option leaves, never more than the option before; enough for the work.
+    """
+    found = []
+    if len(rates) == 2:
+        points = [_counts_in_window(int(rates[0]), int(rates[1]), work, width) for width in widths]
+        normals = dict.fromkeys(normal for each in points for normal in _normals(each))
+        for normal in normals:
+            weights = np.array(normal)
+            needed = np.array([(each @ weights).min() for each in points])
+            found += [(weights, needed)] if needed.any() else []
+    else:
+        found = [(weights, np.full(len(widths), needed)) for weights, needed in cover_inequalities(rates, work)]
+    covers = []
+    for weights, needed in found:
+        covers.append(Cover(weights, needed, 0))
+        if weights.min() >= 0:
+            later = (k for k in range(1, len(widths)) if widths[k] < widths[k - 1])
+            covers += [Cover(weights, np.where(np.arange(len(widths)) < k, 0, needed), k) for k in later]
+    return covers
+
+
+def _counts_in_window(first: int, second: int, work: int, width: int) -> IntArray:
+    """(points, 2) numbers of cells that do the work: for each number of the first type the fewest and most others."""
+    a = np.arange(width + 1)
+    least = np.maximum(0, -(-(work - a * first) // second))
+    fits = a + least <= width
+    a, least = a[fits], least[fits]
+    return np.concatenate([np.stack([a, least], axis=1), np.stack([a, width - a], axis=1)])
+
+
+def _normals(points: IntArray) -> list[tuple[int, int]]:
+    """Normals of the facets of the hull of such points, without that of all slots."""
+    chain: list[tuple[int, int]] = []
+    for point in map(tuple, points[: len(points) // 2].tolist()):
+        while len(chain) >= 2 and not _turns_up(chain[-2], chain[-1], point):
+            chain.pop()
+        chain.append(point)
+    slopes = [(b - d, c - a) for (a, b), (c, d) in pairwise(chain)]
+    return [(p // gcd(p, q), q // gcd(p, q)) for p, q in slopes] + [(1, 0), (-1, 0), (0, 1)]
 
 
 def _hull(first: int, second: int, work: int) -> list[tuple[IntArray, int]]:
