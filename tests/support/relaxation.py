@@ -42,6 +42,7 @@ def bound_thrice(instance: Instance, seed: int) -> list[list[tuple[float, float]
             rounds.append((float(found.value), float(programme.evaluate(found.price, d).value)))
             facets = programme.separator.separate(found.cells)
             relaxation.add(facets)
+            relaxation.add_late_covers(found)
             if not facets:
                 break
         relaxation.purge()

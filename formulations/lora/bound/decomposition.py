@@ -729,6 +729,7 @@ class Search:
                     break
             last = found.value
             relaxation.add(facets)
+            relaxation.add_late_covers(found)
         if not node.candidates and found.value >= self.enough:
             primal.complete(self._schedules(found))
             self.enough = max(self.enough, primal.lower + 0.999)

@@ -1,7 +1,7 @@
 """The linear relaxation of P over cells of single tasks, with facets of the sets that fit on a node, under decisions.
 
     max sum_io (b_i - q_io) z_io - sum e_igt x_igt
-    sum_o z_io <= 1,  sum_g x_igt <= sum_(o that begin by t) z_io,  a x_i >= c sum_o z_io (covers),  q x_gt <= high
+    sum_o z_io <= 1,  sum_g x_igt <= sum_(o that begin by t) z_io,  a x_i >= sum_o c_o z_io (covers),  q x_gt <= high
 
 Decisions are bounds of columns and rows, so that the dual simplex method goes on from the node before. The dual values
 of the facets are prices of cells: the Lagrangian bound at them is no larger than the relaxation, and is what is proved.
@@ -18,18 +18,20 @@ import numpy as np
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends.highs import new_solver
 from ratiobench.formulations.lora.bound.columns import slot_of_cells
-from ratiobench.formulations.lora.bound.facets import Facet
+from ratiobench.formulations.lora.bound.facets import BROKEN, Facet
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.bound.task_prices import ALWAYS, NEVER, Floats, Ranges, Slots
 from ratiobench.instances.lora.model import IntArray
 
 ITERATIONS = 20_000
 """Most iterations of the simplex method for a programme."""
+NEVER_IDLE = -(2**40)
+"""Programmes that a row has not bound for, of rows that stay."""
 IDLE, MANY_ROWS = 12, 0.3
 """A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets."""
 
 
-Covers = Callable[[IntArray, int, list[int]], list[tuple[IntArray, IntArray, int]]]
+Covers = Callable[[IntArray, int, list[int]], Sequence[tuple[IntArray, IntArray, int]]]
 """(rates, work, slots of each option): `models.tight.covers_in_windows`."""
 
 
@@ -61,6 +63,7 @@ class Relaxation:
     def __init__(self, p: Pool, s: Slots, cost: IntArray, covers: Covers) -> None:
         self.pool, self.slots = p, s
         self.facets: list[Facet] = []
+        self._late: list[_Row] = []  # covers by late options, which few solutions break
         self._idle: list[int] = []
         self._slot = slot_of_cells(s)
         self._options, cells = len(p.offset), len(s.entry)
@@ -108,7 +111,9 @@ class Relaxation:
                 chosen = np.flatnonzero(needed)
                 value = np.concatenate([weights[s.entry[cells] - p.type_start[i]], -needed[chosen]])
                 index = np.concatenate([self._options + cells, options[chosen]])
-                found.append(_Row(index, value / np.abs(needed).max(), 0.0, highspy.kHighsInf))
+                (self._late if since else found).append(
+                    _Row(index, value / np.abs(needed).max(), 0.0, highspy.kHighsInf)
+                )
         return found
 
     def _add_rows(self, rows: Sequence[_Row]) -> None:
@@ -135,6 +140,18 @@ class Relaxation:
             self._add_rows(rows)
             self.facets += facets
             self._idle += [0] * len(rows)
+
+    def add_late_covers(self, found: Relaxed) -> None:
+        """More covers, those that a solution breaks; they stay."""
+        point = np.concatenate([found.options, found.cells])
+        broken = [row.value @ point[row.column] < -BROKEN for row in self._late]
+        rows = [row for row, is_broken in zip(self._late, broken, strict=True) if is_broken]
+        if rows:
+            self._late = [row for row, is_broken in zip(self._late, broken, strict=True) if not is_broken]
+            self._add_rows(rows)
+            none = np.zeros(0, np.int64)
+            self.facets += [Facet(none, none, 1)] * len(rows)
+            self._idle += [NEVER_IDLE] * len(rows)
 
     def decide(self, d: Ranges) -> None:
         """Set the bounds of columns and rows that the decisions ask for."""
@@ -173,7 +190,9 @@ class Relaxation:
             cell[self.facets[r].place] += dual[r] / self.facets[r].high * self.facets[r].q
         price = np.zeros((len(p.kind), p.tariff.shape[1]))
         price[s.entry, self._slot] = cell
-        self._idle = [0 if each > 1e-9 else idle + 1 for each, idle in zip(dual.tolist(), self._idle, strict=True)]
+        self._idle = [
+            min(idle, 0) if each > 1e-9 else idle + 1 for each, idle in zip(dual.tolist(), self._idle, strict=True)
+        ]
         return Relaxed(solver.getObjectiveValue(), value[: self._options], value[self._options : -1], price)
 
     def value(self, iterations: int | None = None) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ratiobench.formulations import backends, worker
@@ -473,6 +474,40 @@ def test_cover_inequalities_hold_for_exactly_the_covers(rates: list[int], work: 
     for counts in np.ndindex(*([7] * len(rates))):
         inside = all(int(weights @ np.array(counts)) >= needed for weights, needed in inequalities)
         assert inside == (int(np.dot(rates, counts)) >= work)
+
+
+@given(
+    st.integers(1, 3).flatmap(lambda g: st.lists(st.integers(1, 9), min_size=g, max_size=g)),
+    st.integers(1, 25),
+    st.lists(st.integers(1, 7), min_size=1, max_size=3),
+)
+def test_covers_in_windows_hold_for_exactly_the_covers(rates: list[int], work: int, widths: list[int]) -> None:
+    """For all counts that fit into an option's slots: what is needed of it holds if and only if the work is covered."""
+    widths = sorted((width for width in widths if width * max(rates) >= work), reverse=True)
+    assume(widths)
+    covers = tight.covers_in_windows(np.array(rates), work, widths)
+    for option, width in enumerate(widths):
+        for counts in np.ndindex(*([width + 1] * len(rates))):
+            if sum(counts) <= width:
+                mine = [each for each in covers if each.since <= option]
+                inside = all(int(each.weights @ np.array(counts)) >= each.needed[option] for each in mine)
+                assert inside == (int(np.dot(rates, counts)) >= work)
+        assert all(each.needed[option] == 0 for each in covers if each.since > option)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 400), st.integers(1, 15))
+def test_covers_in_a_window_describe_the_hull(first: int, second: int, work: int, width: int) -> None:
+    """Of two types: where two of the inequalities are tight, and all hold, are whole numbers of cells."""
+    assume(width * max(first, second) >= work)
+    covers = tight.covers_in_windows(np.array([first, second]), work, [width])
+    lines = [(*each.weights.tolist(), int(each.needed[0])) for each in covers]
+    lines += [(1, 0, 0), (0, 1, 0), (-1, -1, -width)]
+    for (a, b, c), (d, e, f) in combinations(lines, 2):
+        if a * e != b * d:
+            x, y = Fraction(c * e - b * f, a * e - b * d), Fraction(a * f - c * d, a * e - b * d)
+            if all(p * x + q * y >= least for p, q, least in lines):
+                assert (x.denominator, y.denominator) == (1, 1)
+                assert first * x + second * y >= work
 
 
 def test_with_seconds_alone_the_search_goes_on_beside_the_solver() -> None:
