@@ -26,7 +26,7 @@ from ratiobench.instances.lora.model import IntArray
 ITERATIONS = 20_000
 """Most iterations of the simplex method for a programme."""
 NEVER_IDLE = -(2**40)
-"""Programmes that a row has not bound for, of rows that stay."""
+"""The count of programmes in which a row does not bind starts here for rows that are never dropped."""
 IDLE, MANY_ROWS = 12, 0.3
 """A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets."""
 
@@ -142,7 +142,12 @@ class Relaxation:
             self._idle += [0] * len(rows)
 
     def add_late_covers(self, found: Relaxed) -> None:
-        """More covers, those that a solution breaks; they stay."""
+        """Add the covers of late options that a solution breaks; they are never dropped.
+
+        Parameters
+        ----------
+        found : the solution.
+        """
         point = np.concatenate([found.options, found.cells])
         broken = [row.value @ point[row.column] < -BROKEN for row in self._late]
         rows = [row for row, is_broken in zip(self._late, broken, strict=True) if is_broken]

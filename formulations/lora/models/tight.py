@@ -105,6 +105,10 @@ def covers_in_windows(rates: IntArray, work: int, widths: list[int]) -> list[Cov
     rates : (G',) positive.
     work : M_i.
     widths : slots that each option leaves, never more than the option before; enough for the work.
+
+    Returns
+    -------
+    The inequalities; each holds for every schedule, whichever option it has.
     """
     found = []
     if len(rates) == 2:

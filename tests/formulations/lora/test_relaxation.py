@@ -106,7 +106,7 @@ def test_the_relaxation_bounds_what_its_prices_prove_and_they_bound_opt(instance
 
 @pytest.mark.parametrize("seed", [0, 2, 9])
 def test_the_relaxation_knows_how_many_slots_an_offer_leaves(seed: int) -> None:
-    """It bounds no less than its prices prove; without the slots it was .15 to .9 % above."""
+    """Its optimum equals the bound of its prices; it was .15 to .9 % above where it did not know the slots."""
     recipe = {"kind": "paper", "seed": seed, "nodes": {"a100": 1, "a40": 1}, "tasks": 28, "slots": 14, "quiet": 4}
     day = {"start": 50, "sizes": "own", "arrivals": {"trace": "philly", "day": "2017-10-10"}}
     reply = backends.call("highs", "tests.support.relaxation:bound_thrice", generate(recipe | day), 0)
