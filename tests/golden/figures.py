@@ -1,0 +1,7 @@
+"""Golden cases: figures."""
+
+from __future__ import annotations
+
+from tests.golden.case import Case
+
+CASES: dict[str, Case] = {}
