@@ -21,7 +21,7 @@ import pandas as pd
 
 from ratiobench.bench.commands import opt as commands_opt
 from ratiobench.bench.commands import simulate as commands_simulate
-from ratiobench.bench.commands.functions import MIGRATION, as_function
+from ratiobench.bench.commands.functions import as_function
 from ratiobench.bench.commands.opt import Opt
 from ratiobench.bench.commands.run import Backtest, Run, name_of, run_options
 from ratiobench.bench.commands.shared import read_given
@@ -201,7 +201,6 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
     without=("suite", "algorithms", "add", "out"),
     others={"add": ()},
     defaults={"quiet": True},
-    old={"algorithm": "algorithms"},
 )
 def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **options: Any) -> Results:
     """Run a suite, or the part of it that is missing, and read its tables.
@@ -253,7 +252,6 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     without=("days", "algorithms", "add", "out"),
     others={"add": ()},
     defaults={"quiet": True},
-    old={"algorithm": "algorithms"},
 )
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
@@ -349,7 +347,7 @@ def instance(file: AnyPath) -> Any:
     return read_given(file)[1]
 
 
-@as_function(Opt, without=("file",), old=MIGRATION)
+@as_function(Opt, without=("file",))
 def opt(file: Any, **options: Any) -> SolveReport:
     """Compute OPT of an instance, or a certified interval on it.
 
@@ -381,7 +379,7 @@ def opt(file: Any, **options: Any) -> SolveReport:
     return found.report
 
 
-@as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None}, old=MIGRATION)
+@as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None})
 def simulate(file: Any, algorithm: Any, **options: Any) -> Any:
     """Run an online algorithm on an instance under the referee; or several of either.
 

@@ -23,7 +23,7 @@ from ratiobench.bench.commands import search as commands_search
 from ratiobench.bench.commands.audit import Audit
 from ratiobench.bench.commands.check import Check
 from ratiobench.bench.commands.crosscheck import Crosscheck
-from ratiobench.bench.commands.functions import MIGRATION, as_function
+from ratiobench.bench.commands.functions import as_function
 from ratiobench.bench.commands.imports import Import, ImportOutcome
 from ratiobench.bench.commands.limit import Limit
 from ratiobench.bench.commands.search import RUNS, Search
@@ -58,7 +58,6 @@ _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
     Audit,
     without=("file", "algorithm", "claim", "task", "curve", "csv"),
     others={"prior": None},
-    old={"claim": "claims"},
 )
 def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **options: Any) -> pd.DataFrame:
     """Check the claims of the theory on one run: a row per claim ``left <= right``, with its verdict.
@@ -176,7 +175,7 @@ def crosscheck(file: Any, **options: Any) -> CrossCheckResult:
     return CrossCheckResult(pd.DataFrame(found.documents()), found.verdict, found.lower, found.upper)
 
 
-@as_function(Check, without=("file", "solution", "certificate", "explain"), old=MIGRATION)
+@as_function(Check, without=("file", "solution", "certificate", "explain"))
 def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     """Verify a solution, or the certificate of an interval on OPT, exactly, by code that shares nothing with solvers.
 
@@ -360,13 +359,7 @@ def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
     return frame
 
 
-OLD_LAWS = {
-    "form": "format", "slot_seconds": "slot", "tail_seconds": "tail", "first": "from_", "from": "from_", "last": "to",
-}  # fmt: skip
-"""Options of `imported` in version 0.1, with their names of today."""
-
-
-@as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"), old=OLD_LAWS)
+@as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"))
 def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> ImportOutcome:
     """Make instances of a log of real jobs, one per day or per several days; write nothing.
 

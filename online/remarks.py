@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
-ISOLATED, SINGLE_NODE = "isolated", "no migration"
+SINGLE_NODE = "no migration"
 BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"
 """How a user's algorithm was isolated."""
-_ISOLATION = {ISOLATED: ISOLATED} | {each: f"{ISOLATED} by {each}" for each in (BUBBLEWRAP, LANDLOCK)}
-_ISOLATION[NO_ISOLATION] = f"not {ISOLATED}"
-ISOLATION_OF_TEXT = {text: name for name, text in _ISOLATION.items()}
-"""The values of `Remarks.isolated` by their words."""
+_ISOLATION = {
+    BUBBLEWRAP: f"isolated by {BUBBLEWRAP}",
+    LANDLOCK: f"isolated by {LANDLOCK}",
+    NO_ISOLATION: "not isolated",
+}
 
 
 def isolation_text(isolation: str) -> str:
@@ -59,8 +60,8 @@ class Remarks:
     notes : the algorithm's own words, each in brackets of its own.
     solvers : name and version of each solver that had a part in the decisions.
     starts : programs that the algorithm's process started.
-    isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; ISOLATED in rows of
-        version 0.1, when bubblewrap was the only way; empty where nothing is to be said.
+    isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not
+        apply.
     overcharged : admitted arrivals that pay more than they bid, of all admitted.
     findings : the independent verifier's words, each in brackets of its own.
     single_node : every task had to stay on one node.
@@ -167,8 +168,6 @@ def _flag(value: Any) -> bool:
 
 
 def _isolation(value: Any) -> str:
-    if value is True:  # as version 0.1 stored it
-        return ISOLATED
     if value not in tuple(_ISOLATION):
         raise ValueError("no way of isolation")
     return str(value)

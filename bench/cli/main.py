@@ -24,8 +24,6 @@ from ratiobench.instances.io.errors import DEBUG, InputError, make_printable
 from ratiobench.instances.io.files import READ_LIMIT, limit_file_size
 
 KEPT = "; what was finished is kept"
-RENAMED = {"online": "simulate"}
-"""Commands of version 0.1, with their names of today."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         parser.print_help()
         return 0
-    given = parser.parse_args(_renamed(words))
+    given = parser.parse_args(words)
     command: Command = given.command
     before, at_sigterm = dict(os.environ), _end_on_sigterm(given)
     if given.debug:
@@ -90,17 +88,6 @@ def _perform(command: Command, options: Options) -> int:
     sys.stdout.flush()
     command.after(options, found)
     return command.status(found)
-
-
-def _renamed(words: Sequence[str]) -> list[str]:
-    """The words with the command's name of today; a note for one of version 0.1."""
-    found = list(words)
-    at = next((place for place, word in enumerate(found) if not word.startswith("-")), None)
-    if at is not None and found[at] in RENAMED:
-        new = RENAMED[found[at]]
-        print(f"{NAME}: the command {found[at]!r} is called {new!r} since version 0.2", file=sys.stderr)
-        found[at] = new
-    return found
 
 
 def _end_on_sigterm(given: argparse.Namespace) -> Any:

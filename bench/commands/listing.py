@@ -43,12 +43,10 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
     "limits": lambda family: [*_list_mechanisms(family), *_list_limits(family)],
     "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
     "problems": lambda family: [_describe_problem(family)],
-    "families": lambda family: family.constructions(),
     "sources": lambda family: [
         NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()
     ],
 }
-"""`families` is what `constructions` were called before: not to be confused with families of problems."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +54,10 @@ class List(Options):
     """Options of `list`."""
 
     what: str = argument(
-        "kind of names to list. problems: families of problems with their file formats; constructions (before: "
-        "families): parametric instances, which `generate` and `run` make; recipes: descriptions of instances, with "
-        "every key; limits: the proved factor of each mechanism beside the lower bound for every algorithm, the "
-        "theorems, and the instances of `limit`",
+        "kind of names to list. problems: families of problems with their file formats; constructions: parametric "
+        "instances, which `generate` and `run` make; recipes: descriptions of instances, with every key; limits: the "
+        "proved factor of each mechanism beside the lower bound for every algorithm, the theorems, and the instances "
+        "of `limit`",
         Choice(tuple(_KINDS)),
         "",
     )
@@ -123,8 +121,6 @@ def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
                 yield f"  {each['name'].ljust(width)}  {each['summary']}"
     if options.what == "algorithms":
         yield "`list algorithms NAME` explains the options of one."
-    if options.what == "families":
-        yield "These are constructions of instances, `list constructions`. Families of problems: `list problems`."
 
 
 def _recipe_text(family: Family, names: Collection[str]) -> str:

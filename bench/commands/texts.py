@@ -22,7 +22,7 @@ from ratiobench.online.outcome import OnlineRun
 
 PICTURE = ".svg"
 VIOLATIONS = 5
-"""So many rules that a run broke are shown by `audit`; `online` shows all."""
+"""So many rules that a run broke are shown by `audit`; `simulate` shows all."""
 
 
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:

@@ -106,10 +106,10 @@ def find_limits() -> tuple[Family, Limits]:
 
 
 _NO_SUITE = (
-    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, `online FILE --algorithm NAME ...` "
-    "runs algorithms on it, `audit` and `explain` check claims",
-    "is a folder and no suite (`list suites`): `opt FILE` and `online FILE --algorithm NAME ...` take the instances in "
-    "it one by one; `report DIR` takes a folder of results",
+    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, "
+    "`simulate FILE --algorithm NAME ...` runs algorithms on it, `audit` and `explain` check claims",
+    "is a folder and no suite (`list suites`): `opt FILE` and `simulate FILE --algorithm NAME ...` take the "
+    "instances in it one by one; `report DIR` takes a folder of results",
 )
 """What is said of a file and of a folder that stand where a suite is named."""
 

@@ -19,7 +19,6 @@ from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage import validation
-from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.io.errors import InputError, shorten
@@ -374,7 +373,7 @@ def _reference(
 
 def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = frozenset(Source(constant["source"]) for constant in run["constants"])
-    remarks = stored_remarks(run)
+    remarks = Remarks.from_document(run["remarks"])
     row = {
         "label": remarks.label,
         "remarks": remarks,

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -559,10 +558,3 @@ def _settled(answer: Any) -> bool:
         )
         and answer.void is False
     )
-
-
-def __getattr__(name: str) -> Any:
-    if name != "first_with_room":  # the name in version 0.1, for users' algorithms
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("`first_with_room` is called `first_free_node` since version 0.2", FutureWarning, stacklevel=2)
-    return first_free_node

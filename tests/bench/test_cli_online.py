@@ -1,4 +1,4 @@
-"""`online` with several algorithms: the same figures as of each alone, and of a suite's rows."""
+"""`simulate` with several algorithms: the same figures as of each alone, and of a suite's rows."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
     line = refused(capsys, "run", file)
     assert "is a file and no suite" in line
     assert "`opt FILE`" in line
-    assert "`online FILE --algorithm NAME ...`" in line
+    assert "`simulate FILE --algorithm NAME ...`" in line
     assert "is a folder and no suite" in refused(capsys, "run", str(tmp_path))
     assert len(line) < 600
 
@@ -188,19 +188,14 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`problems` names the file formats; `families`, the old word for constructions, says what it is."""
+    """`problems` names the file formats, `constructions` the parametric instances."""
     assert main(["list", "problems"]) == 0
     problems = capsys.readouterr().out
     for family in families().values():
         assert f"{family.name}:\n  {family.format} " in problems
     assert "the most profit rate is best (units/s); suites: " in problems
     assert main(["list", "constructions"]) == 0
-    constructions = capsys.readouterr().out
-    assert "lead:L,s,r,c,n,rate" in constructions
-    assert main(["list", "families"]) == 0
-    old = capsys.readouterr().out
-    assert old.startswith(constructions)
-    assert "Families of problems: `list problems`." in old
+    assert "lead:L,s,r,c,n,rate" in capsys.readouterr().out
 
 
 def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -55,6 +55,8 @@ FORGED: list[tuple[str, str, Any, str]] = [
     ("online", "welfare", "1/0", "case 'toy0', online, welfare: '1/0' is not what"),
     ("online", "valid", "yes", "case 'toy0', online, valid: 'yes' is not what"),
     ("online", "admitted", True, "case 'toy0', online, admitted: true is not what"),
+    ("online", "remarks", MISSING, "'remarks': the field is missing"),
+    ("online", "remarks", {}, "is not as `run` stores it"),
     ("online", "constants", [7], "case 'toy0', online, constants[0]: 7 is not an object"),
     ("online", "constants", [{"name": "a"}], "case 'toy0', online, constants[0], value: the field is missing"),
     ("online", "seconds", None, "case 'toy0', online, seconds: null is not what"),

@@ -350,6 +350,6 @@ def test_names_of_ones_own_and_labels_that_are_loud() -> None:
         "mine:Own",
         "a.b:C:k=v",
     ]
-    remarks = Remarks("mine:Own", isolated="isolated", overcharged=Part(2, 3))
-    assert split_overcharge(remarks) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
+    remarks = Remarks("mine:Own", isolated="Landlock", overcharged=Part(2, 3))
+    assert split_overcharge(remarks) == ("mine:Own (isolated by Landlock)", "charged above their bid: 2 of 3 admitted")
     assert split_overcharge(Remarks("x", ("admit=all",))) == ("x (admit=all)", "")

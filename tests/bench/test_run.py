@@ -300,7 +300,7 @@ def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
 
 
 def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every row's instance lies beside the store, and `online` on that file gives the row's welfare."""
+    """Every row's instance lies beside the store, and `simulate` on that file gives the row's welfare."""
     assert run("toy", tmp_path) == 0
     frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
     row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]

@@ -194,7 +194,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     data = document(crowded(1)) | {"name": "<b>crowded</b>"}
     write_text(tmp_path / "it.json", line_of(data))
     page = tmp_path / "line.html"
-    arguments = ["online", str(tmp_path / "it.json"), "--algorithm", "pdftsp", "--timeline", str(page)]
+    arguments = ["simulate", str(tmp_path / "it.json"), "--algorithm", "pdftsp", "--timeline", str(page)]
     assert main(arguments) == 0
     assert f"time line: {page}" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")

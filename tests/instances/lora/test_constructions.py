@@ -209,8 +209,8 @@ def test_every_family_has_a_least_member() -> None:
 
 
 def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`list families` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
-    assert main(["list", "families"]) == 0
+    """`list constructions` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
+    assert main(["list", "constructions"]) == 0
     told = capsys.readouterr().out
     assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in families().items())
     assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0

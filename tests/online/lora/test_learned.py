@@ -224,7 +224,7 @@ def test_late_binding_is_proved_truthful_in_the_bid_only() -> None:
 
 def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """This process, and another one with another number of threads: the same tasks, cells and charges."""
-    arguments = ["online", str(days / "today.json"), "--no-opt", "--algorithm", "learned:guard=100,history="]
+    arguments = ["simulate", str(days / "today.json"), "--no-opt", "--algorithm", "learned:guard=100,history="]
     arguments[-1] += str(days / "before")
     files = [days / "here.json", days / "there.json"]
     assert main([*arguments, "--solution", str(files[0])]) == 0
