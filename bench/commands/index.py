@@ -23,7 +23,6 @@ from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
 from ratiobench.bench.commands.search import SEARCH
 from ratiobench.bench.commands.simulate import SIMULATE
 from ratiobench.bench.commands.standard import STANDARD
-from ratiobench.bench.commands.submit import SUBMIT, VERIFY_SUBMISSION
 
 COMMANDS: dict[str, Command | Group] = {
     each.name: each
@@ -37,8 +36,6 @@ COMMANDS: dict[str, Command | Group] = {
         SIMULATE,
         EVALUATE,
         CHECK_ALGORITHM,
-        SUBMIT,
-        VERIFY_SUBMISSION,
         NEW,
         AUDIT,
         EXPLAIN,
