@@ -61,19 +61,6 @@ def is_policy_file(text: str) -> bool:
     return _split(text)[0].endswith(".py")
 
 
-def policy_path(text: str) -> Path:
-    """The file of a policy's name.
-
-    Raises
-    ------
-    InputError : it is not there.
-    """
-    path = Path(_split(text)[0])
-    if not path.is_file():
-        raise InputError(str(path), "", "there is no such file")
-    return path
-
-
 def read_policy_file(text: str) -> PolicyFile:
     """Read a policy's file and find its class.
 

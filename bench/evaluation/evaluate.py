@@ -12,15 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import partial
 
 from ratiobench.bench.evaluation.cases import (
-    TINY,
     EvaluationCase,
-    entries_of,
+    find_cases,
     require_support,
-    set_case,
-    tiny_cases,
 )
 from ratiobench.bench.evaluation.feedback import add_feedback
 from ratiobench.bench.evaluation.isolation import isolate_runs
@@ -34,7 +30,7 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import Entry, StandardSet
+from ratiobench.bench.family.standard import StandardSet
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
@@ -56,22 +52,12 @@ MOST_WORKERS = 4
 """Runs that go on at once, at most: the referee of all of them is this process."""
 
 
-def evaluate_policy(
-    text: str,
-    family: Family,
-    chosen: StandardSet,
-    settings: EvaluationSettings,
-    *,
-    entries: Mapping[str, Sequence[Entry]] | None = None,
-    compare: bool = True,
-) -> Evaluation:
+def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
     """Evaluate a policy.
 
     Parameters
     ----------
     text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
-    entries : of the set, by stage; None for those that the family's ranges of size choose.
-    compare : whether shipped algorithms are run on the same instances.
 
     Returns
     -------
@@ -93,7 +79,7 @@ def evaluate_policy(
             refused = str(error)
     elif family.is_shipped(text):
         family.validate_algorithm(text)
-    stages = [_Stage(name, _plan(family, chosen, settings, name, entries)) for name in settings.stages]
+    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
@@ -123,7 +109,7 @@ def evaluate_policy(
         headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
         stages=graded,
         results=results,
-        shipped=_best_shipped(family, cases) if compare else None,
+        shipped=_best_shipped(family, cases),
         stopped=stopped,
         time_limited=runner.ended,
         isolation=isolation,
@@ -143,27 +129,13 @@ class _Stage:
 
 
 def _plan(
-    family: Family,
-    chosen: StandardSet,
-    settings: EvaluationSettings,
-    stage: str,
-    entries: Mapping[str, Sequence[Entry]] | None,
+    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
 ) -> dict[str, Callable[[], EvaluationCase]]:
-    cases: dict[str, Callable[[], EvaluationCase]]
-    if stage == TINY:
-        cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
-    else:
-        listed = entries_of(family, chosen, stage) if entries is None else entries.get(stage, ())
-        cases = {each.name: partial(set_case, chosen, each, stage) for each in listed}
     return {
         name: make
-        for name, make in cases.items()
+        for name, make in find_cases(family, chosen, stage, settings.seed, settings.count).items()
         if not settings.only or any(fnmatchcase(name, each) for each in settings.only)
     }
-
-
-def _given(case: EvaluationCase) -> EvaluationCase:
-    return case
 
 
 def _run_stages(

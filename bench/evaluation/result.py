@@ -32,7 +32,7 @@ class EvaluationSettings:
 
     Parameters
     ----------
-    seed : names the tiny instances.
+    seed : of the tiny instances; another one than 1 draws those of `parts` and `days`, too.
     count : how many tiny instances are drawn.
     stages : those that may be run, in this order.
     threshold : a stage is followed by the next one only if the mean share on it is at least this.
@@ -117,52 +117,6 @@ class Shipped:
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenStage:
-    """A stage on hidden instances beside their published counterparts.
-
-    Parameters
-    ----------
-    name : of the stage; `all` for all of them.
-    published, hidden : how many instances.
-    published_low, published_high, hidden_low, hidden_high : ends of the intervals on the mean share of OPT.
-    """
-
-    name: str
-    published: int
-    hidden: int
-    published_low: Fraction
-    published_high: Fraction
-    hidden_low: Fraction
-    hidden_high: Fraction
-
-    @property
-    def gap(self) -> tuple[Fraction, Fraction]:
-        """Ends of the interval on the published less the hidden share; above 0: better on published instances."""
-        return self.published_low - self.hidden_high, self.published_high - self.hidden_low
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenComparison:
-    """An evaluation on hidden instances beside published ones.
-
-    Parameters
-    ----------
-    commitment : the hash that was published first.
-    file : that has it.
-    evaluation : the number of this evaluation among those on this commitment, from 1.
-    published_set : the standard set of the published counterparts.
-    stages, total : by stage, and over all instances.
-    """
-
-    commitment: str
-    file: str
-    evaluation: int
-    published_set: str
-    stages: Sequence[HiddenStage]
-    total: HiddenStage
-
-
-@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What an evaluation found.
 
@@ -180,7 +134,6 @@ class Evaluation:
     isolation : how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm.
     seconds_per_decision : mean over all runs, with the way to the policy's process and back.
     feedback : sentences for whoever writes the next version of the policy.
-    hidden : on a hidden set the comparison with published instances; None elsewhere.
     """
 
     policy: str
@@ -203,7 +156,6 @@ class Evaluation:
     loss: LossReport | None = None
     worst: str = ""
     notes: Sequence[str] = field(default=())
-    hidden: HiddenComparison | None = None
 
     def __repr__(self) -> str:
         verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
@@ -304,31 +256,6 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "worst": None if not found.worst else {"instance": found.worst, "losses": _losses(found)},
         "notes": list(found.notes),
         "feedback": list(found.feedback),
-        **({} if found.hidden is None else {"hidden": _hidden(found.hidden)}),
-    }
-
-
-def _hidden(found: HiddenComparison) -> dict[str, Any]:
-    return {
-        "commitment": found.commitment,
-        "file": found.file,
-        "evaluation": found.evaluation,
-        "published_set": found.published_set,
-        "stages": [_hidden_stage(each) for each in (*found.stages, found.total)],
-    }
-
-
-def _hidden_stage(each: HiddenStage) -> dict[str, Any]:
-    def ends(low: Fraction, high: Fraction) -> list[float]:
-        return [round_down(low), -round_down(-high)]
-
-    return {
-        "name": each.name,
-        "published": each.published,
-        "hidden": each.hidden,
-        "published_share": ends(each.published_low, each.published_high),
-        "hidden_share": ends(each.hidden_low, each.hidden_high),
-        "gap": ends(*each.gap),
     }
 
 

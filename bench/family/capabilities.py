@@ -43,6 +43,7 @@ from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
 from ratiobench.formulations.checksums import Verdict
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.io.display import format_decimal
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
@@ -959,11 +960,11 @@ class EvaluationSupport:
     limits : of the stages `parts` and `days`, which instances of a standard set they take.
     policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
     explain_loss : (instance, decisions, best known decisions): where a run loses; None without such an analysis.
-    hidden_choices : (recipe): keys of the recipe that a hidden set draws besides the seed, with their values.
+    draw_day : (recipe, stream): the recipe with another day of the same trace; the same one if it has no day.
     """
 
     tiny_recipe: Callable[[int, int], Mapping[str, Any]]
     limits: Mapping[str, SizeRange]
     policies: Sequence[str]
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None
-    hidden_choices: Callable[[Mapping[str, Any]], Mapping[str, Sequence[Any]]] = lambda recipe: {}
+    draw_day: Callable[[Mapping[str, Any], Stream], Mapping[str, Any]] = lambda recipe, stream: recipe

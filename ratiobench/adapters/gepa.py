@@ -20,7 +20,7 @@ from typing import Any
 
 from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate
-from ratiobench.bench.evaluation.cases import PARTS, TINY, find_family, list_names
+from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import MAIN, read_set
 
@@ -41,7 +41,7 @@ def instance_names(
     ----------
     family : name of the family (``list problems``).
     set : name of the standard set, or its manifest file.
-    seed : names the tiny instances.
+    seed : of the tiny instances; another one than 1 draws those of ``parts`` and ``days``, too.
     tiny : how many tiny instances are drawn.
     stages : names of the stages: ``tiny``, ``parts``, ``days``.
 
@@ -59,7 +59,7 @@ def instance_names(
     >>> len(instance_names("lora", tiny=3, stages=["tiny"]))
     3
     """
-    return list_names(find_family(family), read_set(set), seed, tiny, stages)
+    return [name for stage in stages for name in find_cases(find_family(family), read_set(set), stage, seed, tiny)]
 
 
 class PolicyAdapter:

@@ -1,13 +1,9 @@
-"""Evolve a policy on published instances with OpenEvolve, then show it on hidden days beside its first version.
+"""Evolve a policy on published instances with OpenEvolve, then show it on unseen days beside its first version.
 
-    python docs/examples/openevolve/hidden.py lora 200 OUTPUT
+    python docs/examples/openevolve/unseen.py lora 200 OUTPUT --seed 2
 
 evaluates 200 candidates on 30 instances (`tiny` and `parts`); a script that changes numbers stands in for the language
-model. It writes OUTPUT/best.py, commits to hidden days in OUTPUT/hidden.json, and evaluates both versions on them.
-
-    python -m ratiobench standard reveal OUTPUT/hidden.json
-
-publishes the seed, and verifies instances, certificates and rows.
+model. It writes OUTPUT/best.py, and evaluates both versions on the published days and on days that the seed draws.
 """
 
 import argparse
@@ -19,6 +15,7 @@ from openevolve import run_evolution
 
 import ratiobench
 from ratiobench.adapters.openevolve import scripted_config
+from ratiobench.bench.evaluation.cases import PUBLISHED
 
 HERE = Path(__file__).resolve().parent
 
@@ -47,19 +44,12 @@ def evolve(family: str, candidates: int, folder: Path, tiny: int, stages: str) -
     return best
 
 
-def show(family: str, policies: list[Path], folder: Path, **options: object) -> None:
-    """The policies on the same hidden instances and on their published counterparts."""
+def show(policies: list[Path], seed: int, **options: object) -> None:
+    """The policies on the published instances, and on those that the seed draws."""
     for policy in policies:
-        found = ratiobench.evaluate(policy, family=family, set="hidden", commit=folder / "hidden.json", **options)
-        assert found.hidden is not None
-        print(f"{policy.name}: commitment {found.hidden.commitment}")
-        for each in (*found.hidden.stages, found.hidden.total):
-            low, high = each.gap
-            print(
-                f"  {each.name}: at least {100 * float(each.published_low):.1f} % of OPT on published instances, "
-                f"{100 * float(each.hidden_low):.1f} % on hidden ones, gap {100 * float(low):+.1f} to "
-                f"{100 * float(high):+.1f} points"
-            )
+        for each in (PUBLISHED, seed):
+            found = ratiobench.evaluate(policy, seed=each, budget="600s", **options)
+            print(f"{policy.name}, seed {each}: at least {100 * found.combined_score:.1f} % of OPT")
         print("\n".join(found.feedback), flush=True)
 
 
@@ -71,17 +61,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tiny", type=int, default=20)
     parser.add_argument("--stages", default="tiny,parts")
-    parser.add_argument("--hidden-stages", default="days")
-    parser.add_argument("--count", type=int, default=2)
-    parser.add_argument("--law", type=Path)
+    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--shown-stages", default="days")
     parser.add_argument("--no-isolate", dest="isolate", action="store_false", default=None)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     best = evolve(given.family, given.candidates, given.folder, given.tiny, given.stages)
     first = HERE.parent / "policies" / f"{given.family}.py"
-    options = {"isolate": given.isolate, "stage": tuple(given.hidden_stages.split(",")), "budget": "600s"}
-    options |= {"count": given.count, "law": given.law}
-    show(given.family, [first, best], given.folder, **options)
+    stages = tuple(given.shown_stages.split(","))
+    show([first, best], given.seed, family=given.family, tiny=given.tiny, stage=stages, isolate=given.isolate)
 
 
 if __name__ == "__main__":
