@@ -144,9 +144,9 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def perf(session: nox.Session) -> None:
-    """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
+    """Measure speed: `nox -s perf -- models|decisions|startup [NAME ...] [--quick]`."""
     install(session)
-    session.run("python", "-m", "ratiobench", "perf", *session.posargs)
+    session.run("python", "tools/perf.py", *session.posargs)
 
 
 @nox.session

@@ -18,11 +18,11 @@ from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
 from ratiobench.bench.commands.new import NEW
 from ratiobench.bench.commands.opt import OPT
-from ratiobench.bench.commands.perf import PERF, WARM
 from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
 from ratiobench.bench.commands.search import SEARCH
 from ratiobench.bench.commands.simulate import SIMULATE
 from ratiobench.bench.commands.standard import STANDARD
+from ratiobench.bench.commands.warm import WARM
 
 COMMANDS: dict[str, Command | Group] = {
     each.name: each
@@ -48,7 +48,6 @@ COMMANDS: dict[str, Command | Group] = {
         STANDARD,
         REPORT,
         COMPARE,
-        PERF,
         WARM,
     )
 }

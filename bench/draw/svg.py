@@ -170,10 +170,10 @@ class Panel(Drawing):
             if self.x.low <= end <= self.x.high:
                 self.line(f"span{css}", (self.x(end), y - 4), (self.x(end), y + 4))
 
-    def bar(self, place: int, value: float, start: float = 0.0, css: str = "") -> None:
-        """A bar from `start`, or from the end of the axis, to the value."""
+    def bar(self, place: int, value: float, css: str = "") -> None:
+        """A bar from 0, or from the end of the axis, to the value."""
         y = self.y(place)
-        self.box(f"bar{css}", self.x.clip(start), y - 6.5, self.x.clip(value), y + 6.5)
+        self.box(f"bar{css}", self.x.clip(0.0), y - 6.5, self.x.clip(value), y + 6.5)
 
     def write_figure(self, place: int, text: str) -> None:
         """A figure right of the axis."""

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.capabilities import (
-    Benchmark,
     Certificates,
     Claims,
     EvaluationSupport,
@@ -163,11 +162,6 @@ class EapmFamily(Family):
         from ratiobench.bench.eapm.claims import THEORY
 
         return THEORY
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        from ratiobench.bench.eapm.perf import PARTS
-
-        return PARTS
 
     @property
     def explainer(self) -> Explainer:

@@ -25,7 +25,6 @@ Member of `Family` -> what is lost without it:
 * ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
 * ``tiny_instances`` -> `ratiobench.testing.instances`
 * ``evaluation`` -> `evaluate`
-* ``benchmarks`` -> the family's part of `perf`
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ __all__ = [
     "SOLVES",
     "AccountFunction",
     "AuditFunction",
-    "Benchmark",
     "BidCurve",
     "Bidding",
     "CalibrationResult",
@@ -522,30 +520,6 @@ class CompilationSteps(Protocol):
         The steps: each after those that it waits for, long ones first. Two steps compile the same kernel only if one
         comes after the other.
         """
-        ...
-
-
-class Benchmark(Protocol):
-    """One comparison of speed (`ratiobench.bench.perf.measurement.Part`)."""
-
-    @property
-    def name(self) -> str:
-        """Of the comparison and of its files."""
-        ...
-
-    @property
-    def summary(self) -> str:
-        """The comparison, in a sentence."""
-        ...
-
-    @property
-    def measure(self) -> Callable[[bool, Callable[[str], None]], Any]:
-        """(quick, say): the table; `say` is called with lines of progress."""
-        ...
-
-    @property
-    def warmed(self) -> bool:
-        """Whether all kernels are compiled beforehand."""
         ...
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ratiobench.bench.family.capabilities import (
     AccountFunction,
-    Benchmark,
     Bidding,
     Calibrator,
     Certificates,
@@ -1040,15 +1039,6 @@ class Family(ABC):
         Returns
         -------
         Records from which citations are made.
-        """
-        return ()
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        """Return the family's parts of `perf`.
-
-        Returns
-        -------
-        The comparisons.
         """
         return ()
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.capabilities import (
     AccountFunction,
-    Benchmark,
     BidCurve,
     Bidding,
     Calibrator,
@@ -372,11 +371,6 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.readings import READINGS
 
         return READINGS
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        from ratiobench.bench.lora.perf import PARTS
-
-        return PARTS
 
     @property
     def explainer(self) -> Explainer:

@@ -127,7 +127,6 @@ def test_every_option_and_argument_is_described() -> None:
         (["run", "quick", "--algorithm", "greeedy", "--out", "nowhere"], "'greedy'"),
         (["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorm5"], "'theorem5'"),
         (["search", "lema3"], "'lemma3'"),
-        (["perf", "start-up"], "'startup'"),
         (["explain", LORA, "--claim", "teorem5"], "'theorem5'"),
         (["opt", LORA, "--formulation", "tigth"], "'tight'"),
         (["export", LORA, "--format", "msp"], "'mps'"),

@@ -143,7 +143,7 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
 
 def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
     """The commands start without Jinja and pandas; the page needs them."""
-    program = """import sys, ratiobench.bench.cli.main, ratiobench.bench.perf.command
+    program = """import sys, ratiobench.bench.cli.main
 before = [name for name in ("jinja2", "pandas") if name in sys.modules]
 import ratiobench.bench.report.page.layout
 print(before, "jinja2" in sys.modules)"""

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.bench.eapm.literal_rule import decide_literally
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum
 from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
@@ -133,12 +132,6 @@ def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Readin
             exact = printed.decide_exactly(load, etc, cost, energy, tasks, worth, reading)
             assert (shares.tolist(), found.tolist()) == exact, index
     assert of_sample(100, 600) < answered < samples(600)
-
-
-def test_linear_solves_in_doubles_place_the_bags_alike() -> None:
-    """The twin for timing does the same work: on data without ties no decision differs."""
-    instance = generate({"kind": "users", "name": "twin", "seed": 5, "users": 60, "gamma": "1.3"})
-    assert decide_literally(instance) == run(instance, "online").decisions
 
 
 @pytest.mark.parametrize("largest", [6, 150])

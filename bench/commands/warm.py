@@ -1,23 +1,13 @@
-"""The commands `perf` and `warm`."""
+"""The command `warm`."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.options import File, Options, Text, argument, option, switch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Perf(Options):
-    """Options of `perf`."""
-
-    parts: tuple[str, ...] = argument("parts to measure; all if none is named", Text(), "PART", several=True)
-    out: Path = option("folder of the results", File(), "DIR", default=Path("results/perf"))
-    quick: bool = switch("measure small sizes only")
+from ratiobench.bench.options import Options, Text, argument
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +19,7 @@ class Warm(Options):
     )
 
 
-def run(options: Perf) -> int:
-    """Measure, print and write the tables; the exit status."""
-    from ratiobench.bench.perf import command
-
-    return command.run(options.parts, options.out, options.quick)
-
-
-def warm(options: Warm) -> None:
+def run(options: Warm) -> None:
     """Compile what the suites need, or all."""
     from ratiobench.bench.running import kernel_record
     from ratiobench.bench.running.kernel_compilation import compile_all
@@ -52,5 +35,4 @@ def warm(options: Warm) -> None:
         kernel_record.record_compiled(family_name, names)
 
 
-PERF = Command("perf", "measure speed, side by side, in one run", Perf, run, status=int, busy="measuring")
-WARM = Command(name="warm", summary="compile the kernels, and cache them", options=Warm, run=warm)
+WARM = Command(name="warm", summary="compile the kernels, and cache them", options=Warm, run=run)
