@@ -16,7 +16,6 @@ from ratiobench.bench.commands.generate import GENERATE
 from ratiobench.bench.commands.imports import IMPORT
 from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
-from ratiobench.bench.commands.new import NEW
 from ratiobench.bench.commands.opt import OPT
 from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
 from ratiobench.bench.commands.search import SEARCH
@@ -36,7 +35,6 @@ COMMANDS: dict[str, Command | Group] = {
         SIMULATE,
         EVALUATE,
         CHECK_ALGORITHM,
-        NEW,
         AUDIT,
         EXPLAIN,
         SEARCH,

@@ -101,7 +101,6 @@ CALLS = (
     ("explain", THEOREM_5),
     ("explain", SMALL, "--algorithm", "policy:Never", "--html", "page.html"),
     ("explain", str(eapm_path("one_machine"))),
-    ("new", "algorithm", "mine"),
     ("export", SMALL, "--format", "lp"),
     ("standard", "verify", "part_40_pai", "--workers", "1"),
     ("standard", "fetch", "part_40_pai", "--out", "fetched"),
