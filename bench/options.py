@@ -281,7 +281,6 @@ class Option:
     flags : other spellings on the command line.
     either : the name of a group of options of which at most one is given.
     needed : one of that group has to be given.
-    complete : the names by which a shell completes it (`cli.parser.COMPLETIONS`).
     figures : whether the figures depend on it, so that the command in the provenance names it.
     """
 
@@ -294,7 +293,6 @@ class Option:
     flags: tuple[str, ...] = ()
     either: str = ""
     needed: bool = False
-    complete: str = ""
     figures: bool = False
 
     def checked(self, name: str, value: Any) -> Any:

@@ -1,5 +1,4 @@
 """`python -m ratiobench`, and the command `ratiobench`."""
-# PYTHON_ARGCOMPLETE_OK: `ratiobench.bench.cli.parser.answer_completion`
 
 from __future__ import annotations
 

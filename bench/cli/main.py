@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ratiobench.bench.cli.parser import LONGEST, answer_completion, thread_parser
+from ratiobench.bench.cli.parser import LONGEST, thread_parser
 from ratiobench.bench.commands.command import NAME, Command
 from ratiobench.bench.commands.opt import NoCertificateError
 from ratiobench.bench.options import Options, options_of
@@ -31,7 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
     parser, words = thread_parser(), sys.argv[1:] if arguments is None else arguments
-    answer_completion(parser)
     if not words:
         parser.print_help()
         return 0

@@ -54,7 +54,7 @@ class Audit(SolveOptions, IsolationOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
-    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True, complete="claims")
+    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True)
     task: int | None = option(
         "examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed",
         Integer(0, 10**9 - 1),

@@ -55,9 +55,7 @@ class Backtest(ExecutionOptions):
         "DIR|TOML",
     )
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all`; by default those that suit the jobs", ())
-    add: tuple[str, ...] = option(
-        "policies to run in addition to those", Text(), "NAME", several=True, complete="algorithms"
-    )
+    add: tuple[str, ...] = option("policies to run in addition to those", Text(), "NAME", several=True)
     history: int = option("days of history for constants; the first N days are not judged", _Days(), "N", default=1)
     by: str = option("measure by which policies are ranked", Choice(BY), default=BY[0])
     what_if: tuple[str, ...] = option(

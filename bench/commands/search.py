@@ -36,16 +36,13 @@ WORST = "worst"
 class Search(IsolationOptions):
     """Options of `search`."""
 
-    claim: str = argument(
-        "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
-    )
+    claim: str = argument("name of a claim, as `list searches` prints them", Text(), "CLAIM", default="")
     algorithm: str = one_algorithm(
         f"search for the worst ratio of this algorithm, in place of a claim: {ALGORITHM}", ""
     )
     against: str = option(
-        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default="",
-        complete="algorithms",
-    )  # fmt: skip
+        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default=""
+    )
     bounded: bool = switch("with --algorithm: skip instances on which the algorithm earns nothing")
     tasks: int = option("largest number of tasks", Integer(1, 8), "N", default=6)
     slots: int = option("largest number of slots", Integer(1, 8), "N", default=5)

@@ -65,16 +65,14 @@ class IsolationOptions(Options):
 class FormulationOptions(Options):
     """Which model of OPT."""
 
-    formulation: str = option(
-        "model of OPT, as `list formulations` names them", Text(), "F", default="auto", complete="formulations"
-    )
+    formulation: str = option("model of OPT, as `list formulations` names them", Text(), "F", default="auto")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions(FormulationOptions):
     """How hard OPT is looked for."""
 
-    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto", complete="backends")
+    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
     effort: int | None = option("units of work; by default 1, with --seconds as many as fit into the time", EFFORT, "N")
     seconds: float | None = option("time limit in seconds; the result is marked time-limited", SECONDS, "S")
@@ -93,7 +91,7 @@ class SolveOptions(FormulationOptions):
 class SuitePartOptions(PartOfSuite):
     """The part of a suite, and of a sweep its axes."""
 
-    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
+    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE")
     over: tuple[str, ...] = option("parameters that a sweep varies (`list axes`)", Text(), "AXIS", several=True)
 
     def find(self) -> tuple[Family, Suite]:

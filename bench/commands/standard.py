@@ -31,9 +31,7 @@ class PartOfSet(Options):
     set: str = option("name of the set, or its manifest FILE.json", Text(), "NAME", default=MAIN)
     tier: tuple[str, ...] = option("only entries of these tiers", Text(), "TIER", several=True)
     family: tuple[str, ...] = option("only entries of these families", Text(), "NAME", several=True)
-    names: tuple[str, ...] = argument(
-        "only entries with these names (* ? [...])", Text(), "NAME", several=True, complete="entries"
-    )
+    names: tuple[str, ...] = argument("only entries with these names (* ? [...])", Text(), "NAME", several=True)
 
     def read(self) -> StandardSet:
         """The set, all of whose families exist."""

@@ -14,9 +14,7 @@ from ratiobench.bench.options import Options, Text, argument
 class Warm(Options):
     """Options of `warm`."""
 
-    suites: tuple[str, ...] = argument(
-        "compile only the kernels of these suites", Text(), "SUITE", several=True, complete="suites"
-    )
+    suites: tuple[str, ...] = argument("compile only the kernels of these suites", Text(), "SUITE", several=True)
 
 
 def run(options: Warm) -> None:

@@ -33,18 +33,13 @@ ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.m
 def one_algorithm(summary: str, default: Any = MISSING, text: str | None = None) -> Any:
     """The option for an algorithm; it has the same spellings in every command."""
     flags = ("-a", "--algorithms")
-    return option(summary, Text(), "NAME", default=default, told=text, flags=flags, complete="algorithms")
+    return option(summary, Text(), "NAME", default=default, told=text, flags=flags)
 
 
 def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
     """The option for some algorithms, with the same spellings."""
-    about: dict[str, Any] = {
-        "several": True,
-        "flags": ("-a", "--algorithm"),
-        "complete": "algorithms",
-        "figures": figures,
-    }
-    return option(summary, Text(), "NAME", default=default, **about)
+    flags = ("-a", "--algorithm")
+    return option(summary, Text(), "NAME", default=default, several=True, flags=flags, figures=figures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +76,8 @@ class CaseOptions(PartOfSuite):
         f"algorithms to run in every case, without those of the suite: {ALGORITHM}", (), figures=True
     )
     add: tuple[str, ...] = option(
-        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True,
-        complete="algorithms", figures=True,
-    )  # fmt: skip
+        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True, figures=True
+    )
     solve: bool = switch("compute OPT also where a shipped certificate proves it", figures=True)
     repeat: int = option(
         "runs of each randomised algorithm, of which means are taken", Integer(1, REPEATS), "N", default=1, figures=True

@@ -1,10 +1,9 @@
-"""The words of the command line: help, version, completion, and what was probably meant by a word that is not known."""
+"""The words of the command line: help, version, and what was probably meant by a word that is not known."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import io
 import os
 import re
 import subprocess
@@ -197,49 +196,6 @@ def test_families_of_problems_and_constructions_of_instances_have_words_of_their
     assert "lead:L,s,r,c,n,rate" in capsys.readouterr().out
 
 
-def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a shell is offered at the end of the line."""
-    argcomplete = pytest.importorskip("argcomplete")
-    monkeypatch.setenv("_ARGCOMPLETE", "1")
-    monkeypatch.setenv("_ARGCOMPLETE_IFS", "\n")
-    monkeypatch.setenv("COMP_LINE", line)
-    monkeypatch.setenv("COMP_POINT", str(len(line)))
-    offered = io.BytesIO()
-    stream = io.TextIOWrapper(offered, write_through=True)
-
-    class Ended(Exception):
-        pass
-
-    def end(code: int) -> None:
-        raise Ended(code)
-
-    # It takes file descriptor 9 for messages, which is somebody else's here.
-    monkeypatch.setattr(argcomplete.CompletionFinder, "_init_debug_stream", lambda self: None)
-    with pytest.raises(Ended):
-        argcomplete.CompletionFinder()(make_parser(), exit_method=end, output_stream=stream)
-    return [each.strip() for each in offered.getvalue().decode().split("\n")]
-
-
-def test_a_shell_completes_commands_options_suites_algorithms_and_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `argcomplete`; names are those that `list` prints."""
-    assert complete("ratiobench repo", monkeypatch) == ["report"]
-    assert complete("ratiobench opt FILE --back", monkeypatch) == ["--backend"]
-    assert set(complete("ratiobench run toy-", monkeypatch)) >= {"toy-plots", "toy-many"}
-    assert complete("ratiobench simulate FILE --algorithm gree", monkeypatch) == ["greedy"]
-    assert "theorem5_repaired" in complete("ratiobench audit FILE --claim theorem5", monkeypatch)
-    assert complete("ratiobench search theorem5_repaired_", monkeypatch) == ["theorem5_repaired_a"]
-    assert complete("ratiobench list constr", monkeypatch) == ["constructions"]
-
-
-def test_completion_is_asked_for_by_the_shell_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it, or without the package, nothing of it is loaded and a command runs."""
-    monkeypatch.delenv("_ARGCOMPLETE", raising=False)
-    monkeypatch.setitem(sys.modules, "argcomplete", None)
-    assert main(["list", "traces"]) == 0
-    monkeypatch.setenv("_ARGCOMPLETE", "1")
-    assert main(["list", "traces"]) == 0
-
-
 @pytest.mark.parametrize(
     "command",
     [["opt", "{file}", "--backend", "scip"], ["audit", "{file}", "--algorithm", "first", "--backend", "gurobi"]],
@@ -283,7 +239,7 @@ def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
         "ratiobench.instances.io.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
     )
     local = os.path.join(".nox", "bench", "bin", "python")
-    assert install_command("parquet") == f"{local} -m pip install -e '.[parquet]'"
+    assert install_command("scip") == f"{local} -m pip install -e '.[scip]'"
     monkeypatch.setattr("ratiobench.instances.io.errors.sys.executable", "/opt/my python")
     assert install_command("dask") == "'/opt/my python' -m pip install -e '.[dask]'"
 
