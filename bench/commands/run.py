@@ -73,7 +73,6 @@ class Report(Options):
     """Options of `report`."""
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    parquet: bool = switch("also write results.parquet")
     figures: Path | None = option("also write the figures as files", File(), "FOLDER")
     figures_as: tuple[str, ...] = option(
         "formats of these files; pdf and png need the extra `figures`", Choice(FORMATS), "FORMAT", several=True,
@@ -155,21 +154,12 @@ def document(options: Options, found: Reported) -> dict[str, Any]:
 
 
 def report(options: Report) -> Reported:
-    """Print the tables, write CSV and page, and Parquet where it is asked for; status 1 when rows failed."""
+    """Print the tables, write CSV and page; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
-    from ratiobench.bench.results import parquet
 
-    if options.parquet:
-        parquet.require()
     status = write_report(
         options.folder, {}, options.figures, options.figures_as, options.latex, show=_show(options)
     )  # fmt: skip
-    if options.parquet:
-        from ratiobench.bench.results.read import read_results
-        from ratiobench.bench.storage.store import STORE, Store
-
-        with Store.open(options.folder / STORE, create=False) as store:
-            parquet.write(read_results(store).exact, options.folder / parquet.FILE)
     return Reported(options.folder, status)
 
 

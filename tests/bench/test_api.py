@@ -1,4 +1,4 @@
-"""The commands as functions: the same numbers, from scripts that need no main guard; tables as Parquet."""
+"""The commands as functions: the same numbers, from scripts that need no main guard."""
 
 from __future__ import annotations
 
@@ -274,30 +274,3 @@ def test_importing_the_package_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert {"run", "opt"} <= set(dir(ratiobench))
-
-
-def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
-    """Text for text, exact fractions included; floats are floats."""
-    pytest.importorskip("pyarrow")
-    assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet"]) == 1
-    assert main(["report", str(tmp_path), "--parquet"]) == 1
-    stored = pd.read_parquet(tmp_path / "results.parquet")
-    assert str(stored["ratio_lower_float"].dtype).lower() == "float64"
-    written = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
-    assert list(stored.columns) == list(written.columns)
-    for name in written:
-        if not COLUMNS.get(str(name), "").startswith("float:"):
-            told = ["" if pd.isna(value) else str(value) for value in stored[name]]
-            assert told == list(written[name]), name
-    floats = [float(value) for value in written["reached_float"] if value]
-    assert list(stored["reached_float"].dropna()) == floats
-
-
-def test_without_pyarrow_parquet_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The missing package is named, status 2, before anything is written."""
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert main(["report", str(tmp_path), "--parquet"]) == 2
-    assert "`pyarrow`, which is not installed: " in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
