@@ -117,7 +117,7 @@ class Results(_tables.Results):
 
         Returns
         -------
-        A picture that notebooks show and `save` writes as SVG or PDF.
+        A picture that notebooks show and `save` writes as SVG.
 
         Raises
         ------

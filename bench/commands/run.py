@@ -20,8 +20,6 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.run_context import RunContext, run_context
 
 HISTORY = 365
-FORMATS = ("svg", "pdf", "png")
-"""Of files of figures (`ratiobench.bench.report.shared.pictures.FORMATS`); named here so that no report is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +71,7 @@ class Report(Options):
     """Options of `report`."""
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    figures: Path | None = option("also write the figures as files", File(), "FOLDER")
-    figures_as: tuple[str, ...] = option(
-        "formats of these files; pdf and png need the extra `figures`", Choice(FORMATS), "FORMAT", several=True,
-        default=FORMATS[:1],
-    )  # fmt: skip
+    figures: Path | None = option("also write the figures as SVG files", File(), "FOLDER")
     latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
     quiet: bool = switch("print no progress")
 
@@ -157,9 +151,7 @@ def report(options: Report) -> Reported:
     """Print the tables, write CSV and page; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
 
-    status = write_report(
-        options.folder, {}, options.figures, options.figures_as, options.latex, show=_show(options)
-    )  # fmt: skip
+    status = write_report(options.folder, {}, options.figures, options.latex, show=_show(options))
     return Reported(options.folder, status)
 
 

@@ -25,7 +25,7 @@ from ratiobench.bench.report.latex import table as latex_tables
 from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.shared.cells import csv_of
 from ratiobench.bench.report.shared.citation import BIB, cite
-from ratiobench.bench.report.shared.pictures import FORMATS, write_pictures
+from ratiobench.bench.report.shared.pictures import write_pictures
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.shared.text import CELL, escape_lines
 from ratiobench.bench.results.read import Results, read_results, stages
@@ -38,7 +38,6 @@ def write_report(
     folder: Path,
     spent: Mapping[str, float],
     pictures: Path | None = None,
-    formats: Sequence[str] = FORMATS[:1],
     latex: bool = False,
     show: Callable[[str], None] = print,
 ) -> int:
@@ -54,8 +53,7 @@ def write_report(
     ----------
     folder : where `run` put its store.
     spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
-    pictures : a folder for the figures as files.
-    formats : of these files.
+    pictures : a folder for the figures as SVG files.
     latex : write table.tex as well; cite.bib is always written.
     show : gets the texts, one after another.
 
@@ -99,9 +97,9 @@ def write_report(
         _write_csv(folder / "significance.csv", significance.make_frame(tests))
     _write_provenance(folder, found)
     if pictures is not None:
-        written = write_pictures(drawn, pictures, formats, draw_comparison(found))
+        written = write_pictures(drawn, pictures, draw_comparison(found))
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
-        show(f"{len(written)} figures as {', '.join(formats).upper()}{where}")
+        show(f"{len(written)} figures as SVG{where}")
     citation = cite(found)
     write_atomically(folder / BIB, citation.bibtex().encode())
     if latex:
