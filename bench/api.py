@@ -37,7 +37,7 @@ from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.read import StudyTable, group_means
 from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.running.backtest import find_days, make_backtest, name_days, order_of, write_days
-from ratiobench.bench.running.runner import find_folders, run_suite
+from ratiobench.bench.running.runner import find_folder, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.display import make_html
@@ -241,9 +241,9 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     chosen = Run(suite=suite, out=_path(out), **options)
     family, found = chosen.find()
     names, handed = name_algorithms([*exactly, *added], instances_of(family))
-    folder, share = find_folders(chosen.out, chosen.share, found.name, chosen.scale, found.over)
+    folder = find_folder(chosen.out, found.name, chosen.scale, found.over)
     named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
-    run_suite(family, found, replace(named, own=handed, out=folder, share=share))
+    run_suite(family, found, replace(named, own=handed, out=folder))
     return results(folder)
 
 
@@ -279,7 +279,7 @@ def backtest(
     named = isinstance(days, str | os.PathLike)
     exactly, added = listed(algorithms), listed(options.pop("add", ()))
     chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
-    folder, share = find_folders(chosen.out, chosen.share, name_of(chosen.days if named else None))
+    folder = find_folder(chosen.out, name_of(chosen.days if named else None))
     if isinstance(days, str | os.PathLike):
         source = chosen.days
         (family, found), order = find_days(source), order_of(source)
@@ -294,7 +294,7 @@ def backtest(
         )  # fmt: skip
     if not named:
         write_days(family, found)
-    run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
+    run_suite(family, suite, run_options(chosen, out=folder, own=handed))
     return results(folder)
 
 

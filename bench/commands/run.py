@@ -92,17 +92,17 @@ class Reported:
 
 def run(options: Run) -> Reported:
     """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
-    from ratiobench.bench.running.runner import find_folders
+    from ratiobench.bench.running.runner import find_folder
 
     family, suite = options.find()
-    out, share = find_folders(options.out, options.share, suite.name, options.scale, suite.over)
-    return _run_and_show(family, suite, replace(options, out=out, share=share))
+    out = find_folder(options.out, suite.name, options.scale, suite.over)
+    return _run_and_show(family, suite, replace(options, out=out))
 
 
 def backtest(options: Backtest) -> Reported:
     """Run every policy on every day, as `run` does."""
     from ratiobench.bench.running.backtest import find_days, make_backtest, order_of
-    from ratiobench.bench.running.runner import find_folders
+    from ratiobench.bench.running.runner import find_folder
 
     family, days = find_days(options.days)
     with run_context(RunContext(isolate=family.choose_isolation(options.isolate))):
@@ -110,8 +110,8 @@ def backtest(options: Backtest) -> Reported:
             family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
             options.what_if, options.add,
         )  # fmt: skip
-    out, share = find_folders(options.out, options.share, name_of(options.days))
-    return _run_and_show(family, suite, run_options(options, out=out, share=share))
+    out = find_folder(options.out, name_of(options.days))
+    return _run_and_show(family, suite, run_options(options, out=out))
 
 
 def name_of(days: Path | None) -> str:

@@ -99,10 +99,7 @@ class ExecutionOptions(Options):
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
     dask: str | None = option("address of a dask scheduler, to use in place of local processes", Text(), "ADDRESS")
-    share: Path | None = option(
-        "file through which runs share results", File(), "FILE", told="results/pieces.sqlite; with --out none"
-    )
-    fresh: bool = switch("delete earlier results, and take none from --share")
+    fresh: bool = switch("delete earlier results")
     retry_failed: bool = switch("repeat solves and runs that failed")
     quiet: bool = switch("print no progress")
 
@@ -137,6 +134,5 @@ class RunOptions(ExecutionOptions, CaseOptions):
         ------
         InputError : isolation is required and cannot be had.
         """
-        results = [self.folder, *([self.share.parent] if self.share else [])]
         isolate = family.choose_isolation(self.isolate)
-        return RunContext(isolate=isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
+        return RunContext(isolate=isolate, own=self.own, hidden=(str(self.folder.absolute()),))

@@ -34,7 +34,6 @@ from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.options import SCALES, RunOptions
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
-from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
@@ -75,7 +74,7 @@ class _Sweep:
     """The state of one run."""
 
     family: Family
-    store: SharedCache
+    store: Store
     folder: Path
     progress: Progress
     terms: RunContext
@@ -129,7 +128,7 @@ class _Sweep:
             self.store.put(StoredResult("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
             known = _with_priors(known, *(each.instance if each else "" for each in (result.prior, result.history)))
-            self.store.own.put_case(position, known)
+            self.store.put_case(position, known)
             self.progress.size(case.name, self._weight(known))
             self._advance(known, MAKING, result.seconds)
             self._refer(known, case)
@@ -137,7 +136,7 @@ class _Sweep:
                 self._solve_printed(known)
 
         def lost(error: BaseException) -> None:
-            self.store.own.put_case(position, stored)
+            self.store.put_case(position, stored)
             self.store.put(work.make_failed("generate", "", case.name, error))
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
@@ -600,16 +599,15 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     else:
         pool = DaskCluster(options.dask, options.limit)
     try:
-        with contextlib.ExitStack() as open_stores:
-            own, library = _open_stores(options, open_stores)
+        with _open_store(options.folder) as store:
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
             if options.dask is None:
                 needed = list(dict.fromkeys([*names, *studied]))
                 compile_missing(family, needed, options.quiet, suite.kinds, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
-                own.clear(failed_only=not options.fresh)
-            own.begin(
+                store.clear(failed_only=not options.fresh)
+            store.begin(
                 {
                     "suite": suite.name,
                     "summary": suite.summary,
@@ -639,9 +637,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
-            shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
-            sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
+            sweep = _Sweep(family, store, folder, progress, terms, repeats, audited, solvers_key)
             with run_context(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
@@ -655,7 +652,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     from ratiobench.bench.running.explanations import store_explanations
 
                 with run_context(terms):
-                    store_explanations(family, own, folder)
+                    store_explanations(family, store, folder)
                 set_current("")
         pool.shutdown()
     except BaseException:
@@ -684,35 +681,20 @@ def command(suite: Suite, options: RunOptions) -> str:
     return shlex.join([*words, *as_words(options)])
 
 
-def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:
-    """The folder's store and the library. Where one of them is not sound, nothing is written."""
-    folder = options.folder / "instances"
+def _open_store(results: Path) -> Store:
+    """The store of a folder of results; nothing is written where the folder cannot be used."""
+    folder = results / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-    library = open_shared_cache(options.share)
-    if library is not None:
-        close.enter_context(library)
-    if options.share is not None:
-        make_folder(options.share.parent)
-    own = close.enter_context(Store.open(make_folder(options.folder) / STORE))
-    if library is None and options.share is not None:
-        library = close.enter_context(Store.open(options.share))
-    return own, library
+    return Store.open(make_folder(results) / STORE)
 
 
-def find_folders(
-    out: Path | None, share: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()
-) -> tuple[Path, Path | None]:
-    """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
+def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
+    """The folder of the results, where none is named ``results/SUITE``.
 
     At the small scale the folder is ``results/SUITE-small``, over axes of a sweep ``results/SUITE-AXIS-...``.
-
-    A folder that is named has no library unless that is named as well.
     """
-    if out is None:
-        folder = "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
-        return Path("results") / folder, share or Path("results") / LIBRARY
-    return out, share
+    return out or Path("results") / "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
 
 
 def generate_suite(

@@ -154,7 +154,6 @@ UNUSABLE = [
     (["run", "toy", "--effort", "most"], "--effort"),
     (["run", "toy", "--out", "{new}", "--only", "[!t]*"], "--only: '[!t]*' fits no case"),
     (["run", "toy", "--out", "{new}", "--rows", "[!f]*x"], "--rows: '[!f]*x' fits no algorithm"),
-    (["run", "toy", "--out", "{new}", "--share", "{broken}"], "not a sound result store"),
     (["compare", "{missing}", "{missing}"], "no result store"),
     (["compare", "{folder}", "{folder}", "--csv", "{folder}"], "it is a folder"),
     (["run", "toy", "--out", "{file}/below"], "cannot be made"),

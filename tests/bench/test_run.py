@@ -124,8 +124,23 @@ def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch
     assert set(first.values()) == {1}
     assert sum(line.startswith("opt") for line in first) == 4
     log.unlink()
+    for suite, failed in (("toy", 0), ("toy-none", 1)):  # one of its cases is a case of `toy`
+        assert run(suite, tmp_path / "out") == failed
+        assert all(line.startswith("generate") for line in log.read_text().splitlines())
+
+
+def test_another_effort_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--effort 2` solves again, and says so; toy0 and toy2 had effort 1, toy1 and toy3 had 2."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
     assert run("toy", tmp_path / "out") == 0
-    assert all(line.startswith("generate") for line in log.read_text().splitlines())
+    log.unlink()
+    assert run("toy", tmp_path / "out", "--effort", "2") == 0
+    solved = [line.rsplit(" ", 1)[1] for line in log.read_text().splitlines() if line.startswith("opt")]
+    assert sorted(solved) == ["2", "2", "4", "4"]
+    with Store.open(tmp_path / "out" / "results.sqlite") as store:
+        assert store.about()["effort"] == 2
+        assert [case.solve["effort"] for case in store.cases()] == [2, 4, 2, 4, 2]
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")

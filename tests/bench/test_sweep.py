@@ -17,7 +17,7 @@ from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.sweep.figure import SweepFigure, bound_of
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import find_folders, run_suite, scale_suite
+from ratiobench.bench.running.runner import find_folder, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
@@ -52,7 +52,7 @@ def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
     assert {case.group.split()[0] for case in suite.cases} == {"load", "trace"}
     small = scale_suite(suite, "small")
     assert {group for plot in small.plots for group in plot.groups} == {case.group for case in small.cases}
-    assert find_folders(None, None, "sweep", "small", suite.over)[0] == Path("results/sweep-load-trace-small")
+    assert find_folder(None, "sweep", "small", suite.over) == Path("results/sweep-load-trace-small")
 
 
 @pytest.mark.parametrize(
