@@ -21,7 +21,6 @@ from ratiobench.bench.running.pool import ExecutorLost
 from ratiobench.bench.storage.payload import format_error
 from ratiobench.bench.storage.store import StoreError
 from ratiobench.instances.io.errors import DEBUG, InputError, make_printable
-from ratiobench.instances.io.files import READ_LIMIT, limit_file_size
 
 KEPT = "; what was finished is kept"
 
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
         silent = getattr(given, "json", False) or getattr(given, "quiet", False)
-        with limit_file_size(getattr(given, "max_bytes", READ_LIMIT)), Heartbeat("" if silent else command.busy):
+        with Heartbeat("" if silent else command.busy):
             status = _perform(command, options_from(given))
         sys.stdout.flush()
         return status

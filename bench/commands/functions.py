@@ -12,8 +12,6 @@ from ratiobench.bench.options import Options, defaults_of, options_of
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-COMMAND_LINE = ("max_bytes",)
-"""Options that only the command line has, of every command."""
 
 
 def as_function(
@@ -32,8 +30,7 @@ def as_function(
     others : keywords that are no options of the command, with their defaults.
     defaults : of options whose default is another one than on the command line.
     """
-    left_out = {*without, *COMMAND_LINE}
-    chosen = {option: each for option, each in options_of(kind).items() if option not in left_out}
+    chosen = {option: each for option, each in options_of(kind).items() if option not in without}
     known = {option: defaults_of(kind)[option] for option in chosen} | dict(defaults or {})
     keywords = known | dict(others or {})
 

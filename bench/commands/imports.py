@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import FileOptions, select_fields
+from ratiobench.bench.commands.shared import select_fields
 from ratiobench.bench.family.capabilities import ImportReport, ImportSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_importer
@@ -26,6 +26,7 @@ from ratiobench.bench.options import (
     Duration,
     File,
     Integer,
+    Options,
     Range,
     Text,
     argument,
@@ -38,7 +39,7 @@ from ratiobench.instances.io.files import IMPORT_REPORT, PRICE_LIST, check_writa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(FileOptions):
+class Import(Options):
     """Options of `import`."""
 
     log: Path | None = argument("the log, plain or gzip; - for standard input", File(), "LOG", default=None)

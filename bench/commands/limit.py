@@ -41,7 +41,7 @@ class Limit(Options):
     """
 
     name: str = argument(
-        "family of instances or recipe, as `list limits` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME"
+        "family of instances or recipe, as `list recipes` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME"
     )
     algorithms: tuple[str, ...] = several_algorithms(
         f"{ALGORITHM}; several are compared in a table; without any only the limits are printed", ()

@@ -36,7 +36,7 @@ WORST = "worst"
 class Search(IsolationOptions):
     """Options of `search`."""
 
-    claim: str = argument("name of a claim, as `list searches` prints them", Text(), "CLAIM", default="")
+    claim: str = argument("name of a claim", Text(), "CLAIM", default="")
     algorithm: str = one_algorithm(
         f"search for the worst ratio of this algorithm, in place of a claim: {ALGORITHM}", ""
     )

@@ -12,28 +12,19 @@ from ratiobench.bench.family.capabilities import Certificates
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
-from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Integer, Options, Text, argument, option
+from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Options, Text, argument, option
 from ratiobench.bench.running.options import PartOfSuite, isolation
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
-from ratiobench.instances.io.files import READ_LIMIT, load_json, read_bytes
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.run_context import RunContext, UserAlgorithm
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions(Options):
-    """How much of a file is read."""
-
-    max_bytes: int = option(
-        "largest size of a file in bytes, packed and unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceOptions(FileOptions):
+class InstanceOptions(Options):
     """The instance that a command is about."""
 
     file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
@@ -92,7 +83,7 @@ class SuitePartOptions(PartOfSuite):
     """The part of a suite, and of a sweep its axes."""
 
     suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE")
-    over: tuple[str, ...] = option("parameters that a sweep varies (`list axes`)", Text(), "AXIS", several=True)
+    over: tuple[str, ...] = option("parameters that a sweep varies", Text(), "AXIS", several=True)
 
     def find(self) -> tuple[Family, Suite]:
         """The suite over the axes that are chosen."""

@@ -8,7 +8,7 @@ Member of `Family` -> what is lost without it:
 * ``without_migration`` -> `--no-migration`
 * ``claims`` -> `audit`; the page's section on what is claimed and what holds
 * ``counterexample_search`` -> `search`
-* ``limits`` -> `limit`, `list limits`
+* ``limits`` -> `limit`
 * ``bidding`` -> `audit --task`, `audit --curve`
 * ``readings`` -> the page's sentences on how a paper is read
 * ``measures`` -> figures beside the objective; ``measure_names`` -> wrong names in files found before a run
@@ -16,7 +16,7 @@ Member of `Family` -> what is lost without it:
 * ``studies`` -> figures about bidding
 * ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
 * ``log_import`` -> `import`
-* ``calibrator`` -> `calibrate`, `list gpus`
+* ``calibrator`` -> `calibrate`
 * ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
 * ``join`` -> `backtest --history` above 1; ``load_setting``, ``start_time`` -> `backtest` sees which days belong to
   different loads
@@ -71,7 +71,6 @@ __all__ = [
     "LimitBound",
     "LimitCase",
     "LimitPrefix",
-    "LimitRow",
     "Limits",
     "LogImport",
     "Loss",
@@ -273,7 +272,6 @@ class Statement:
     asked : no paper claims it: this project asks it, so verdicts are shown and not counted.
     proof_assumes : what the published proof needs and the claim does not say; a check names what of it fails on a run
         (`Check.failing`). Empty where the two are not separated.
-    kind : of the claim, where it is none about single runs: ``limit of every algorithm``.
     """
 
     name: str
@@ -286,7 +284,6 @@ class Statement:
     flaw: str = ""
     asked: bool = False
     proof_assumes: str = ""
-    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,48 +387,24 @@ class LimitCase:
     note: str = ""
 
 
-class LimitRow(NamedTuple):
-    """The proved factor of an algorithm beside the lower bound for every algorithm at the same parameters.
-
-    Parameters
-    ----------
-    algorithm, proved, limit : in words.
-    factor, least : the proved factor, rounded up, and the limit, rounded down; None where there is no number.
-    gap : the difference, in words.
-    """
-
-    algorithm: str
-    proved: str
-    factor: Fraction | None
-    limit: str
-    least: Fraction | None
-    gap: str
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What no online algorithm can beat: theorems, the families of instances that show them, a table, a figure.
+    """What no online algorithm can beat: the families of instances that show it, and a figure.
 
     Parameters
     ----------
-    families : those of which `case` makes members.
     case : (name or recipe, draws): the member, with so many draws where the family is random and has too many orders
         to take all. InputError for a name, key or value that cannot be used.
     gains : (instance, run): what each arrival added to ALG, in the order of arrival.
     outside : (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty where they do.
     remarks : (case, ALG of each prefix): what further theorems say of these figures, a sentence each.
-    statements : the theorems, with their proofs.
-    table : what is proved of every algorithm beside what cannot be beaten, and the parameters in words.
-    figure : the same over the spread of values, an SVG document.
+    figure : proved factors and limits over the spread of values, an SVG document.
     """
 
-    families: Callable[[], Sequence[NamedSummary]]
     case: Callable[[str, int], LimitCase]
     gains: Callable[[Any, OnlineRun], Sequence[Exact]]
     outside: Callable[[OnlineRun], str]
     remarks: Callable[[LimitCase, Sequence[Fraction]], Sequence[str]]
-    statements: Sequence[Statement]
-    table: Callable[[], tuple[str, Sequence[LimitRow]]]
     figure: Callable[[], str]
 
 
@@ -869,12 +842,10 @@ class Calibrator:
     ----------
     measure : (settings, progress, tell): `progress` is called with the present measurement and the time that the rest
         takes, `tell` with a line for each figure. InputError for a device that is not there, and where nothing fits.
-    gpus : the known devices, and those in files of `calibrate`; InputError names file, field and value.
     dtypes : number formats of measurements.
     """
 
     measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
-    gpus: Callable[[Sequence[Path]], Sequence[NamedSummary]]
     dtypes: Sequence[str]
 
 

@@ -84,7 +84,7 @@ def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
     known = claim_searches()
     if claim not in known:
-        raise InputError("claim", "", explain_unknown_name(claim, known, "list searches"))
+        raise InputError("claim", "", explain_unknown_name(claim, known))
     return known[claim]
 
 

@@ -211,7 +211,7 @@ read_limit = _limit.get
 
 def make_size_error(source: str, how: str = "") -> InputError:
     """The error for a file with more bytes than `limit_file_size` allows; `how` says how they were counted."""
-    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read (--max-bytes)")
+    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read")
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:

@@ -88,7 +88,7 @@ def content_of(data: bytes, source: str, limit: int) -> bytes:
     except lzma.LZMAError:
         raise InputError(source, "", _CORRUPT) from None
     if len(content) > limit:
-        raise InputError(source, "", f"unpacked, more than {limit} bytes, the most that is read (--max-bytes)")
+        raise InputError(source, "", f"unpacked, more than {limit} bytes, the most that is read")
     if not reader.eof or reader.unused_data:
         raise InputError(source, "", _CORRUPT)
     return content

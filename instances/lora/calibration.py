@@ -307,21 +307,17 @@ class CalibrationFile(Text):
         return read_calibration(Text(path=True).checked(source, field, value)).document
 
 
-def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
-    """The shipped GPUs and one's own by name: where the figures come from, and how fast they are beside the H200."""
-    first = read_shipped()
-    reference = next(gpu for gpu in first.gpus.values() if gpu.basis == "measured")
-    lines = []
-    for table in (first, *own):
-        for gpu in table.gpus.values():
-            watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
-            figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
-            beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
-            if table.way != first.way:
-                beside = f"not comparable with {reference.name} ({first.method_text})"
-            about = "" if table.document is None else f". {table.source}"
-            lines.append((gpu.name, f"{gpu.basis}, {table.method_text}: {figures}; {beside}{about}"))
-    return lines
+def describe_gpu(table: Calibration) -> str:
+    """Describe the GPU of a file: where its figures come from, and how fast it is beside the H200."""
+    shipped = read_shipped()
+    reference = next(gpu for gpu in shipped.gpus.values() if gpu.basis == "measured")
+    [gpu] = table.gpus.values()
+    watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
+    figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
+    beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
+    if table.way != shipped.way:
+        beside = f"not comparable with {reference.name} ({shipped.method_text})"
+    return f"{gpu.basis}, {table.method_text}: {figures}; {beside}. {table.source}"
 
 
 def fingerprint(table: Calibration) -> str:

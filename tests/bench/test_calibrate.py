@@ -1,4 +1,4 @@
-"""The commands `calibrate` and `list gpus`, with a machine that is no machine in the place of PyTorch's."""
+"""The command `calibrate`, with a machine that is no machine in the place of PyTorch's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.lora.calibrate import calibrator, finetuning
 from ratiobench.bench.lora.calibrate.finetuning import GPT2, SMALL
 from ratiobench.instances.lora.calibration import read_calibration
-from tests.support.calibrations import FakeMachine, write
+from tests.support.calibrations import FakeMachine
 
 
 @pytest.fixture
@@ -112,18 +112,3 @@ def test_an_interruption_keeps_nothing_and_says_so(
     assert main(["calibrate", "--out", "a.json"]) == 130
     assert capsys.readouterr().err == "ratiobench: interrupted\n"
     assert Path("a.json").read_text() == "before"
-
-
-def test_gpus_are_listed_with_those_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As text and as JSON; what other lists are given are names."""
-    file = str(write(tmp_path / "mine.json"))
-    assert main(["list", "gpus"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["lora:", "h200", "a100", "a40"]
-    assert main(["list", "gpus", file, "--json"]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["h200", "a100", "a40", "mine"]
-    assert main(["list", "suites", file]) == 2
-    assert "is not one of eapm-fig2, " in capsys.readouterr().err
-    write(tmp_path / "broken.json", rows=[])
-    assert main(["list", "gpus", file, str(tmp_path / "broken.json")]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert "broken.json: rows: an empty list" in line

@@ -17,7 +17,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.cli.parser import make_parser, thread_parser
-from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.registry import claim_searches, families, find_suite
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
@@ -186,7 +186,7 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`problems` names the file formats, `constructions` the parametric instances."""
+    """`problems` names the file formats."""
     assert main(["list", "problems"]) == 0
     problems = capsys.readouterr().out
     for family in families().values():
@@ -303,7 +303,7 @@ def test_options_behind_a_colon_are_said_to_need_a_comma(
     assert "separated by commas" not in refused(capsys, "simulate", LORA, "-a", wrong, "--no-isolate")
 
 
-def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_and_backends_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """Each by family; those of `list claims` are what `audit --claim` takes, a solver says what it solves."""
     assert main(["list", "claims"]) == 0
     claims = capsys.readouterr().out
@@ -312,8 +312,15 @@ def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[s
     assert main(["list", "backends"]) == 0
     lora = capsys.readouterr().out.partition("lora:")[2].partition("tenants:")[0]
     assert "printed-ortools" in next(line for line in lora.splitlines() if line.split()[:1] == ["cbc"])
-    assert main(["list", "searches"]) == 0
-    assert "  lemma3 " in capsys.readouterr().out
+
+
+def test_the_guides_name_what_can_be_searched_for_and_what_a_sweep_varies() -> None:
+    """All claims that `search` takes, and all values of `run sweep --over`."""
+    guide = Path(__file__).resolve().parents[2] / "docs" / "guide"
+    claims = (guide / "audits.md").read_text("utf-8").partition("It knows these claims")[2].partition("`search ")[0]
+    assert {name for name in re.findall(r"`(\w+)`", claims) if name not in families()} == set(claim_searches())
+    axes = (guide / "run.md").read_text("utf-8").partition("they are `nodes`")[2].partition("\n")[0]
+    assert ["nodes", *re.findall(r"`(\w+)`", axes)] == [axis.name for axis in find_suite("sweep")[1].axes]
 
 
 def test_history_of_no_day_is_said_to_be_an_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

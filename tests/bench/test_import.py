@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.instances.io.files import limit_file_size
 from ratiobench.instances.lora.format import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,7 +197,7 @@ def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, ke
 
 
 def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No device; up to --max-bytes, packed and unpacked; pipes and standard input are files like others."""
+    """No device; up to the limit, packed and unpacked; pipes and standard input are files like others."""
     words = ["--format", "csv", "--cluster", "cluster.toml", "--dry-run"]
     assert _limited_memory(["import", "/dev/zero", *words]) == (
         2,
@@ -205,10 +206,12 @@ def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixtur
     size = len(LOG.encode())
     Path("log.csv.gz").write_bytes(gzip.compress(LOG.encode() * 100))
     for name, how, most in (("log.csv", "", size - 1), ("log.csv.gz", "unpacked, ", 1000)):
-        assert main(["import", name, *words, "--max-bytes", str(most)]) == 2
-        limit = f"more than {most} bytes, the most that is read (--max-bytes)"
+        with limit_file_size(most):
+            assert main(["import", name, *words]) == 2
+        limit = f"more than {most} bytes, the most that is read"
         assert capsys.readouterr().err == f"ratiobench: {name}: {how}{limit}\n"
-    assert main(["import", "log.csv", *words, "--max-bytes", str(size)]) == 0
+    with limit_file_size(size):
+        assert main(["import", "log.csv", *words]) == 0
     capsys.readouterr()
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_bytes(gzip.compress(LOG.encode())))

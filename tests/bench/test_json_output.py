@@ -82,7 +82,6 @@ SMALL, THEOREM_5 = str(path("tiny_two_types")), str(path("thm5_T5_3tasks"))
 CALLS = (
     ("list", "formulations"),
     ("list", "recipes"),
-    ("list", "limits"),
     ("generate", "paper:tasks=5,nodes.a100=1,slots=12", "--out", "made"),
     ("opt", SMALL),
     ("opt", SMALL, "--no-migration", "--certificate", "one.cert"),

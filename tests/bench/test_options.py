@@ -54,7 +54,6 @@ FUNCTIONS = {
     "imported": "import",
 }
 """Functions, and their commands; `results` and `instance` read what the others take."""
-EVERYWHERE = {"max_bytes": "how much of a file is read; a script holds its instances itself"}
 COMMAND_ONLY = {
     "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
@@ -133,7 +132,7 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
     signature = inspect.signature(getattr(ratiobench, function)).parameters
     spelt = SPELT.get(function, {})
     described = options_of(single(name).options)
-    alone = {**EVERYWHERE, **COMMAND_ONLY.get(function, {})}
+    alone = COMMAND_ONLY.get(function, {})
     expected = {spelt.get(each, each) for each in described if each not in alone}
     assert set(signature) == expected | set(FUNCTION_ONLY.get(function, {}))
     assert set(COMMAND_ONLY.get(function, {})) <= set(described)

@@ -1,18 +1,17 @@
-"""The command `calibrate`, and `list gpus`, for family `lora`."""
+"""The command `calibrate` for family `lora`."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from ratiobench.bench.family.capabilities import CalibrationResult, CalibrationSettings, Calibrator
-from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.bench.lora.calibrate.finetuning import DTYPES, GPT2, SMALL, TorchMachine
 from ratiobench.bench.lora.calibrate.measurement import Plan, calibrate
 from ratiobench.instances.io.files import text_of
-from ratiobench.instances.lora.calibration import Calibration, check_name, gpu_lines, read_calibration
+from ratiobench.instances.lora.calibration import check_name, describe_gpu
 
 
 def _measure(
@@ -26,16 +25,11 @@ def _measure(
     with closing(TorchMachine(settings.device, settings.dtype, model, settings.watts is None)) as machine:
         found = calibrate(machine, plan, progress, tell)
     document = dict(found.document or {})
-    return CalibrationResult(document, text_of(document), gpu_lines([found])[-1][1], _use)
+    return CalibrationResult(document, text_of(document), describe_gpu(found), _use)
 
 
 def _use(file: Path) -> str:
     return f"generate day:trace=philly,tasks=300,nodes=2,calibration={shlex.quote(str(file))} --out DIR"
 
 
-def _gpus(files: Sequence[Path]) -> Sequence[NamedSummary]:
-    own: list[Calibration] = [read_calibration(file) for file in files]
-    return [NamedSummary(*line) for line in gpu_lines(own)]
-
-
-CALIBRATOR = Calibrator(_measure, _gpus, DTYPES)
+CALIBRATOR = Calibrator(_measure, DTYPES)

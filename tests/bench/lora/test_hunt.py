@@ -366,7 +366,7 @@ def test_the_command_resumes_to_the_same_end(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["theorem6"], "'theorem6' is not known; did you mean 'theorem5'? `list searches`"),
+        (["theorem6"], "'theorem6' is not known; did you mean 'theorem5'? Known: theorem5, lemma3, "),
         (["theorem5", "--resume"], "--resume: needs --out DIR"),
         (["theorem5", "--out", "{}/none", "--resume"], "none/theorem5.state.json"),
     ],

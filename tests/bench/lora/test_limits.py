@@ -18,9 +18,7 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.checks import Verdict
-from ratiobench.bench.lora.theory.limits import cases, formulas
-from ratiobench.bench.lora.theory.limits.claims import KIND, STATEMENTS
-from ratiobench.bench.lora.theory.limits.table import Parameters, factor_posted, list_rows
+from ratiobench.bench.lora.theory.limits import cases, chart, formulas
 from ratiobench.formulations import backends
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.linear import LinearModel
@@ -486,27 +484,13 @@ def test_the_command_prints_one_algorithm_prefix_by_prefix(capsys: pytest.Captur
     assert main(["limit", "two", "--csv", str(tmp_path / "none.csv")]) == 2
 
 
-def test_the_table_of_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    """Rows of registered mechanisms alone, no proved factor below its limit, the theorems and families under it."""
-    for theta in (2, 20, 1000, 10**4):
-        for units in (2, 4, 16):
-            given = Parameters(Fraction(theta), units, 2)
-            rows = list_rows(given)
-            assert {row.algorithm for row in rows} <= set(entries())
-            assert {"posted", "greedy", "minimal-edit", "guarded", "learned"} <= {row.algorithm for row in rows}
-            for row in rows:
-                if row.factor is not None and row.least is not None:
-                    assert row.factor >= row.least, row
-    assert float(factor_posted(Parameters(Fraction(1000), 32, 1))) == pytest.approx(12.2, abs=0.4)
-    assert main(["list", "limits"]) == 0
-    told = capsys.readouterr().out
-    assert "posted" in told.splitlines()[2]
-    for name in (*(each.name for each in STATEMENTS), *(f"limit:{each}" for each in limits.families())):
-        assert f"  {name} " in told
-    assert {each.kind for each in STATEMENTS} == {KIND}
-    assert all(each.proof and each.standing == "proved" for each in STATEMENTS)
-    assert main(["list", "limits", "limit_n4", "--json"]) == 0
-    assert "ceil(N/c)" in json.loads(capsys.readouterr().out)[0]["summary"]
+def test_no_proved_factor_in_the_figure_is_below_a_limit() -> None:
+    """At every spread of values that is drawn; Theorem A's factor as computed by hand."""
+    for theta in chart.THETAS:
+        given = chart.Parameters(Fraction(theta))
+        proved = [curve(given) for _, curve in chart._PROVED.values()]
+        assert min(proved) >= chart._LIMITS["limit, all algorithms: N1"](given)
+    assert float(chart.factor_posted(chart.Parameters(Fraction(1000), 32, 1))) == pytest.approx(12.2, abs=0.4)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Limits of every online algorithm: Theorems N1 to N7, their functions, and the proved factors beside them."""
+"""Limits of every online algorithm: the functions of Theorems N1 to N7, and members of their families."""

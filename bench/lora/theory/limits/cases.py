@@ -9,11 +9,8 @@ from itertools import permutations
 from typing import Any
 
 from ratiobench.bench.family.capabilities import LimitBound, LimitCase, LimitPrefix, Limits
-from ratiobench.bench.family.suite import NamedSummary
 from ratiobench.bench.lora.theory.limits import formulas
 from ratiobench.bench.lora.theory.limits.chart import draw_limits
-from ratiobench.bench.lora.theory.limits.claims import STATEMENTS
-from ratiobench.bench.lora.theory.limits.table import make_table
 from ratiobench.bench.results.ratios import format_truncated
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 from ratiobench.instances.io.keys import Values
@@ -26,11 +23,6 @@ from ratiobench.online.outcome import OnlineRun
 HEAD = "limit:"
 ORDERS = 120
 """All orders of the node types are taken where there are at most so many."""
-
-
-def list_families() -> list[NamedSummary]:
-    """The families by their names in commands."""
-    return [NamedSummary(HEAD + each.name, each.summary) for each in limits.families().values()]
 
 
 def parse_recipe(text: str) -> dict[str, Any]:
@@ -46,7 +38,7 @@ def parse_recipe(text: str) -> dict[str, Any]:
     full = text if text.startswith(HEAD) else HEAD + text
     name = full.removeprefix(HEAD).partition(":")[0]
     if name not in limits.families():
-        raise InputError("limit", "", explain_unknown_name(name, limits.families(), "list limits"))
+        raise InputError("limit", "", explain_unknown_name(name, limits.families(), "list recipes"))
     found = read_recipe(full, {FAMILY.name: FAMILY})
     assert found is not None
     return dict(found[1].cases[0].recipe)
@@ -162,12 +154,9 @@ def list_remarks(case: LimitCase, earned: Sequence[Fraction]) -> list[str]:
 
 
 LIMITS = Limits(
-    families=list_families,
     case=make_case,
     gains=find_gains,
     outside=explain_outside,
     remarks=list_remarks,
-    statements=STATEMENTS,
-    table=make_table,
     figure=draw_limits,
 )

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, expm1, floor, log, log1p
+from math import ceil, floor, log, log1p
 
 STEPS = 200
 """Halvings of an interval, more than a double has digits."""
@@ -315,39 +315,6 @@ def factor_units(units: int, theta: float) -> float:
         return price >= theta
 
     return _least(holds, 1.0, theta + 2)
-
-
-def factor_pooled(spread: float, share: float, nodes: int, omega: float = 1.0) -> float:
-    """Theorem A for pools: the least max(1, Omega B) + Omega B U / G over G = 2^j - 1.
-
-    B = ((1 + G)^(eps / (K (1 - eps))) - 1) K / eps.
-
-    Parameters
-    ----------
-    spread, share : U and eps. nodes : K. omega : at least the weight of what fits a node.
-    """
-
-    def factor(doublings: int) -> float:
-        growth = omega * expm1(doublings * log(2) * share / (nodes * (1 - share))) * nodes / share
-        return max(1.0, growth) + growth * spread / (2.0**doublings - 1)
-
-    return min(factor(j) for j in range(1, 60))
-
-
-def factor_reserve(loss: float, share: float, flat: float = 0.0) -> float:
-    """Theorem A+: max(1, B) with (1 + B eps)^(-(1 - eps)(1 - x)/eps) = zeta, the share of capacity that may be lost.
-
-    Parameters
-    ----------
-    loss, share : zeta and eps. flat : x, the part of the load on which the price of `advice` does not rise.
-    """
-    growth = expm1(share / ((1 - share) * (1 - flat)) * math.log(1 / loss)) / share
-    return max(1.0, growth)
-
-
-def factor_zcl(spread: float, share: float) -> float:
-    """Lemma P for prices from a 1/(e U) part of the largest density: B with (1 + B eps)^((1 - eps)/eps) = e U."""
-    return factor_reserve(1 / (math.e * spread), share)
 
 
 def least_factor(spread: Fraction, nodes_and_share: Sequence[tuple[int, Fraction]]) -> Fraction:
