@@ -119,10 +119,9 @@ def calibrate(session: nox.Session) -> None:
 
 @nox.session
 def theory(session: nox.Session) -> None:
-    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--first N] [--limits N]`.
+    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--first N]`.
 
     About an hour of one core, as not every invariant applies to every instance; `--first N` begins with instance N.
-    Limits of every algorithm on 1,000 members of their families; `--limits 10000` for more.
     """
     install(session, "test")
     session.run("python", "-m", "tests.tools.theory_run", *session.posargs)

@@ -271,7 +271,7 @@ LIMIT_TYPES: Mapping[str, Any] = {
 """Types of the columns of `limit`."""
 
 
-@as_function(Limit, without=("name", "algorithms", "csv", "figure"))
+@as_function(Limit, without=("name", "algorithms", "csv"))
 def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     """OPT/ALG at every prefix of an instance on which no algorithm can do well, beside what none can beat.
 
@@ -284,9 +284,9 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     Returns
     -------
     A row per algorithm and prefix: columns as `LIMIT_TYPES` (`opt` and `alg` in the unit of the family, `ratio`
-    infinite where ALG is 0, `bound` the limit of such an algorithm), and ``alg_exact``, ``ratio_exact`` (None:
+    infinite where ALG is 0, `bound` the limit of every algorithm), and ``alg_exact``, ``ratio_exact`` (None:
     unbounded), ``bound_exact``. An algorithm without figures has one row, with its `state` and `reason`. ``attrs`` has
-    ``recipe``, ``note`` and ``bounds`` (theorem, whether it is about deterministic algorithms alone, exact value).
+    ``recipe``, ``note``, ``theorem`` and ``bound`` (exact).
 
     Raises
     ------
@@ -311,7 +311,8 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
             None if value is None else float("inf") if value == "unbounded" else float(value) for value in frame[column]
         ]
     frame = frame.astype(dict(LIMIT_TYPES))
-    frame.attrs = {"recipe": found.case.recipe, "note": found.case.note, "bounds": list(found.case.bounds)}
+    case = found.case
+    frame.attrs = {"recipe": case.recipe, "note": case.note, "theorem": case.theorem, "bound": case.bound}
     return frame
 
 

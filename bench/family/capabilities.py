@@ -68,7 +68,6 @@ __all__ = [
     "GanttTask",
     "ImportReport",
     "ImportSettings",
-    "LimitBound",
     "LimitCase",
     "LimitPrefix",
     "Limits",
@@ -342,37 +341,21 @@ class LimitPrefix(NamedTuple):
     opt: Exact
 
 
-class LimitBound(NamedTuple):
-    """A theorem: for these algorithms the largest OPT/ALG over the prefixes is at least `value`.
-
-    Parameters
-    ----------
-    theorem : its name.
-    deterministic : it is about deterministic algorithms; else about all, those that draw with their mean ALG.
-    value : exact, computed from the values of the instance.
-    """
-
-    theorem: str
-    deterministic: bool
-    value: Fraction
-
-
 @dataclass(frozen=True, slots=True)
 class LimitCase:
-    """A member of a family on which no online algorithm can do well.
+    """Hard instances for every online algorithm, with the lower bound that a theorem proves on them.
 
     Parameters
     ----------
     recipe : its name, as `generate` takes it.
-    summary : what the family shows, in a sentence.
+    summary : what the instances show, in a sentence.
     instances : (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for
         algorithms that answer all arrivals of a moment together.
     prefixes : of each instance, with the same OPT; one per level, the last one is everything.
-    bounds : the theorems.
-    exact : the mean over the instances is that of the theorem, and no sample.
+    theorem : its name.
+    bound : the largest OPT/ALG over the prefixes is no less, for any algorithm; exact.
     announced : (apart): the instance whose constants are announced; None: those of the instance itself, which do not
         tell where a prefix ends.
-    levels : of a family of rising values alone, these values in any unit; else empty.
     note : a remark; empty for none.
     """
 
@@ -380,32 +363,27 @@ class LimitCase:
     summary: str
     instances: Callable[[bool], Sequence[Any]]
     prefixes: Sequence[LimitPrefix]
-    bounds: Sequence[LimitBound]
-    exact: bool = True
-    announced: Callable[[bool], Any] = lambda apart: None
-    levels: Sequence[Exact] = ()
-    note: str = ""
+    theorem: str
+    bound: Fraction
+    announced: Callable[[bool], Any]
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What no online algorithm can beat: the families of instances that show it, and a figure.
+    """Lower bounds for every online algorithm, and the families of instances that show them.
 
     Parameters
     ----------
-    case : (name or recipe, draws): the member, with so many draws where the family is random and has too many orders
-        to take all. InputError for a name, key or value that cannot be used.
+    case : (name or recipe, draws): the instances, so many of them if their order is random and not all orders are
+        taken. InputError for a name, key or value that cannot be used.
     gains : (instance, run): what each arrival added to ALG, in the order of arrival.
-    outside : (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty where they do.
-    remarks : (case, ALG of each prefix): what further theorems say of these figures, a sentence each.
-    figure : proved factors and limits over the spread of values, an SVG document.
+    outside : (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty if they do.
     """
 
     case: Callable[[str, int], LimitCase]
     gains: Callable[[Any, OnlineRun], Sequence[Exact]]
     outside: Callable[[OnlineRun], str]
-    remarks: Callable[[LimitCase, Sequence[Fraction]], Sequence[str]]
-    figure: Callable[[], str]
 
 
 class MeasureFunction(Protocol):

@@ -334,8 +334,8 @@ class LoraFamily(Family):
 
     @property
     def limits(self) -> Limits:
-        """Theorems N1 to N7."""
-        from ratiobench.bench.lora.theory.limits.cases import LIMITS
+        """Theorems N1 and N3."""
+        from ratiobench.bench.lora.theory.limits import LIMITS
 
         return LIMITS
 

@@ -59,7 +59,7 @@ COMMAND_ONLY = {
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
     "check": {"explain": "text for people"},
     "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
-    "limit": dict.fromkeys(("csv", "figure"), "the function returns all rows as a table"),
+    "limit": {"csv": "the function returns all rows as a table"},
     "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
     "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
@@ -249,7 +249,7 @@ def test_the_command_of_a_run_makes_the_same_run() -> None:
 
 def test_isolation_can_be_asked_for_or_declined() -> None:
     """Of every command that runs users' algorithms; by default it is neither."""
-    for words in (["simulate", "x.json", "-a", "b"], ["limit", "two:theta=9"], ["run", "toy"], ["backtest", "days"],
+    for words in (["simulate", "x.json", "-a", "b"], ["limit", "rising:theta=9"], ["run", "toy"], ["backtest", "days"],
                   ["evaluate", "mine.py"]):  # fmt: skip
         chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
         assert chosen == [None, True, False]
