@@ -105,19 +105,6 @@ def wheel(session: nox.Session) -> None:
 
 
 @nox.session
-def calibrate(session: nox.Session) -> None:
-    """Measure your own GPU: `nox -s calibrate -- --out my-gpu.json`; without arguments the tests that need PyTorch.
-
-    PyTorch for a GPU takes gigabytes.
-    """
-    install(session, None if session.posargs else "test", extra="calibrate")
-    if session.posargs:
-        session.run("python", "-m", "ratiobench", "calibrate", *session.posargs)
-    else:
-        session.run("pytest", "tests/bench/lora/test_finetuning.py")
-
-
-@nox.session
 def theory(session: nox.Session) -> None:
     """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--first N]`.
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Choice as Choice
 from ratiobench.instances.io.keys import Integer as Integer
 from ratiobench.instances.io.keys import Switch as Switch
@@ -152,29 +151,11 @@ class EffortFactor(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Integers(_Words):
-    """Integers with commas between them."""
-
-    high: int
-
-    @property
-    def range(self) -> str:
-        return f"integers of 1..{self.high}"
-
-    def parsed(self, text: str) -> Any:
-        return [Integer(1).parsed(part) for part in text.split(",")]
-
-    def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
-        return tuple(integer(source, field, each, 1, self.high) for each in value)
-
-
-@dataclass(frozen=True, slots=True)
 class Decimal(_Words):
     """An exact decimal number in low..high."""
 
     low: int
     high: int
-    what: str = "a number"
 
     @property
     def range(self) -> str:
@@ -184,7 +165,7 @@ class Decimal(_Words):
         text = str(value)
         known = isinstance(value, Fraction) or (len(text) <= 12 and text.replace(".", "", 1).isdecimal())
         if not known or not self.low <= Fraction(text) <= self.high:
-            raise InputError(source, field, f"{shorten(text)} is not {self.what} in {self.range}")
+            raise InputError(source, field, f"{shorten(text)} is not a number in {self.range}")
         return Fraction(text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ratiobench.bench.commands.audit import AUDIT
-from ratiobench.bench.commands.calibrate import CALIBRATE
 from ratiobench.bench.commands.check import CHECK
 from ratiobench.bench.commands.check_algorithm import CHECK_ALGORITHM
 from ratiobench.bench.commands.command import Command, Group
@@ -29,7 +28,6 @@ COMMANDS: dict[str, Command | Group] = {
         LIST,
         GENERATE,
         IMPORT,
-        CALIBRATE,
         OPT,
         CROSSCHECK,
         SIMULATE,

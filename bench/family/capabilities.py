@@ -16,7 +16,6 @@ Member of `Family` -> what is lost without it:
 * ``studies`` -> figures about bidding
 * ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
 * ``log_import`` -> `import`
-* ``calibrator`` -> `calibrate`
 * ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
 * ``join`` -> `backtest --history` above 1; ``load_setting``, ``start_time`` -> `backtest` sees which days belong to
   different loads
@@ -52,9 +51,6 @@ __all__ = [
     "AuditFunction",
     "BidCurve",
     "Bidding",
-    "CalibrationResult",
-    "CalibrationSettings",
-    "Calibrator",
     "Certificates",
     "Claims",
     "ClassArrivals",
@@ -768,63 +764,6 @@ class LogImport:
     formats: Callable[[], Sequence[NamedSummary]]
     read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
     example: Callable[[], tuple[str, str]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationSettings:
-    """The measurement of a device.
-
-    Parameters
-    ----------
-    name : of the device, in recipes and clusters.
-    device, dtype : where, and in which numbers; ``auto``: the best there is.
-    quick : a tiny model, to try the command.
-    tasks, batch : how many tasks share the device, and how large their batches are: every pair is measured.
-    seconds : for each of them; None: the family's own choice.
-    watts : above idle, where that is not to be measured.
-    """
-
-    name: str
-    device: str = "auto"
-    dtype: str = "auto"
-    quick: bool = False
-    tasks: Sequence[int] = (4, 8, 16)
-    batch: Sequence[int] = (2, 4, 8)
-    seconds: float | None = None
-    watts: Fraction | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationResult:
-    """The figures of a device.
-
-    Parameters
-    ----------
-    document : JSON values, each figure with where it is from.
-    text : the file of it.
-    summary : in a sentence.
-    usage : the words of a command that uses the file of this name.
-    """
-
-    document: Mapping[str, Any]
-    text: str
-    summary: str
-    usage: Callable[[Path], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Calibrator:
-    """Measures the speed and the power of a device.
-
-    Parameters
-    ----------
-    measure : (settings, progress, tell): `progress` is called with the present measurement and the time that the rest
-        takes, `tell` with a line for each figure. InputError for a device that is not there, and where nothing fits.
-    dtypes : number formats of measurements.
-    """
-
-    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
-    dtypes: Sequence[str]
 
 
 class SizeRange(NamedTuple):

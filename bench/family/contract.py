@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ratiobench.bench.family.capabilities import (
     AccountFunction,
     Bidding,
-    Calibrator,
     Certificates,
     Claims,
     CompilationSteps,
@@ -382,11 +381,6 @@ class Family(ABC):
     @property
     def log_import(self) -> LogImport | None:
         """Reads logs of real jobs as instances."""
-        return None
-
-    @property
-    def calibrator(self) -> Calibrator | None:
-        """Measures a device."""
         return None
 
     def make(self, recipe: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Calibrator, Limits, LogImport, SearchFunction
+from ratiobench.bench.family.capabilities import Limits, LogImport, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
@@ -60,14 +60,6 @@ def find_importer(name: str | None) -> tuple[Family, LogImport]:
     if not able or (name is not None and name not in able):
         raise InputError("family", "", f"{shorten(name)} reads no logs; these do: {', '.join(able) or 'none'}")
     return able[name] if name is not None else next(iter(able.values()))
-
-
-def find_calibrator() -> Calibrator:
-    """How the first family that measures devices does it; InputError where none does."""
-    for family in families().values():
-        if family.calibrator is not None:
-            return family.calibrator
-    raise InputError("calibrate", "", "no family measures devices")
 
 
 def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:

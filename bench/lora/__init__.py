@@ -11,7 +11,6 @@ from ratiobench.bench.family.capabilities import (
     AccountFunction,
     BidCurve,
     Bidding,
-    Calibrator,
     Certificates,
     Claims,
     CompilationSteps,
@@ -163,12 +162,6 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.log_import import LOG_IMPORT
 
         return LOG_IMPORT
-
-    @property
-    def calibrator(self) -> Calibrator:
-        from ratiobench.bench.lora.calibrate.calibrator import CALIBRATOR
-
-        return CALIBRATOR
 
     def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
         from ratiobench.instances.lora.strategies import tiny_instances

@@ -1,8 +1,8 @@
 """What a GPU does with multi-LoRA fine-tuning: rates, memory and power, from the shipped table or a file of one's own.
 
 The shipped table is of GPT-2: the H200's figures are measured, those of the A100 and A40 derived from them
-(docs/reference/instances/lora.md has the formulas). A file is what `calibrate` measured on one GPU. Everything is
-computed in integers and fractions, so it is the same on every machine.
+(docs/reference/instances/lora.md has the formulas). A file is what docs/examples/calibrate.py measured on one GPU.
+Everything is computed in integers and fractions, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ SLOT_SECONDS = 600
 """The slot length that rates and energies are for."""
 MOST = 1024
 """Tasks on a GPU, and samples of a batch."""
-TINY = "tiny"
-"""The model of ``calibrate --quick``."""
 _TABLE = Path(__file__).with_name("data") / "calibration.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 _FASTEST = 10**10
@@ -178,7 +176,7 @@ def _profile(
 
 
 def read_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read and check a file of `calibrate`.
+    """Read and check a file of measurements.
 
     Raises
     ------
@@ -204,7 +202,10 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     if isinstance(data, Mapping) and data.get("format") != FORMAT:
         raise InputError(source, join_path(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
     top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
-    name = check_name(top.text("name"), source, top.at("name"))
+    name = top.text("name")
+    if not _NAME.fullmatch(name):
+        problem = f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -"
+        raise InputError(source, top.at("name"), problem)
     about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
     texts = {key: about.text(key) for key in _TEXTS}
     sizes = {key: about.integer(key, 1) for key in _SIZES}
@@ -234,42 +235,22 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     )
     way = (texts["model"], sizes["tokens"], sizes["rank"])
     text = (
-        f"Measured by `calibrate` on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
+        f"Measured on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
         f"{texts['dtype']}, rank {way[2]}), PyTorch {texts['torch']}; power {texts['power']}."
     )
-    return Calibration(text, way, base, {name: gpu}, profiles, data, tuple(_notes(gpu, texts)))
-
-
-def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
-    """What instances that are made of it cannot say themselves."""
-    notes = []
-    if gpu.watts is None:
-        notes.append(f"The power of {gpu.name} is not known ({texts['power']}): tasks cost no energy.")
-    if texts["model"] == TINY:
-        notes.append(f"{gpu.name} was calibrated with a tiny model (--quick), which is for trying only.")
-    return notes
-
-
-def check_name(name: str, source: str, field: str) -> str:
-    """The name of a GPU, if it can be one; InputError otherwise."""
-    if not _NAME.fullmatch(name):
-        raise InputError(source, field, f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
-    return name
+    unknown = f"The power of {name} is not known ({texts['power']}): tasks cost no energy."
+    return Calibration(text, way, base, {name: gpu}, profiles, data, (unknown,) if watts is None else ())
 
 
 def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
     fields = Fields(source, path, raw, _ROW, {"deciwatts_above_idle"})
     row = {key: fields.integer(key, 1, MOST) for key in ("tasks", "batch")}
-    row["millisamples_per_s"] = fields.integer("millisamples_per_s", find_slowest_rate(row["tasks"]), _FASTEST)
+    slowest = -(-1000 * row["tasks"] // SLOT_SECONDS)  # a sample of each task in a slot
+    row["millisamples_per_s"] = fields.integer("millisamples_per_s", slowest, _FASTEST)
     row["peak_mb"] = fields.integer("peak_mb", base + 1, memory)
     if "deciwatts_above_idle" in fields.data:
         row["deciwatts_above_idle"] = fields.integer("deciwatts_above_idle", 0, 10**6)
     return row
-
-
-def find_slowest_rate(tasks: int) -> int:
-    """Samples per 1,000 s of all tasks together with which each of them does one in a slot."""
-    return -(-1000 * tasks // SLOT_SECONDS)
 
 
 def _check_rows(source: str, top: Fields, rows: Sequence[Mapping[str, int]]) -> None:
@@ -297,7 +278,7 @@ def _once(source: str, path: str, cell: tuple[int, int], seen: set[tuple[int, in
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFile(Text):
-    """The name of a file of `calibrate`, or its content, which stands in its place once it was read."""
+    """The name of a file of measurements, or its content, which stands in its place once it was read."""
 
     path: bool = True
 
@@ -305,19 +286,6 @@ class CalibrationFile(Text):
         if isinstance(value, Mapping):
             return parse(value, source, field).document
         return read_calibration(Text(path=True).checked(source, field, value)).document
-
-
-def describe_gpu(table: Calibration) -> str:
-    """Describe the GPU of a file: where its figures come from, and how fast it is beside the H200."""
-    shipped = read_shipped()
-    reference = next(gpu for gpu in shipped.gpus.values() if gpu.basis == "measured")
-    [gpu] = table.gpus.values()
-    watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
-    figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
-    beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
-    if table.way != shipped.way:
-        beside = f"not comparable with {reference.name} ({shipped.method_text})"
-    return f"{gpu.basis}, {table.method_text}: {figures}; {beside}. {table.source}"
 
 
 def fingerprint(table: Calibration) -> str:

@@ -89,7 +89,7 @@ def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
 
 
 class _Calibrations:
-    """What nodes take from files of `calibrate`: speed beside the log's GPU, and watts."""
+    """What nodes take from files of measurements: speed beside the log's GPU, and watts."""
 
     def __init__(self, source: str, table: Mapping[str, Any], folder: Path) -> None:
         self.source, self.folder, self.reference = source, folder, table.get("reference")
@@ -135,7 +135,7 @@ class _Calibrations:
             table = read_calibration(self.folder / named)
             [other] = table.gpus.values()
         else:
-            problem = f"{explain_unknown_name(named, read_shipped().gpus)}, and no file .json of `calibrate`"
+            problem = f"{explain_unknown_name(named, read_shipped().gpus)}, and no file .json of measurements"
             raise InputError(self.source, "reference", problem)
         if measured.way != table.way:
             problem = (

@@ -93,7 +93,7 @@ def keys() -> tuple[Key, ...]:
         Key(
             "calibration",
             CalibrationFile(),
-            "file of `calibrate`: the nodes have its GPU",
+            "file of measurements of your own GPU, which the nodes have",
             default_text="the shipped table",
         ),
         Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", default_text=degrees),
@@ -197,7 +197,7 @@ class Recipe:
         (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     data : range of the training samples per task, U[5000, 20000].
     epochs : range of the epochs, U[1, 5]. The work M_i is samples times epochs.
-    calibration : what GPUs do: the shipped table, or a file of ``calibrate``, whose GPU all `nodes` have then. Cases
+    calibration : what GPUs do: the shipped table, or a file of measurements, whose GPU all `nodes` have then. Cases
         and origins have the file's content in place of its name: they need it no more.
     colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
         energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).

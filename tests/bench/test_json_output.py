@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 import ratiobench
-from ratiobench import bench, instances
+from ratiobench import bench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.index import COMMANDS
@@ -26,7 +26,6 @@ HERE = Path(next(iter(bench.__path__)))
 SCHEMA: dict[str, Any] = json.loads((HERE / "commands" / "output.schema.json").read_text())
 ELSEWHERE = {
     "evaluate": HERE / "evaluation" / "evaluation.schema.json",
-    "calibrate": Path(next(iter(instances.__path__))) / "lora" / "calibration.schema.json",
 }
 POLICY = """
 class Never:
