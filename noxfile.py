@@ -89,6 +89,23 @@ def thorough(session: nox.Session) -> None:
 
 
 @nox.session
+def golden(session: nox.Session) -> None:
+    """Hold today's figures, decisions and interfaces against stored ones: `nox -s golden -- [long] [PART ...]`."""
+    install(session, "test")
+    session.run("python", "-m", "ratiobench", "warm")
+    session.run("python", "-m", "tests.golden", *session.posargs)
+
+
+@nox.session
+def power(session: nox.Session) -> None:
+    """Plant 60 faults in words and 200 mutants, one at a time, and run the tests that reach them."""
+    install(session, "test")
+    session.install("-q", "-c", "constraints.txt", "pytest-cov")
+    session.run("python", "-m", "ratiobench", "warm")
+    session.run("python", "-m", "tests.power", *session.posargs)
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build the wheel, install it into an empty environment, and try it outside the checkout."""
     shutil.rmtree("build", ignore_errors=True)  # files of an earlier build would be packed again

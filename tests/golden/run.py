@@ -52,7 +52,7 @@ def main() -> int:
     """Compare, print one line a finding, and return 1 if there is one."""
     parser = argparse.ArgumentParser(prog="nox -s golden --", description="Compare with what is stored.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"only these of {', '.join(PARTS)}")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this text")
+    parser.add_argument("--only", nargs="+", metavar="TEXT", help="only cases whose name contains one of these texts")
     parser.add_argument("--long", action="store_true", help="the long cases, too")
     parser.add_argument("--write", action="store_true", help="store the documents of today")
     parser.add_argument("--workers", type=int, default=2, metavar="N")
@@ -66,7 +66,7 @@ def main() -> int:
         (part, name): case
         for part in parts
         for name, case in cases_of(part).items()
-        if given.only in name and (given.long or not case.long)
+        if any(text in name for text in given.only or [""]) and (given.long or not case.long)
     }
     began, findings = time.perf_counter(), 0
     documents: dict[str, dict[str, Any]] = {part: stored_of(part) for part in parts}
@@ -115,5 +115,3 @@ def _lines(documents: dict[str, Any]) -> str:
 def _prepare() -> None:
     """Keep the user's caches out; say nothing by the clock."""
     os.environ["RATIOBENCH_CACHE"] = ""
-
-

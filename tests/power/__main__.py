@@ -1,0 +1,10 @@
+"""`python -m tests.power`: see `tests.power.run`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.power.run import main
+
+if __name__ == "__main__":
+    sys.exit(main())
