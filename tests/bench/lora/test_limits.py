@@ -301,15 +301,6 @@ def test_the_command_prints_one_algorithm_prefix_by_prefix(capsys: pytest.Captur
     assert main(["limit", member, "--csv", str(tmp_path / "none.csv")]) == 2
 
 
-def test_the_list_of_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    """The theorems and the families; one alone."""
-    assert main(["list", "limits", "--json"]) == 0
-    names = [entry["name"] for entry in json.loads(capsys.readouterr().out)]
-    assert names == ["limit_n1", "limit_n3", "limit:rising", "limit:choice"]
-    assert main(["list", "limits", "limit_n3"]) == 0
-    assert "Gamma*" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("algorithm", "claim", "factor"),
     [
