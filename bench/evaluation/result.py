@@ -1,13 +1,11 @@
-"""What an evaluation found, as records and as JSON values (their schema: `evaluation.schema.json`)."""
+"""What an evaluation found, as records and as JSON values."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_support
@@ -177,7 +175,7 @@ class Evaluation:
         return "\n".join(self.feedback)
 
     def document(self) -> dict[str, Any]:
-        """The evaluation as JSON values (`bench/evaluation/evaluation.schema.json`)."""
+        """The evaluation as JSON values (`docs/reference/json.md`)."""
         return _document(self)
 
 
@@ -204,13 +202,6 @@ def _quotient(part: Exact, whole: Exact) -> Fraction:
     if whole <= 0:
         return Fraction(1)
     return min(max(Fraction(part) / Fraction(whole), Fraction(0)), Fraction(1))
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of the document."""
-    text = (Path(__file__).parent / "evaluation.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def _document(found: Evaluation) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
 
 An instance of the file is a recipe with what is run on it; `ratiobench.bench.family.grids` makes its cases. What may
-stand where is described in `SUITE`, `CASE`, `PLOT` and by the families' recipes; `ratiobench.bench.family.suite_schema`
-makes a JSON Schema of the same descriptions.
+stand where is described in `SUITE`, `CASE`, `STUDY`, `PLOT` and by the families' recipes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keys of recipes, each described once: checks, tables for people and JSON Schemas follow from the descriptions.
+"""The keys of recipes, each described once: checks and tables for people follow from the descriptions.
 
 A recipe is a nested object. A key is named by its path in it (``vendors.count``); `Key.place` says where the value
 stands if a recipe has a shorter name for it.
@@ -16,11 +16,10 @@ from typing import Any, ClassVar, Protocol
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten, suggest_name
 from ratiobench.instances.io.fields import LIMIT, integer
-from ratiobench.instances.io.numerals import NUMERAL, fraction_of, text_of_fraction
+from ratiobench.instances.io.numerals import fraction_of, text_of_fraction
 
 __all__ = ["Form", "Key", "Kind"]
 
-Schema = dict[str, Any]
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
@@ -66,15 +65,6 @@ class Kind(Protocol):
         """
         ...
 
-    def schema(self) -> Schema:
-        """Describe the values.
-
-        Returns
-        -------
-        A JSON Schema.
-        """
-        ...
-
 
 def _number_or_text(text: str) -> Any:
     return int(text) if _WHOLE.fullmatch(text) else text
@@ -99,9 +89,6 @@ class Integer:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -122,9 +109,6 @@ class Text:
     def parsed(self, text: str) -> Any:
         return text
 
-    def schema(self) -> Schema:
-        return {"type": "string", "minLength": 1}
-
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -143,9 +127,6 @@ class Switch:
 
     def parsed(self, text: str) -> Any:
         return {"true": True, "false": False}.get(text, text)
-
-    def schema(self) -> Schema:
-        return {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +148,6 @@ class Choice:
     def parsed(self, text: str) -> Any:
         return text
 
-    def schema(self) -> Schema:
-        return {"enum": list(self.options)}
-
 
 @dataclass(frozen=True, slots=True)
 class Day:
@@ -190,9 +168,6 @@ class Day:
 
     def parsed(self, text: str) -> Any:
         return text
-
-    def schema(self) -> Schema:
-        return {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +193,6 @@ class Span:
         start, dash, end = text.partition("-")
         return [_number_or_text(start), _number_or_text(end)] if dash else text
 
-    def schema(self) -> Schema:
-        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
-        return {"type": "array", "items": whole, "minItems": 2, "maxItems": 2}
-
 
 @dataclass(frozen=True, slots=True)
 class Several:
@@ -242,9 +213,6 @@ class Several:
 
     def parsed(self, text: str) -> Any:
         return [_number_or_text(part) for part in text.split("+")]
-
-    def schema(self) -> Schema:
-        return {"type": "array", "items": {"type": "integer", "minimum": self.low, "maximum": self.high}, "minItems": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +239,6 @@ class Seed:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        name = {"type": ["string", "integer"]}
-        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
-
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -293,10 +257,6 @@ class Ratio:
 
     def parsed(self, text: str) -> Any:
         return text
-
-    def schema(self) -> Schema:
-        number = {"type": "number", "minimum": float(self.low), "maximum": float(self.high)}
-        return {"anyOf": [number, {"type": "string", "pattern": f"^{NUMERAL.pattern}$"}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +280,6 @@ class Number:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        return {"type": "number", "minimum": self.low, "maximum": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -342,9 +299,6 @@ class Texts:
     def parsed(self, text: str) -> Any:
         return text.split("+")
 
-    def schema(self) -> Schema:
-        return {"type": "array", "items": Text().schema()}
-
 
 @dataclass(frozen=True, slots=True)
 class Either:
@@ -363,9 +317,6 @@ class Either:
 
     def parsed(self, text: str) -> Any:
         return text if text in self.named.options else self.listed.parsed(text)
-
-    def schema(self) -> Schema:
-        return {"anyOf": [self.named.schema(), self.listed.schema()]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import ratiobench
@@ -17,7 +16,6 @@ from ratiobench.bench.family.grids import shorten_name
 from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.bench.family.suite import LEADERBOARD, QUANTITIES, STUDIED, SWEEP, Suite
 from ratiobench.bench.family.suite_file import CASE, suite_of
-from ratiobench.bench.family.suite_schema import make_schema
 from ratiobench.bench.report import kinds
 from ratiobench.bench.report.means import data
 from ratiobench.bench.running.runner import generate_suite, require_shown
@@ -26,7 +24,6 @@ from ratiobench.instances.lora.paper import read_recipe
 from tests.support.samples import of_sample, samples
 from tests.support.suite_documents import document_of, plain
 from tests.support.toy_runs import toy  # noqa: F401
-from tests.tools import schemas
 from tests.tools.mutations import mutate
 
 FIG9 = Path(__file__).resolve().parents[2] / "bench" / "lora" / "fig9.toml"
@@ -74,11 +71,8 @@ def test_fig9_as_a_file_has_the_cases_of_fig9() -> None:
 
 @pytest.mark.parametrize(("family", "built_in"), BUILT_IN, ids=[each.name for _, each in BUILT_IN])
 def test_every_suite_of_the_house_can_be_a_file(family: Any, built_in: Suite) -> None:
-    """Written as a document and read again it is the same; and the schema knows the document."""
+    """Written as a document and read again it is the same."""
     document = json.loads(json.dumps(document_of(family, built_in, "mine")))
-    few = document | {"instance": document["instance"][:20], "small": document["small"][:1]}
-    few = {key: value for key, value in few.items() if value != []}
-    jsonschema.Draft202012Validator(make_schema(family)).validate(few)
     again, found = suite_of(document, "mine.toml", Path(), families())
     assert (again, found.name, found.summary) == (family, "mine", built_in.summary)
     assert (found.plots, found.verdicts_first) == (built_in.plots, built_in.verdicts_first)
@@ -90,42 +84,6 @@ def test_every_suite_of_the_house_can_be_a_file(family: Any, built_in: Suite) ->
                 b.name, b.group, b.algorithms, b.solve, b.studies,
             )  # fmt: skip
             assert (plain(a.recipe), plain(a.prior)) == (plain(b.recipe), plain(b.prior))
-
-
-@pytest.mark.parametrize("family", families().values(), ids=list(families()))
-def test_the_shipped_schema_is_that_of_the_keys(family: Any) -> None:
-    """`python -m tests.tools.schemas` writes it."""
-    jsonschema.Draft202012Validator.check_schema(make_schema(family))
-    assert schemas.place(family).read_text(encoding="utf-8") == schemas.text(family)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "colour = 1",
-        'tasks = "x"',
-        "tasks = [1, -1]",
-        "nodes = 0",
-        'trace = "mars"',
-        "slot = 61",
-        "runs = 0",
-        "data = [5]",
-        "vendors.count = 3",
-        'effort = "high"',
-        "gap = 2",
-        "prior = { colour = 1 }",
-        "runs = [{ tasks = -1 }]",
-        "study = [{ kind = 'curve' }]",
-    ],
-)
-def test_schema_and_reader_refuse_the_same(line: str) -> None:
-    """What is wrong with one value is seen by both."""
-    text = f'algorithms = ["greedy"]\n[[instance]]\nrecipe = "day"\n{line}\n'
-    with pytest.raises(InputError):
-        suite(text)
-    schema = jsonschema.Draft202012Validator(make_schema(families()["lora"]))
-    assert list(schema.iter_errors(tomllib.loads(text)))
-    assert not list(schema.iter_errors(tomllib.loads(text.replace(line, ""))))
 
 
 def test_the_readme_s_file_is_one() -> None:
@@ -140,8 +98,6 @@ def test_the_readme_s_file_is_one() -> None:
     ]  # fmt: skip
     days = [(case.recipe["arrivals"]["day"], case.prior and case.prior["arrivals"]["day"]) for case in found.cases]
     assert days == [("2017-10-10", "2017-10-09")] * 10
-    plain_dates = json.loads(json.dumps(tomllib.loads(table), default=str))
-    jsonschema.Draft202012Validator(make_schema(families()["lora"])).validate(plain_dates)
 
 
 def test_lists_make_a_grid() -> None:

@@ -7,13 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import ratiobench as rb
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.evaluation.cases import draw_entries, entries_of, find_family, tiny_cases
-from ratiobench.bench.evaluation.result import grade, schema
+from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.standard import read_set
 from ratiobench.instances.io.errors import InputError
@@ -107,7 +106,6 @@ def test_another_seed_evaluates_on_drawn_instances() -> None:
     assert drawn.startswith(f"{name}_")
     (row,) = first.document()["instances"]
     assert Fraction(row["value"]) <= Fraction(row["upper"])
-    jsonschema.validate(first.document(), schema())
 
 
 @pytest.mark.parametrize("family", ["lora", "edgeflow", "tenants"])
@@ -117,7 +115,6 @@ def test_the_example_policies_are_good(family: str) -> None:
     assert found.valid, found.reason
     assert found.combined_score > 0.7
     assert set(found.shares) == {each.name for each in tiny_cases(find_family(family), 1, 3)}
-    jsonschema.validate(found.document(), schema())
     if found.headroom:
         assert found.loss is not None
         assert found.loss.losses
@@ -172,7 +169,6 @@ def test_an_invalid_policy_scores_0_and_says_why(tmp_path: Path, text: str, reas
     assert not found.valid
     assert found.combined_score == 0
     assert reason in found.reason
-    jsonschema.validate(found.document(), schema())
 
 
 def test_a_budget_ends_an_evaluation(tmp_path: Path) -> None:
@@ -240,7 +236,6 @@ def test_the_command_prints_the_document(capsys: pytest.CaptureFixture[str]) -> 
     """`evaluate --json` is the document, the text has the score and the feedback."""
     assert main(["evaluate", "greedy", "--stage", "tiny", "--tiny", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema())
     assert main(["evaluate", "greedy", "--stage", "tiny", "--tiny", "2"]) == 0
     text = capsys.readouterr().out
     assert f"score {document['combined_score']:.4f}, valid" in text
