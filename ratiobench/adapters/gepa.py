@@ -12,19 +12,17 @@ instance, where the policy loses against the best known solution.
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate
 from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import MAIN, read_set
 
-__all__ = ["PolicyAdapter", "ScriptedProposer", "instance_names"]
+__all__ = ["PolicyAdapter", "instance_names"]
 
 COMPONENT = "policy"
 """The component of a candidate that is the policy's text."""
@@ -141,35 +139,3 @@ def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
         lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:LOSSES])]
         text = "\n".join([f"{100 * round_down(result.share):.1f} % of OPT is certainly reached.", *lines])
     return {"Inputs": f"instance {result.name}", "Generated Outputs": f"value {result.value}", "Feedback": text}
-
-
-class ScriptedProposer:
-    """Proposes the candidate's policy with one number changed, in place of GEPA's reflection.
-
-    Parameters
-    ----------
-    seed : of the random changes.
-    """
-
-    def __init__(self, seed: int = 0) -> None:
-        self._draws = random.Random(seed)
-
-    def __call__(
-        self,
-        candidate: dict[str, str],
-        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
-        components_to_update: list[str],
-    ) -> dict[str, str]:
-        """Change one number in the text of each component.
-
-        Parameters
-        ----------
-        candidate : texts by component.
-        reflective_dataset : feedback by component; not used.
-        components_to_update : names of the components to change.
-
-        Returns
-        -------
-        The new texts by component.
-        """
-        return {name: mutate(candidate[name], self._draws) for name in components_to_update}

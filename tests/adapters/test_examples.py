@@ -1,8 +1,10 @@
-"""The examples in `docs/examples`, small: evolution shown on unseen instances, and the loop of an agent."""
+"""The examples in `docs/examples` and in docs/evaluate.md, small."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import ratiobench
+from tests.support.policies import CRASHES, write
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -23,21 +26,19 @@ def _load(path: Path) -> ModuleType:
     return found
 
 
-def test_an_evolved_policy_is_shown_on_unseen_instances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """OpenEvolve's package on two tiny instances, then both versions on these and on two others."""
-    pytest.importorskip("openevolve")
-    example = _load(EXAMPLES / "openevolve" / "unseen.py")
-    words = ["lora", "2", str(tmp_path / "out"), "--tiny", "2", "--stages", "tiny", "--no-isolate"]
-    monkeypatch.setattr(sys, "argv", ["unseen.py", *words, "--shown-stages", "tiny"])
-    for name in ("FAMILY", "TINY", "STAGES"):
-        monkeypatch.delenv(name, raising=False)
-    example.main()
-    text = capsys.readouterr().out
-    assert "2 candidates in" in text
-    for line in ("lora.py, seed 1: at least", "lora.py, seed 2: at least", "best.py, seed 1: at least"):
-        assert line in text
+@pytest.mark.parametrize(("text", "valid"), [((EXAMPLES / "policies" / "lora.py").read_text(), True), (CRASHES, False)])
+def test_the_program_for_shinka(text: str, valid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of docs/evaluate.md: it writes the score, and why a policy is not correct."""
+    [code] = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "evaluate.md").read_text(), flags=re.DOTALL)
+    code = code.replace('family="lora"', 'family="lora", stage="tiny", tiny=2, isolate=False')
+    out = tmp_path / "results"
+    words = ["evaluate.py", "--program_path", write(tmp_path, text), "--results_dir", str(out)]
+    monkeypatch.setattr(sys, "argv", words)
+    exec(code, {})
+    assert (json.loads((out / "metrics.json").read_text())["combined_score"] > 0) == valid
+    correct = json.loads((out / "correct.json").read_text())
+    assert correct["correct"] == valid
+    assert valid or "ZeroDivisionError" in correct["error"]
 
 
 @pytest.mark.parametrize("name", ["Lora-v0", "Edgeflow-v0", "Tenants-v0"])

@@ -424,7 +424,7 @@ def test_an_infeasible_model_gives_neither_incumbent_nor_bound(backend: str) -> 
     assert result.values is None
 
 
-POLICIES = {"openevolve", "gepa", "shinka", "gymnasium", "ppo"}
+POLICIES = {"openevolve", "gepa", "gymnasium", "ppo"}
 """Extras of programs that search for policies."""
 
 
