@@ -72,7 +72,6 @@ class Report(Options):
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
     figures: Path | None = option("also write the figures as SVG files", File(), "FOLDER")
-    latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
     quiet: bool = switch("print no progress")
 
 
@@ -151,7 +150,7 @@ def report(options: Report) -> Reported:
     """Print the tables, write CSV and page; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
 
-    status = write_report(options.folder, {}, options.figures, options.latex, show=_show(options))
+    status = write_report(options.folder, {}, options.figures, show=_show(options))
     return Reported(options.folder, status)
 
 
@@ -170,6 +169,6 @@ BACKTEST = Command(
     status=lambda found: found.status, busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(
-    "report", "write tables, CSV files, the page, LaTeX and figures from the results in a folder", Report, report,
+    "report", "write tables, CSV files, the page and figures from the results in a folder", Report, report,
     document=document, status=lambda found: found.status, busy="reading results and drawing",
 )  # fmt: skip

@@ -82,7 +82,7 @@ def _provenance(found: Results) -> dict[str, Any]:
     return {
         **{name: about[name] for name in names if name in about},
         **dict(about.get("provenance", {})),
-        "cite": cite(found).line,
+        "cite": cite(found),
     }
 
 

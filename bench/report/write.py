@@ -21,10 +21,8 @@ from ratiobench.bench.report.compare import significance
 from ratiobench.bench.report.compare.page import draw_comparison
 from ratiobench.bench.report.compare.significance import find_significance
 from ratiobench.bench.report.kinds import draw_figure
-from ratiobench.bench.report.latex import table as latex_tables
 from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.shared.cells import csv_of
-from ratiobench.bench.report.shared.citation import BIB, cite
 from ratiobench.bench.report.shared.pictures import write_pictures
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.shared.text import CELL, escape_lines
@@ -38,7 +36,6 @@ def write_report(
     folder: Path,
     spent: Mapping[str, float],
     pictures: Path | None = None,
-    latex: bool = False,
     show: Callable[[str], None] = print,
 ) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
@@ -54,7 +51,6 @@ def write_report(
     folder : where `run` put its store.
     spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
     pictures : a folder for the figures as SVG files.
-    latex : write table.tex as well; cite.bib is always written.
     show : gets the texts, one after another.
 
     Returns
@@ -100,11 +96,6 @@ def write_report(
         written = write_pictures(drawn, pictures, draw_comparison(found))
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
         show(f"{len(written)} figures as SVG{where}")
-    citation = cite(found)
-    write_atomically(folder / BIB, citation.bibtex().encode())
-    if latex:
-        write_atomically(folder / latex_tables.FILE, latex_tables.latex_table(found, family, citation).encode())
-        show(f"table as LaTeX: {folder / latex_tables.FILE}")
     explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))

@@ -110,6 +110,7 @@ def test_every_block_of_python_has_a_test() -> None:
     run_below = {"README.md": 1, ALGORITHMS: 3, EAPM_ALGORITHMS: 1, INSTANCES: 1, PYTHON: 2}
     run_below["docs/reference/algorithms/edgeflow.md"] = 1  # in tests/online/edgeflow/test_contract.py
     run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
+    run_below["docs/paper.md"] = 2  # in tests/bench/test_paper.py
     run_below["docs/evaluate.md"] = 1  # in tests/adapters/test_examples.py
     run_below["docs/reference/algorithms/lora.md"] = 1  # in tests/online/lora/test_wishing.py
     assert {file: len(_code(file)) for file in TEXTS if file != TEMPLATE and _code(file)} == run_below

@@ -57,7 +57,7 @@ def answer_text(
 
 def citation_lines(found: Results) -> list[str]:
     """How the run is cited, for a terminal."""
-    return textwrap.wrap(f"Cite:  {cite(found).line}", WIDTH, subsequent_indent="       ")
+    return textwrap.wrap(f"Cite:  {cite(found)}", WIDTH, subsequent_indent="       ")
 
 
 def _wrapped(sentences: Sequence[Sentence]) -> list[str]:
