@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 # The importlib import mode leaves sys.path alone, and `tests` is not installed: without this line
-# `from tests.support.strategies import ...` would only work for `python -m pytest` run in the root.
+# `from tests.support.samples import ...` would only work for `python -m pytest` run in the root.
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 

@@ -20,8 +20,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.eapm.model import Instance
     from ratiobench.instances.eapm.solution import Solution
     from ratiobench.online.run import Environment
@@ -74,11 +72,6 @@ class EapmFamily(Family):
         from ratiobench.instances.eapm.generate import recipes
 
         return recipes()
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.eapm.strategies import tiny_instances
-
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.eapm.solution import solution_document

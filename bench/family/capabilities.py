@@ -22,7 +22,6 @@ Member of `Family` -> what is lost without it:
 * ``explainer`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
 * ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
-* ``tiny_instances`` -> `ratiobench.testing.instances`
 * ``evaluation`` -> `evaluate`
 """
 

@@ -53,8 +53,6 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.online.run import Environment
 
 __all__ = ["FILE", "Family", "SolutionReport"]
@@ -360,23 +358,6 @@ class Family(ABC):
         ``more`` where OPT is never worse, ``less`` never better, ``same``; empty where it is not known.
         """
         return ""
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
-        """Return a Hypothesis strategy for instances whose OPT is exact within milliseconds.
-
-        Parameters
-        ----------
-        sizes : largest sizes, by the names of the strategy's parameters.
-
-        Returns
-        -------
-        The strategy.
-
-        Raises
-        ------
-        InputError : the family has none.
-        """
-        raise InputError("family", self.name, "has no strategy for tiny instances")
 
     @property
     def log_import(self) -> LogImport | None:

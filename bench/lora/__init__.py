@@ -33,8 +33,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.lora.model import Instance
     from ratiobench.instances.lora.solution import Solution
     from ratiobench.online.outcome import OnlineRun
@@ -163,10 +161,7 @@ class LoraFamily(Family):
 
         return LOG_IMPORT
 
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.lora.strategies import tiny_instances
 
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.lora.solution import solution_document

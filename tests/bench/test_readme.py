@@ -140,11 +140,9 @@ def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
     """The test of the README passes as it stands there; a bound that is too low fails, and names the instance."""
     (tmp_path / "mine.py").write_text(_code("README.md")[0])
     _, code = _code(PYTHON)
-    code = code.replace("max_examples=20", "max_examples=5, derandomize=True, database=None")
-    falls = code.replace('"greedy", "theorem_g"', '"greedy", 1').replace("    assert_valid(", "    # (")
-    # The first instance that fails is enough: to look for the smallest one is Hypothesis's work, and takes the longest.
-    falls = falls.replace("import given,", "import Phase, given,")
-    falls = falls.replace("max_examples=5", "max_examples=20, phases=[Phase.generate]")
+    code = code.replace("range(20)", "range(2)")
+    falls = code.replace('"greedy", "theorem_g"', '"eris", 1').replace("    assert_valid(", "    # (")
+    falls = falls.replace("range(2)", "[0]")
     (tmp_path / "test_holds.py").write_text(code)
     (tmp_path / "test_falls.py").write_text(falls)
     places = os.pathsep.join([str(ROOT), str(tmp_path)])
@@ -152,7 +150,7 @@ def test_the_lines_for_ones_own_tests_run(tmp_path: Path) -> None:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_holds.py", "test_falls.py"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "1 failed, 1 passed" in done.stdout, done.stdout[-3000:]
+    assert "1 failed, 2 passed" in done.stdout, done.stdout[-3000:]
     assert "OPT <= 1 ALG is violated" in done.stdout
     assert '"format": "ratiobench/lora/1"' in done.stdout
 

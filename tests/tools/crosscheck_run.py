@@ -14,12 +14,12 @@ from ratiobench.formulations.lora.crosscheck import crosscheck
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance, content_hash
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_long_tasks import solve_long_tasks
 from tests.formulations.lora.test_models import PAIRS, contended_instance, installed, prove_optimum
 from tests.formulations.lora.test_rigid_models import agree, contended_runs
 from tests.instances.lora.test_running import enclose, tiny_full_instances
 from tests.support.examples import Examples
+from tests.support.strategies.lora import tiny_instances
 
 
 def compare_solvers(number: int) -> int:

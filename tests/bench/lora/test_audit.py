@@ -18,12 +18,12 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.named import expected, named, names
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 KNOWN = tuple(name for name in names() if "alg" in expected(name))
 

@@ -27,7 +27,6 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named, path
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
@@ -36,6 +35,7 @@ from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.payments import NAMES, utility_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
 """The paper's claims about one bidder."""

@@ -24,7 +24,6 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.named import expected, named, names, path
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
@@ -33,6 +32,7 @@ from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, 
 from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 from tests.tools.survey import shipped_cases, survey
 
 ROOT = Path(__file__).resolve().parents[3]

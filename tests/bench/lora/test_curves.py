@@ -23,11 +23,11 @@ from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, Search
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 TOP = Fraction(2**40)
 

@@ -15,9 +15,9 @@ from ratiobench.bench.lora.theory.basis.density import Menu, Totals, find_bbar_r
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fraction(2**70 + 1, 3**40)])
 

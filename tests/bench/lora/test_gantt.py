@@ -26,10 +26,10 @@ from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.cluster import read_cluster
 from ratiobench.instances.lora.imports import Laws, import_log
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -23,7 +23,6 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import run
@@ -33,6 +32,7 @@ from tests.support.mechanisms import crowded
 from tests.support.mutants import Mutant, two_nodes
 from tests.support.payments import NAMES, checks_of_payments, report_as, utility_of
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances
 
 RULES = st.sampled_from(["printed", "critical"])
 

@@ -13,11 +13,11 @@ from ratiobench.bench.lora.theory.payments import cost_kernel, offers
 from ratiobench.bench.lora.theory.payments.offers import OfferVerification, verify_offers
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 

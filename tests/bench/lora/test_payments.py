@@ -24,7 +24,6 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, run
@@ -44,6 +43,7 @@ from tests.support.payments import (
     with_its_constants,
 )
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _with_bid(instance: Instance, i: int, bid: int) -> Instance:

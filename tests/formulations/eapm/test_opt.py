@@ -28,11 +28,11 @@ from ratiobench.formulations.eapm.verify import verify
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.generate import generate
-from ratiobench.instances.eapm.strategies import placements, tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.samples import samples
+from tests.support.strategies.eapm import placements, tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)

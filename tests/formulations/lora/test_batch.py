@@ -23,9 +23,9 @@ from ratiobench.formulations.lora.models.pooled import relaxed_model
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)

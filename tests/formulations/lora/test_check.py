@@ -14,9 +14,9 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _task(**fields: Any) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance, write
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 ROOT = Path(__file__).resolve().parents[3]
 

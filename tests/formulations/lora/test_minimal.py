@@ -11,8 +11,8 @@ from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, lis
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 Listed = tuple[list[tuple[int, ...]], int | None, tuple[int, int]]
 

@@ -31,9 +31,9 @@ from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.examples import on_examples
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 PAIRS = [
     (each.name, backend)

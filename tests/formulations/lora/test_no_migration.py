@@ -27,10 +27,10 @@ from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.support.kinds import one_node
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,8 +15,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.solution import Solution
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def anneal(

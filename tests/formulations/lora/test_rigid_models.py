@@ -24,11 +24,11 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.restriction import exclude_killed, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import on_examples
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 @pytest.fixture(scope="module", autouse=True)

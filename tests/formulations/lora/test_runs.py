@@ -27,9 +27,9 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import list_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.support.examples import on_examples
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:

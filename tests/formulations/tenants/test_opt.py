@@ -30,8 +30,8 @@ from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.solution import Start
-from ratiobench.instances.tenants.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny
 
 

@@ -23,9 +23,9 @@ from ratiobench.instances.edgeflow import (
     write,
 )
 from ratiobench.instances.edgeflow.format import SCHEMA
-from ratiobench.instances.edgeflow.strategies import edgeflow_documents, tiny_instances
 from ratiobench.instances.io.errors import InputError
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import edgeflow_documents, tiny_instances
 
 Document = dict[str, Any]
 

@@ -24,9 +24,8 @@ from ratiobench.instances.lora import content_hash, document, dumps, loads, pars
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import names, path
-from ratiobench.instances.lora.strategies import tiny_documents
 from tests.support.samples import samples
-from tests.support.strategies import instance_documents
+from tests.support.strategies.lora import instance_documents, tiny_documents
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]

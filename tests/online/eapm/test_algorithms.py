@@ -14,7 +14,6 @@ from ratiobench.formulations.eapm.enumerate import enumerate_optimum
 from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import Instance, freeze, profit_rate
-from ratiobench.instances.eapm.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.eapm.algorithms import balance, exact_step, printed
@@ -22,6 +21,7 @@ from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import run
 from tests.support import literal_eapm as literal
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.eapm import tiny_instances
 
 READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]
 PRINTED = tuple(f"online:makespan={reading.makespan},shares={reading.shares}" for reading in READINGS)

@@ -20,13 +20,13 @@ from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.named import named, names
 from ratiobench.instances.edgeflow.solution import Piece
-from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices, warm
 from tests.online.edgeflow.test_table import make
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import tiny_instances
 
 POLICIES = (
     "edf", "edf:share=elastic", "edf:levels=measured,share=elastic", "gandiva", "tiresias", "afs", "elasticflow",

@@ -12,7 +12,6 @@ from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece
-from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.online.edgeflow.protocol import View
 from ratiobench.online.edgeflow.run import ENVIRONMENT, EdgeflowEnvironment
 from ratiobench.online.outcome import OnlineRun
@@ -20,6 +19,7 @@ from ratiobench.online.run import run_built
 from tests.support import literal_edgeflow as literal
 from tests.support.edgeflow_contestants import Answers, ChangesItsMind, Honest, Random, WritesToTheView
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import tiny_instances
 
 
 def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:

@@ -19,7 +19,6 @@ from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms import titan
 from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_fastest_vendor
 from ratiobench.online.lora.algorithms.titan import Titan
@@ -40,6 +39,7 @@ from tests.support.literal import (
     run_greedy,
 )
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 HIGHS = f"HiGHS {installed_version('highs')}"
 """The solver of Titan's batches, as its label names it."""

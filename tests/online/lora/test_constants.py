@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document, parse, write
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.registry import parse as parse_name
@@ -20,6 +19,7 @@ from ratiobench.online.outcome import Source
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 @settings(max_examples=samples(150))

@@ -29,7 +29,6 @@ from ratiobench.instances.lora import (
 )
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import REGISTRY, algorithms, canonical, entries
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, WAITED, run
@@ -37,6 +36,7 @@ from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.run import run_built
 from tests.support.examples import Examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _variants() -> Iterator[str]:

@@ -16,12 +16,12 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.history import join
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora import dual_prices
 from ratiobench.online.lora.dual_prices import DualPrices, _ask, free_nodes, prefix, read_demand
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def crowd(seed: int, tasks: int = 12) -> Instance:

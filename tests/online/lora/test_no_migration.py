@@ -22,7 +22,6 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, document, parse
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import canonical, entries
 from ratiobench.online.lora.run import ENVIRONMENT, LoraEnvironment, run
 from ratiobench.online.run import run_built
@@ -32,6 +31,7 @@ from tests.support import literal
 from tests.support.kinds import one_node
 from tests.support.literal import Cells, schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 ABLE = tuple(name for name, entry in entries().items() if "migrate" in entry.options)
 VARIANTS = (*ABLE, "pdftsp:search=printed", "pdftsp:updates=admitted", "pdftsp:arith=float", "posted:arith=float")

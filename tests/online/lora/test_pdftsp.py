@@ -14,7 +14,6 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import expected, named, names
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window
@@ -23,6 +22,7 @@ from ratiobench.online.outcome import OnlineRun
 from tests.support.examples import on_examples
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, object, object]]:

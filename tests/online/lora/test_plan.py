@@ -14,11 +14,11 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.planning import Run, make_plan, read_runs
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def morning(seed: int, tasks: int = 7) -> Instance:

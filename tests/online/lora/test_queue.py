@@ -12,7 +12,6 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances, tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.queue import Queue
 from ratiobench.online.lora.multifactor import read_weights
 from ratiobench.online.lora.protocol import View
@@ -23,6 +22,7 @@ from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances, tiny_instances_of_kinds
 
 
 def starts(instance: Instance, algorithm: str) -> list[int]:

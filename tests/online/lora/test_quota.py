@@ -13,7 +13,6 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.pricelist import read_prices
 from ratiobench.online.lora.algorithms.quota import read_quotas
 from ratiobench.online.lora.registry import canonical
@@ -21,6 +20,7 @@ from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.online.lora.test_queue import starts
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 TWO = """
 [groups.a]

@@ -19,7 +19,6 @@ from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
@@ -27,6 +26,7 @@ from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
 VARIANTS = (

@@ -18,10 +18,10 @@ from ratiobench.instances.tenants.format import parse
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.instances.tenants.strategies import tenants_documents
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scale_values
 from ratiobench.online.tenants.run import run
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tenants_documents
 
 
 @st.composite

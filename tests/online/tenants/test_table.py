@@ -15,7 +15,6 @@ from ratiobench.formulations.tenants.enumerate import enumerate_optimum
 from ratiobench.instances.tenants.format import FORMAT, parse
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named, names
-from ratiobench.instances.tenants.strategies import tiny_instances
 from ratiobench.online.referee.simulator import run_in_process
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import REGISTRY, entries
@@ -24,6 +23,7 @@ from ratiobench.online.tenants.run import ENVIRONMENT, run
 from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 
 OWN = "tests.support.tenants_contestants"
 README = Path(__file__).parents[3] / "docs" / "reference" / "algorithms" / "tenants.md"

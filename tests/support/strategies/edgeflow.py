@@ -1,4 +1,4 @@
-"""Hypothesis strategies for family `edgeflow`: instances small enough to be solved second by second."""
+"""EdgeFlow instances and their documents, small enough to be solved second by second."""
 
 from __future__ import annotations
 

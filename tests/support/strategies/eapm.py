@@ -1,4 +1,4 @@
-"""Hypothesis strategies for EAPM: documents and instances small enough to try every placement (needs `hypothesis`)."""
+"""EAPM instances and their documents, small enough to try every placement."""
 
 from __future__ import annotations
 

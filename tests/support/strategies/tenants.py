@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tenants: documents and instances small enough for brute force (needs `hypothesis`)."""
+"""Tenants instances and their documents, small enough for brute force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tiny instances of problem P: small enough to try every schedule (needs `hypothesis`)."""
+"""Tiny instances of problem P, small enough to try every schedule, and odd documents for its file format."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.format import FORMAT, FORMAT_2, document, parse
 from ratiobench.instances.lora.model import Instance
 
@@ -148,3 +149,80 @@ def _tiny_task(draw: st.DrawFn, arrival: int, slots: int, types: int) -> Documen
         for _ in range(offers)
     ]
     return task
+
+
+@cache
+def _text() -> st.SearchStrategy[str]:
+    """Any non-empty text that UTF-8 can hold: controls, quotes, right-to-left, emoji; no lone surrogates."""
+    return st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@cache
+def _json() -> st.SearchStrategy[Any]:
+    """JSON values with exact equality after a round trip."""
+    leaves = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | _text()
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_text(), inner, max_size=3), max_leaves=6
+    )
+
+
+@cache
+def _origin() -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(_text(), _json(), max_size=4)
+
+
+@cache
+def _vendors() -> st.SearchStrategy[list[dict[str, int]]]:
+    offer = st.fixed_dictionaries({"price": st.integers(0, LIMIT), "delay": st.integers(0, LIMIT)})
+    return st.lists(offer, max_size=3)
+
+
+@st.composite
+def instance_documents(draw: st.DrawFn) -> Document:
+    """A valid document with odd names and origins, many node types, extreme values and any mixture of the fields."""
+    slots = draw(st.integers(1, 12))
+    types = draw(st.integers(1, 4))
+    base = draw(st.integers(0, 500) | st.just(LIMIT - 1))
+    huge_price = draw(one_in(3))
+    most = LIMIT if huge_price else 1000
+    data: Document = {
+        "format": FORMAT,
+        "name": draw(_text()),
+        "slots": slots,
+        "slot_seconds": draw(st.integers(1, LIMIT)),
+        "base_memory_mb": base,
+        "node_types": [
+            {
+                "name": draw(_text()),
+                "count": draw(st.integers(1, 1000)),
+                "compute": draw(st.integers(1, LIMIT)),
+                "memory_mb": draw(st.integers(base + 1, LIMIT)),
+                "tariff": draw(_lists(-most, most, slots)),
+            }
+            for _ in range(types)
+        ],
+        "tasks": [],
+    }
+    if draw(st.booleans()):
+        data["origin"] = draw(_origin())
+    arrivals = sorted(draw(st.lists(st.integers(1, slots), max_size=12)))
+    for arrival in arrivals:
+        task: Document = {
+            "arrival": arrival,
+            "deadline": draw(st.integers(arrival, slots)),
+            "memory_mb": draw(st.integers(1, LIMIT)),
+            "work": draw(st.integers(1, LIMIT)),
+            "bid": draw(st.integers(0, LIMIT)),
+            "rate": draw(_lists(0, LIMIT, types)),
+            "vendors": draw(_vendors()),
+        }
+        if draw(one_in(3)):
+            task["valuation"] = draw(st.integers(0, LIMIT))
+        if draw(st.booleans()):
+            task["cost"] = [draw(_lists(-LIMIT, LIMIT, slots)) for _ in range(types)]
+        else:
+            # |energy * tariff| may not pass 2^40.
+            top = 1 if huge_price else 2**30
+            task["energy_wh"] = draw(_lists(0, top, types))
+        data["tasks"].append(task)
+    return data
