@@ -161,8 +161,6 @@ class LoraFamily(Family):
 
         return LOG_IMPORT
 
-
-
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.lora.solution import solution_document
 
