@@ -63,7 +63,6 @@ class Remarks:
     isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not
         apply.
     overcharged : admitted arrivals that pay more than they bid, of all admitted.
-    findings : the independent verifier's words, each in brackets of its own.
     single_node : every task had to stay on one node.
     unproved : what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
     repetitions : of a mean, the number of its runs; 0 of a single run.
@@ -78,7 +77,6 @@ class Remarks:
     starts: tuple[str, ...] = ()
     isolated: str = ""
     overcharged: Part | None = None
-    findings: tuple[str, ...] = ()
     single_node: bool = False
     unproved: bool = False
     repetitions: int = 0
@@ -98,7 +96,6 @@ class Remarks:
             yield Remark("isolated", _ISOLATION[self.isolated])
         if self.overcharged is not None:
             yield Remark("overcharged", f"{OVERCHARGED}: {self.overcharged} admitted")
-        yield from (Remark("findings", each) for each in self.findings)
         if self.single_node:
             yield Remark("single_node", SINGLE_NODE)
         if self.repetitions:
@@ -175,6 +172,6 @@ def _isolation(value: Any) -> str:
 
 _READERS = {
     "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
-    "starts": _texts, "isolated": _isolation, "overcharged": _part, "findings": _texts, "single_node": _flag,
-    "unproved": _flag, "repetitions": _count,
+    "starts": _texts, "isolated": _isolation, "overcharged": _part, "single_node": _flag, "unproved": _flag,
+    "repetitions": _count,
 }  # fmt: skip

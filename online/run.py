@@ -42,7 +42,6 @@ class Judgement:
     revenue : sum of payments, or None without a payment rule.
     admitted : number of admitted arrivals.
     overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
-    findings : further remarks beside the algorithm's name.
     single_node : every arrival had to stay on one node.
     unproved : theorems about the algorithms do not cover arrivals of these kinds.
     counts : things counted, beside those of the algorithm.
@@ -55,7 +54,6 @@ class Judgement:
     true_value: Exact | None = None
     revenue: Exact | None = None
     overcharged: Part | None = None
-    findings: tuple[str, ...] = ()
     single_node: bool = False
     unproved: bool = False
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -356,7 +354,6 @@ def _told(
         remarks=replace(
             remarks,
             overcharged=judged.overcharged,
-            findings=judged.findings,
             single_node=judged.single_node,
             unproved=judged.unproved,
         ),

@@ -75,8 +75,6 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
-"""The same, where tasks may move to other nodes until a slot begins."""
 PLAIN = "learned:ahead=1,prior=history"
 """No more demand is expected beyond an hour than counts foretell."""
 WEIGHED = "learned:guard=59,room=weight,prior=history"
@@ -240,7 +238,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
         yield Case(
             name,
             today,
-            (*MECHANISMS, *LEARNED, *LATE, *BASELINES),
+            (*MECHANISMS, *LEARNED, *BASELINES),
             settings,
             f"{trace} {load}",
             prior=before,

@@ -557,10 +557,7 @@ class Guard:
 
     def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
         """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""
-        self._sold(g, slot, price, self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0])
-
-    def _sold(self, g: int, slot: int, price: Any, lost: IntArray) -> None:
-        self._left[g][slot] -= lost
+        self._left[g][slot] -= self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0]
         credit = self.credit[g][slot] + self._beta[g] * price / self._nodes[g]
         if self._announced.by_weight:
             self._spent += self._worth[g] * self._beta[g] * price / self._nodes[g]
@@ -568,29 +565,6 @@ class Guard:
             self._spent += self._worth[g] * (raised - credit)
             credit = raised
         self.credit[g][slot] = credit
-
-    def least_moved(
-        self, g: int, slot: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
-    ) -> Any:
-        """L of a cell for which others move: what keeps c >= Phi afterwards. Where no node had room nothing caps it.
-
-        Parameters
-        ----------
-        compute, megabytes, later, later_mb : (n,) what is free on the nodes that change, before and after the sale.
-        """
-        after = self._left[g][slot : slot + 1] - self._moved(g, compute, megabytes, later, later_mb)
-        least = (self._floor(g, after)[0] - self.credit[g][slot]) * self._nodes[g] / self._beta[g]
-        return max(least, self._number(0))
-
-    def sell_moved(
-        self, g: int, slot: int, price: Any, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
-    ) -> None:
-        """Such a cell is sold; parameters as for `least_moved`."""
-        self._sold(g, slot, price, self._moved(g, compute, megabytes, later, later_mb))
-
-    def _moved(self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray) -> IntArray:
-        """(J,) what the room falls by, or rises if negative, on nodes that change."""
-        return np.asarray((self._room(g, compute, megabytes) - self._room(g, later, later_mb)).sum(axis=0))
 
     def settle(self, slots: int, owed: Any) -> bool:
         """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.

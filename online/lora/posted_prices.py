@@ -20,11 +20,9 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
 from ratiobench.instances.lora.history import require_cluster
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.final_schedule import Late
 from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
-from ratiobench.online.lora.search.repacking import NodeContents, Repacking, pool_free_capacity
 from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, PoolTerms, StaticTerms, UnitTerms
 
 _LARGEST = 2**41
@@ -132,12 +130,10 @@ class PostedPrices:
     poster : posts the wishes.
     guard : the guard's options; None without a guard.
     exact : prices are Fractions; else doubles.
-    late : a cell for which others must move is offered too, where the poster prices it
-        (`ratiobench.online.lora.final_schedule`).
     """
 
-    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool, late: bool = False) -> None:
-        self._poster, self._settings, self._exact, self._late = poster, guard, exact, late
+    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
+        self._poster, self._settings, self._exact = poster, guard, exact
         self.arithmetic = "exact" if exact else "float"
         if guard is None:
             self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
@@ -182,7 +178,6 @@ class PostedPrices:
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
-        self._rooms = NodeContents(public) if self._late else None
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         self._owed: list[Any] = [0] * (public.slots + 1)
         if self._guard is not None:
@@ -190,8 +185,8 @@ class PostedPrices:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PostedPrices:
         twin = copy(self)
-        parts = self._poster, self._guard, self._rooms
-        twin._poster, twin._guard, twin._rooms = deepcopy(parts, memo | {id(self._public): self._public})
+        parts = self._poster, self._guard
+        twin._poster, twin._guard = deepcopy(parts, memo | {id(self._public): self._public})
         twin._owed = list(self._owed)
         twin._trace = replace(self._trace, offers=list(self._trace.offers), posted=list(self._trace.posted))
         return twin
@@ -209,15 +204,15 @@ class PostedPrices:
 
     @property
     def poster(self) -> Any:
-        """What posts the prices; None behind a guard or with late binding, which post others."""
-        return self._poster if self._settings is None and not self._late else None
+        """What posts the prices; None behind a guard, which posts others."""
+        return self._poster if self._settings is None else None
 
     @property
     def isolation(self) -> str:
         """How the process of a user's prices is isolated; empty where there is none."""
         return str(getattr(self._poster, "isolation", ""))
 
-    def decide(self, task: Task, view: View) -> Decision | Late | None:
+    def decide(self, task: Task, view: View) -> Decision | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
         settles = self._guard is not None and self._settings is not None and self._settings.settles
         if settles:
@@ -236,14 +231,14 @@ class PostedPrices:
         if passed > self._guard.settled:
             self._guard.settle(passed, sum(self._owed[self._guard.settled + 1 : passed + 1]))
 
-    def _decide(self, task: Task, view: View) -> Decision | Late | None:
+    def _decide(self, task: Task, view: View) -> Decision | None:
         offer = self._offer(replace(task, bid=0), view)
         if offer is None:
             self._trace.offers.append(None)
             if self._exact:
                 self._trace.posted.append(())
             return None
-        cost, option, cells, prices, repackings = offer
+        cost, option, cells, prices = offer
         admitted = bool(task.bid > cost)
         self._trace.offers.append(GreedyOffer(cost, option, cells, admitted))
         if not admitted:
@@ -253,23 +248,14 @@ class PostedPrices:
         net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
         if self._guard is not None:
             for g, (k, t), price in zip(kinds, cells, prices, strict=True):
-                if t in repackings:
-                    self._guard.sell_moved(g, t - 1, price, *self._frees(repackings[t], t, task, view))
-                    continue
                 free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
                 self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
             self._guard.earn(net, sum(prices))
         self._poster.sold(task, cells, net)
-        decision = Decision(option if task.vendors else None, cells, math.ceil(cost))
-        moves = tuple(move for capacity_left in repackings.values() for move in capacity_left.moves)
-        if self._rooms is not None:
-            self._rooms.take(task, cells, moves)
-        return Late(decision, moves) if moves else decision
+        return Decision(option if task.vendors else None, cells, math.ceil(cost))
 
-    def _offer(
-        self, task: Task, view: View
-    ) -> tuple[Any, int, tuple[Cell, ...], list[Any], dict[int, Repacking]] | None:
-        """(c, option, cells, price of each, by slot what moves for it) of the cheapest cover; None without one."""
+    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any]] | None:
+        """(c, option, cells, price of each) of the cheapest cover; None without one."""
         wish = self._poster.wish(task, view)
         if wish is None:
             return None
@@ -277,82 +263,18 @@ class PostedPrices:
         if self._guard is not None:
             price = self._limited(task, view, wish)
         cost = task.cost[wish.types, wish.first : task.deadline]
-        found = self._cheapest(task, view, wish, price, cost)
+        exactly = self._exact or _is_wide(task) or bool((cost < 0).any() and (price >= _LARGEST).any())
+        found = (_cover_exactly if exactly else _cover)(task, self._public, wish, price, cost)
         if found is None:
             return None
-        total, option, cells, repackings = found
+        total, option, cells = found
         row = {g: z for z, g in enumerate(wish.types.tolist())}
         places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
         if self._exact:
             tables = price, wish.price, *self._limits
             shown = ([Fraction(table[place]) for table in tables] for place in places)
             self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
-        return total, option, cells, [price[place] for place in places], repackings
-
-    def _cheapest(
-        self, task: Task, view: View, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
-    ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Repacking]] | None:
-        """(c, option, cells, by slot what moves for it) of the cheapest cover.
-
-        Room is made for cells that the cover takes only: each at first for what was wished for, then for what the guard
-        asks when others have moved (`price` changes), or not at all.
-        """
-        wide = self._exact or _is_wide(task)
-        earns = bool((cost < 0).any())
-
-        def cover(*given: Any) -> tuple[Any, int, tuple[Cell, ...]] | None:
-            exactly = wide or (earns and bool((price >= _LARGEST).any()))
-            return (_cover_exactly if exactly else _cover)(*given)
-
-        if self._rooms is None:
-            found = cover(task, self._public, wish, price, cost)
-            return None if found is None else (*found, {})
-        row = {g: z for z, g in enumerate(wish.types.tolist())}
-        open_ = self._open(task, view, wish)
-        wished = wish.price[open_]
-        price[open_] = [Fraction(value) for value in wished.tolist()] if self._exact else wished
-        node = np.where(open_, self._public.first_node[wish.types][:, None], wish.node)
-        repackings: dict[tuple[int, int], Repacking] = {}
-        while True:
-            found = cover(task, self._public, wish._replace(node=node), price, cost)
-            if found is None:
-                return None
-            total, option, cells = found
-            places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
-            fresh = [place for place in places if open_[place] and place not in repackings]
-            for z, j in fresh:
-                g, slot = int(wish.types[z]), wish.first + j + 1
-                free = self._rooms.find(g, slot, int(task.rate[g]), task.memory_mb)
-                if free is None:
-                    open_[z, j], node[z, j] = False, -1
-                    continue
-                repackings[z, j] = free
-                node[z, j] = free.node
-                if self._guard is not None:
-                    least = self._guard.least_moved(g, slot - 1, *self._frees(free, slot, task, view))
-                    price[z, j] = max(price[z, j], least)
-                    for limit in self._limits:
-                        limit[z, j] = least
-                    self._limits[1][z, j] = max(price[z, j], least)
-            if not fresh:
-                used = {
-                    t: repackings[place] for place, (_, t) in zip(places, cells, strict=True) if place in repackings
-                }
-                return total, option, cells, used
-
-    def _open(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[np.bool_]:
-        """(G', W) cells without room, in slots to come, whose nodes together have as much as the task needs."""
-        span = slice(wish.first, task.deadline)
-        free = view.compute[:, span], view.memory_mb[:, span]
-        later = np.arange(wish.first, task.deadline) >= task.arrival
-        return np.asarray(pool_free_capacity(task, wish.types, free, self._public) & (wish.node < 0) & later)
-
-    def _frees(self, repacking: Repacking, slot: int, task: Task, view: View) -> tuple[IntArray, ...]:
-        """Samples and megabytes that are free on the nodes that change, before and after the sale."""
-        nodes = np.array([node for node, *_ in repacking.changes])
-        before = view.compute[nodes, slot - 1], view.memory_mb[nodes, slot - 1]
-        taken = np.array([amounts for _, *amounts in repacking.changes])
-        return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
+        return total, option, cells, [price[place] for place in places]
 
     def _most_cells(self, task: Task, wish: ProposedPrices) -> int:
         """At least the cells that a task takes: all slots that are left; where slots are settled, what its work needs.

@@ -41,7 +41,7 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten
-from ratiobench.online.lora.final_schedule import SETTLE, Late, Move
+from ratiobench.online.lora.final_schedule import SETTLE
 
 __all__ = [
     "SETTLE", "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running",
@@ -49,8 +49,6 @@ __all__ = [
     "posted",
 ]  # fmt: skip
 
-MOST_MOVES = 1_000_000
-"""Cells that one admission may move."""
 MOST_STARTS = 1_000_000
 """Tasks that one answer may decide."""
 NUMBER_LIMIT = 2**53
@@ -388,7 +386,7 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
+def plain(answer: Any) -> Decision | Starts | str | int | None:
     """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
 
     Parameters
@@ -397,13 +395,12 @@ def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
 
     Returns
     -------
-    The answer: a decision, one with moves, an answer of `at_slot` or `at_settle`, `WAIT` or None.
+    The answer: a decision, an answer of `at_slot` or `at_settle`, `WAIT` or None.
 
     Raises
     ------
-    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
-        answer of `at_slot` or `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed
-        on.
+    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor an answer of `at_slot` or
+        `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
 
     Examples
     --------
@@ -419,13 +416,6 @@ def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
         return answer
     if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
         return plain_starts(answer)
-    if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):
-        decision, moves = answer
-        if not isinstance(decision, tuple | list) or len(decision) not in (3, 4) or not isinstance(moves, tuple | list):
-            raise InvalidAnswer("not (vendor, cells, payment), nor that with moves")
-        text = plain(decision)
-        assert isinstance(text, Decision)
-        return Late(text, tuple(map(_move, moves)))
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
     if not isinstance(answer, tuple | list) or len(answer) not in (3, 4):
@@ -516,10 +506,6 @@ def excess(answer: Any, public: Public) -> str | None:
             return f"{len(named)} tasks are named; at most {MOST_STARTS} are allowed"
         given = list(named.values()) if isinstance(named, Mapping) else [each[1] for each in named]
         return next(filter(None, (excess(each, public) for each in given)), None)
-    if isinstance(answer, tuple | list) and len(answer) == 2:
-        answer, moves = answer
-        if isinstance(moves, tuple | list) and len(moves) > MOST_MOVES:
-            return f"{len(moves)} moves; at most {MOST_MOVES} are allowed"
     cells = answer[1] if isinstance(answer, tuple | list) and len(answer) in (3, 4) else None
     if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots * public.nodes:
         return f"{len(cells)} cells, there are {public.slots} slots of {public.nodes} nodes"
@@ -531,12 +517,6 @@ def _cell(cell: Any) -> tuple[int, int]:
         raise InvalidAnswer(f"cell {shorten(cell)[:40]} is not (node, slot)")
     node, slot = cell
     return read_part("node", node, NUMBER_LIMIT), read_part("slot", slot, NUMBER_LIMIT)
-
-
-def _move(move: Any) -> Move:
-    if not isinstance(move, tuple | list | np.ndarray) or len(move) != 3:
-        raise InvalidAnswer(f"move {shorten(move)[:40]} is not (task, slot, node)")
-    return Move(*(read_part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
 
 
 def _settled(answer: Any) -> bool:

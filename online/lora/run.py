@@ -16,7 +16,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED
-from ratiobench.online.lora.final_schedule import MOVED, settle_log
+from ratiobench.online.lora.final_schedule import settle_log
 from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
@@ -92,23 +92,18 @@ class LoraEnvironment(Environment[Instance]):
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
         ran = settle_log(instance, log)
-        solution, moved = ran.solution, ran.moved
-        verdict = check(self._judged(instance), solution)
+        verdict = check(self._judged(instance), ran.solution)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
-        findings: tuple[str, ...] = ()
         later = {WAITED: ran.waited, "left": ran.left, "killed": ran.killed, "late": ran.late}
         counts = {name: number for name, number in later.items() if number}
-        above = _charged_above_bid(instance, solution)
+        above = _charged_above_bid(instance, ran.solution)
         if above:
             # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
             # does.
             counts[CHARGED_ABOVE] = above
-        if moved:
-            findings = (f"late binding: {moved} cells moved",)
-            counts[MOVED] = moved
         return Judgement(
-            solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
-            Part(above, verdict.admitted) if above else None, findings,
+            ran.solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
+            Part(above, verdict.admitted) if above else None,
             self._one_node, self._is_of_kinds(instance), counts,
         )  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remar
         ONLINE,
         Remarks("greedy"),
         noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated="bubblewrap"),
-        noted("x", overcharged=Part(1, 2), findings=("late binding: 3 cells moved",), single_node=True),
+        noted("x", overcharged=Part(1, 2), single_node=True),
     ],
 )
 def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:

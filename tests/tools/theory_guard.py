@@ -19,16 +19,13 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
-from ratiobench.bench.lora.counterexamples.tiny import Job, TinyInstance, instance, menu
-from ratiobench.bench.lora.counterexamples.tiny import Kind as Node
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, menu
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
-from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
-from ratiobench.online.lora.final_schedule import Late
 from ratiobench.online.lora.guard import CLASSES, Announcement, Kind, bound_root
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
@@ -86,31 +83,15 @@ class Watched(PostedPrices):
         self._free = [np.repeat(size[public.type_of_node][:, None], public.slots, axis=1)
                       for size in (public.compute, public.memory_mb)]  # fmt: skip
         self.short: list[Fraction] = []
-        self._tasks: dict[int, Task] = {}
-        self._places: dict[tuple[int, int], int] = {}
-        self.moved = 0
         self._look(range(public.slots))
 
-    def decide(self, task: Task, view: View) -> Decision | Late | None:
-        answer = super().decide(task, view)
-        self._tasks[task.index] = task
-        if isinstance(answer, Late):
-            self.moved += len(answer.moves)
-            for who, slot, node in answer.moves:
-                before = self._places[who, slot]
-                self._add(self._tasks[who], before, slot, -1)
-                self._add(self._tasks[who], node, slot, 1)
-        decision = answer.decision if isinstance(answer, Late) else answer
+    def decide(self, task: Task, view: View) -> Decision | None:
+        decision = super().decide(task, view)
         for k, t in () if decision is None else decision.cells:
-            self._add(task, k, t, 1)
+            self._free[0][k, t - 1] -= int(task.rate[self._kind[k]])
+            self._free[1][k, t - 1] -= task.memory_mb
         self._look(range(task.arrival - 1, task.deadline))
-        return answer
-
-    def _add(self, task: Task, k: int, t: int, times: int) -> None:
-        self._free[0][k, t - 1] -= times * int(task.rate[self._kind[k]])
-        self._free[1][k, t - 1] -= times * task.memory_mb
-        if times > 0:
-            self._places[task.index, t] = k
+        return decision
 
     def _look(self, slots: range) -> None:
         assert self._announced is not None
@@ -226,14 +207,12 @@ def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: Solv
     wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
-    name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.draw_below(2)}guard"
+    name = f"guarded:inner={name},beta" if name in INNER else "learned:guard"
     history = ",history=history" if past else ""
     room = ("", ",room=weight")[settings.by_weight] + ("", ",past=settled")[settings.settles]
     named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
     assert named.valid, named.violations[0]
     yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
-    if j % 10 == 0:
-        yield from judged_late(j // 10)[0]
 
 
 def _judged_watched(
@@ -250,31 +229,6 @@ def _judged_watched(
     if _is_by_weight(watched):
         yield _account(case, watched)
     yield from _weights(given, case)
-
-
-def judged_late(j: int) -> tuple[list[Check], int]:
-    """The same of an instance on which tasks of one slot crowd few nodes, bound late; and how many cells moved."""
-    draws = RandomNumbers("late", j)
-    kinds = tuple(
-        Node(2 + draws.draw_below(3), 6 + draws.draw_below(5), 6 + draws.draw_below(5))
-        for _ in range(1 + draws.draw_below(5) // 4)
-    )
-    jobs = []
-    for i in range(12 + draws.draw_below(6)):  # the first slot, in which nothing may move, costs too much
-        size, bid = 1 + draws.draw_below(5), (1 + draws.draw_below(9)) * 3 ** (i // 2)
-        costs = ((10**6, draws.draw_below(3)),) * len(kinds)
-        jobs.append(Job(1, 2, 1 + draws.draw_below(5), size, bid, (size,) * len(kinds), costs))
-    sketch = TinyInstance(2, kinds, tuple(jobs))
-    given = instance(sketch, f"late {j}")
-    reference = solve(given)
-    settings = GuardSettings(
-        Fraction(10 ** draws.draw_below(6), 1 + draws.draw_below(3)), Fraction(draws.draw_below(20)),
-        Fraction(1 + draws.draw_below(2)), _SIZES[draws.draw_below(3)], bool(draws.draw_below(2)),
-    )  # fmt: skip
-    wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
-    past = instance(_past(sketch, draws), f"before {j}") if draws.draw_below(2) else None
-    watched = Watched(wishes, settings, exact=True, late=True)
-    return list(_judged_watched(sketch, given, reference, past, watched)), watched.moved
 
 
 def _past(sketch: TinyInstance, draws: RandomNumbers) -> TinyInstance:

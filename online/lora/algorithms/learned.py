@@ -16,8 +16,7 @@ task's prices come from history, counts and earlier tasks. Not in the arrival: p
 again; not in the memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a
 share of a node never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall
 within the day, and are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more
-memory gains anything; without a guard more work or an earlier deadline never did. With `binding=late` all may: whether
-other tasks can move is searched for, not decided.
+memory gains anything; without a guard more work or an earlier deadline never did.
 """
 
 from __future__ import annotations
@@ -147,14 +146,12 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     guard = guard_settings("learned", options, "guard")
     given["fill"] = _fill(options, guard)
     settings = Settings(total=options["total"], monotone=monotone, ahead=_ahead(options), **given)
-    exact, late = options["arith"] == "exact", options["binding"] == "late"
-    return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
+    return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     proved = "none; guard=BETA has one" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
-    plain = Fraction(options["guard"]) == 0 and options["binding"] == "now"
-    monotone = plain and options["wish"] == "monotone"
+    monotone = Fraction(options["guard"]) == 0 and options["wish"] == "monotone"
     return {"guarantee": proved, "truthful": "in bid, window, work and memory" if monotone else "in the bid"}
 
 
@@ -174,11 +171,6 @@ register(
                 "auto",
                 ("auto", "known", "unknown"),
                 "the number of tasks is that of earlier days, unknown, or as earlier days differ",
-            ),
-            "binding": Option(
-                "now",
-                ("now", "late"),
-                "late: tasks admitted before may move to other nodes of their type, in later slots, to free capacity",
             ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             "ahead": Option(

@@ -25,7 +25,6 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.final_schedule import Late
 from ratiobench.online.lora.inner import Inner, learn_all, learns_nothing
 from ratiobench.online.lora.mechanism import OPTIONS, ORACLE
 from ratiobench.online.lora.price_laws import ARITHMETIC, settle_arithmetic
@@ -63,18 +62,16 @@ class TakeOrLeave:
         self._inner.start(public, constants)
         self._state: Any = self._inner.algorithm
 
-    def decide(self, task: Task, view: View) -> Decision | Late | None:
+    def decide(self, task: Task, view: View) -> Decision | None:
         """The schedule for the least bid that is admitted, if the task's bid is no less; charge that bid."""
         tried = self._state
         for bid in list_grid(task.bid, self._ratio):
             tried = self._copy()
             self.counts["inner_decisions"] += 1
-            answer: Decision | Late | None = tried.decide(replace(task, bid=bid), view)
+            answer: Decision | None = tried.decide(replace(task, bid=bid), view)
             if answer is None:
                 continue
             self._state = tried
-            if isinstance(answer, Late):
-                return answer._replace(decision=answer.decision._replace(payment=bid))
             return Decision(answer.vendor, answer.cells, bid)
         self._state = tried
         return None

@@ -16,7 +16,7 @@ from ratiobench.online.lora.algorithms import pooled, truthful, units
 from ratiobench.online.lora.price_laws import LoadLaw
 from tests.support.laboratory import NOTHING
 from tests.support.samples import samples
-from tests.tools.theory_guard import Watched, judged_guards, judged_late
+from tests.tools.theory_guard import Watched, judged_guards
 from tests.tools.theory_laws import case_of, draw_slack, judged_laws
 from tests.tools.theory_run import INVARIANTS, Failure, sketch_of_number, theory
 
@@ -131,15 +131,3 @@ def test_slack_is_what_theorem_s_needs(monkeypatch: pytest.MonkeyPatch) -> None:
 def _slack_check(j: int) -> Verdict:
     case = case_of(f"slack {j}", draw_slack(RandomNumbers("slack", j)), "static:price=0")
     return price_laws.theorem_s(case).status
-
-
-def test_who_moves_under_a_guard_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Theorem H with late binding; without the limit of moved cells credits fall below Phi."""
-    runs = [judged_late(j) for j in range(48)]
-    assert sum(moved > 0 for _, moved in runs) >= 2
-    assert all(check.status is Verdict.HOLDS for checks, _ in runs for check in checks)
-    monkeypatch.setattr(guard.Guard, "least_moved", lambda self, *where: Fraction(0))
-    moving = [judged_late(j)[0] for j, (_, moved) in enumerate(runs) if moved]
-    assert any(
-        check.name == "theorem_h_credit" and check.status is Verdict.VIOLATED for each in moving for check in each
-    )

@@ -216,10 +216,9 @@ def test_what_cannot_run_is_said_before_opt_is_looked_for(
     assert "other.json: " in line
 
 
-def test_late_binding_is_proved_truthful_in_the_bid_only() -> None:
-    """Whether others can move is searched for: more memory may be answered better."""
+def test_monotone_prices_are_proved_truthful_in_more_than_the_bid() -> None:
     assert proof_status("learned:wish=monotone")["truthful"] == "in bid, window, work and memory"
-    assert proof_status("learned:wish=monotone,binding=late")["truthful"] == "in the bid"
+    assert proof_status("learned:wish=monotone,guard=9")["truthful"] == "in the bid"
 
 
 def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFixture[str]) -> None:

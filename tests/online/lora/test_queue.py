@@ -212,7 +212,7 @@ def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
         run(CLASSIC, "titan")
 
 
-AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "learned:binding=late", "guarded", "titan"]
+AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "guarded", "titan"]
 
 
 CLASSIC_LIMITED = Examples(with_limits(tiny_instances()), samples(40), content_hash)

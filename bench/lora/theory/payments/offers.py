@@ -38,7 +38,6 @@ from ratiobench.bench.lora.theory.payments.schedule_cost import Row, StepBudget,
 from ratiobench.formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.final_schedule import MOVED
 from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, prices
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
@@ -313,25 +312,15 @@ def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[RecordedO
             [], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True
         )
     costs = [offer.cost for offer in offers]
-    late = instance.public("").type_of_node.tolist() if MOVED in run.counts else None
     for offer in offers:
-        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost, late)
+        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost)
         if wrong:
             return OfferVerification(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
     return OfferVerification(costs, None, "", blind=True)
 
 
-def _wrong(
-    instance: Instance,
-    offer: RecordedOffer,
-    decision: Decision | None,
-    least: Cost | None,
-    late: list[int] | None = None,
-) -> tuple[str, str]:
-    """What is wrong with an offer; and a doubt of rounding.
-
-    With the type of every node as `late`, cells are the same if their types are: tasks have moved.
-    """
+def _wrong(instance: Instance, offer: RecordedOffer, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
+    """What is wrong with an offer; and a doubt of rounding."""
     if offer.admitted != (decision is not None):
         return "what was booked is not what was offered", ""
     if offer.cost is None or least is None:
@@ -349,10 +338,7 @@ def _wrong(
         return "it is not admitted exactly when its bid is above the cost", ""
     if decision is not None:
         vendor = offer.option if instance.vendors(offer.task) else None
-        same = decision.cells == offer.cells
-        if not same and late is not None:
-            same = [(late[k], t) for k, t in decision.cells] == [(late[k], t) for k, t in offer.cells]
-        if not same or decision.vendor != vendor:
+        if decision.cells != offer.cells or decision.vendor != vendor:
             return "what was booked is not what was offered", ""
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""
