@@ -435,11 +435,10 @@ class Registry(Generic[Instance]):
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
-            if not getattr(algorithm, "learns_nothing", False):
-                if other is None and not announced:
-                    algorithm.remarks = Remarks(spec.name, notes=("no history",))
-                elif note:
-                    algorithm.remarks = Remarks(spec.name, notes=(note,))
+            if other is None and not announced:
+                algorithm.remarks = Remarks(spec.name, notes=("no history",))
+            elif note:
+                algorithm.remarks = Remarks(spec.name, notes=(note,))
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):
             algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))

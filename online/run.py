@@ -240,28 +240,10 @@ def run(
 def _run(
     environment: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
 ) -> OnlineRun:
-    """A run of an algorithm of ours, in this process; where it asks anyone's own code, again on the first half."""
-
-    def play_on(part: Instance) -> OnlineRun:
-        _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
-        return run_built(
-            environment, part, algorithm, spec.name, version_of(spec), environment.settled(algorithm, constants), seed
-        )
-
-    assert spec.entry is not None
-    result = play_on(instance)
-    if spec.entry.own(spec.options) is None or result.violations:
-        return result
-    half = play_on(environment.first_half(instance))
-    pairs = enumerate(zip(half.decisions, result.decisions, strict=False))
-    different = next((i for i, (again, before) in pairs if again != before), None)
-    if half.violations or different is not None:
-        detail = "the decision differs when later arrivals are taken away"
-        if half.violations:
-            detail += f" ({half.violations[0]})"
-        noun = environment.table(instance, seed).noun
-        return replace(result, valid=False, violations=(Violation("peeks", different, detail, noun),))
-    return result
+    """A run of a registered algorithm, in this process."""
+    _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
+    settled = environment.settled(algorithm, constants)
+    return run_built(environment, instance, algorithm, spec.name, version_of(spec), settled, seed)
 
 
 def run_built(
@@ -288,15 +270,10 @@ def run_built(
 
 
 def _remarks_of(algorithm: Any, name: str) -> Remarks:
-    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own.
-
-    `isolation` says how a user's code inside it was isolated.
-    """
+    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own."""
     label = getattr(algorithm, "label", None)
     known: Remarks | None = getattr(algorithm, "remarks", None)
-    remarks = known or Remarks(name, notes=() if label is None else (str(label),))
-    isolated = getattr(algorithm, "isolation", "")
-    return replace(remarks, isolated=isolated) if isolated else remarks
+    return known or Remarks(name, notes=() if label is None else (str(label),))
 
 
 def run_isolated(

@@ -93,12 +93,9 @@ class Entry:
     randomised : it draws, from the seed of the run: repetitions differ; or whether it does with its options.
     slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
-        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`. With
-        a true attribute `learns_nothing` it looks at no history, and no remark says that there is none.
+        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
     solver : the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results
         depend on the solver's version then.
-    own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
-        None where they name none.
     forms : what it can do beside what every algorithm of its family must, in words of that family.
     files : the files that its options name, `none` for none: stored results depend on what is in them.
     """
@@ -116,7 +113,6 @@ class Entry:
     slow: bool = False
     learns: bool = False
     solver: str = ""
-    own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
     forms: frozenset[str] = frozenset()
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
 
@@ -243,8 +239,7 @@ def version(spec: Spec) -> str:
     InputError : when there is no such module.
     """
     if spec.entry is not None:
-        inside = spec.entry.own(spec.options)
-        parts = [spec.entry.version, *([] if inside is None else [version(inside[0])])]
+        parts = [spec.entry.version]
         for path in spec.entry.files(spec.options):
             if path != "none":
                 parts.append(hashlib.sha256(read_bytes(path)[0]).hexdigest()[:16])

@@ -827,7 +827,7 @@ class Family(ABC):
         return self.environment is not None and self.environment.registry.parse(algorithm).entry is not None
 
     def runs_user_code(self, algorithm: str) -> bool:
-        """Whether a user's code takes part in the decisions: as the algorithm, or as prices inside one of ours.
+        """Whether a user's code takes the decisions.
 
         Returns
         -------
@@ -840,7 +840,7 @@ class Family(ABC):
         if self.environment is None:
             return False
         spec = self.environment.registry.parse(algorithm)
-        return spec.entry is None or spec.entry.own(spec.options) is not None
+        return spec.entry is None
 
     def choose_isolation(self, isolate: bool | None) -> str:
         """Choose how users' algorithms of this family are isolated (`ratiobench.online.referee.sandbox`).

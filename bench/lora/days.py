@@ -27,7 +27,7 @@ tasks are rigid or gangs."""
 CONTENDED = 0.1
 """Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
-ON_REQUEST = ("advice", "combine", "mirror", "pooled", "reserve", "static", "truthful", "units", "zcl")
+ON_REQUEST = ("advice", "mirror", "pooled", "reserve", "static", "units", "zcl")
 """Baselines of the literature, which a backtest plays where they are named."""
 QUEUES = (
     "queue",

@@ -47,8 +47,6 @@ BASELINES = (
     "static:prior=yesterday",
     "mirror:prior=yesterday",
     "mirror:rule=first-order,prior=yesterday",
-    "combine:a=learned,b=reserve;loss=1/100000,mode=split,prior=yesterday",
-    "truthful:inner=eft",
 )
 """Price laws and baselines of the literature, with constants, advice and history of the day before."""
 DAYS_BEFORE = 7

@@ -61,7 +61,7 @@ _BOUNDS = {
     "greedy": ("theorem_g",),
     "learned": ("theorem_h",),
     "guarded": ("theorem_h",),
-    **dict.fromkeys(("zcl", "reserve", "advice", "combine"), ("theorem_p",)),
+    **dict.fromkeys(("zcl", "reserve", "advice"), ("theorem_p",)),
     "pooled": ("theorem_pool",),
     "units": ("theorem_a1",),
     "static": ("theorem_s",),

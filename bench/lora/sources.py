@@ -93,16 +93,6 @@ SOURCES = (
         kind="article",
     ),
     Source(
-        "Grigorescu 2024",
-        "A Simple Learning-Augmented Algorithm for Online Packing with Concave Objectives",
-        ("Elena Grigorescu", "Young-San Lin", "Maoyuan Song"),
-        "arXiv 2406.03574",
-        2024,
-        "the idea of `combine`: a switch between advice and any online algorithm",
-        link="https://arxiv.org/abs/2406.03574",
-        kind="article",
-    ),
-    Source(
         "Ma 2020",
         "Algorithms for Online Matching, Assortment, and Pricing with Tight Weight-Dependent Competitive Ratios",
         ("Will Ma", "David Simchi-Levi"),

@@ -143,7 +143,6 @@ class PostedPrices:
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
         self.margin: Fraction = getattr(poster, "margin", Fraction(1))
         self.widened: tuple[str, ...] = getattr(poster, "widened", ())
-        self.learns_nothing = False
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
         """Take what must be known from earlier days, or else, for the guard, from the tested one.
@@ -159,9 +158,6 @@ class PostedPrices:
         if history is not None:
             require_cluster(history, tested)
         self._history = history
-        beware = getattr(self._poster, "hide_instance", None)
-        if beware is not None:
-            beware(tested)
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
@@ -201,16 +197,6 @@ class PostedPrices:
             self._trace.lam, self._trace.phi = shown()
         self._trace.terms = getattr(self._poster, "terms", None)
         return self._trace
-
-    @property
-    def poster(self) -> Any:
-        """What posts the prices; None behind a guard, which posts others."""
-        return self._poster if self._settings is None else None
-
-    @property
-    def isolation(self) -> str:
-        """How the process of a user's prices is isolated; empty where there is none."""
-        return str(getattr(self._poster, "isolation", ""))
 
     def decide(self, task: Task, view: View) -> Decision | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""

@@ -202,15 +202,15 @@ class LoadPrices:
             caps=(self._laws[0].top, self._laws[1].top),
             share=used["largest_share"],
             zeta=self._laws[0].zeta,
-            start=self.priced_capacity(range(public.nodes)),
+            start=self._price_capacity(),
             problem=self._problem or ("B is too large a number: eps is too near 1" if growth is None else ""),
         )
 
-    def priced_capacity(self, nodes: range | list[int]) -> Fraction:
-        """sum C lambda + D phi of these nodes at the present prices, as they are used."""
+    def _price_capacity(self) -> Fraction:
+        """sum C lambda + D phi of all nodes at the present prices, as they are used."""
         total = Fraction(0)
-        for k in nodes:
-            for size, prices in zip(self._sizes[self._kind[k]], self._prices, strict=True):
+        for k, g in enumerate(self._kind):
+            for size, prices in zip(self._sizes[g], self._prices, strict=True):
                 total += size * sum(map(Fraction, prices[k].tolist()), Fraction(0))
         return total
 

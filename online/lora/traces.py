@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from ratiobench.instances.lora.model import Instance
-
 EXACT_TASKS = 64
 """`arith=auto` is exact up to this many tasks, float above."""
 
@@ -141,18 +139,6 @@ class LinearTrace:
     phi: dict[Cell, Fraction | float] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class HistoryTrace:
-    """What an audit reads after a run of which no claim is made.
-
-    Parameters
-    ----------
-    history : what was learned from; None without any.
-    """
-
-    history: Instance | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class LawTerms:
     """What Lemma P needs of a run with prices that follow loads (`ratiobench.online.lora.price_laws`).
@@ -164,8 +150,7 @@ class LawTerms:
     caps : X_c and X_m, margin included.
     share : the eps that was announced.
     zeta : the price of an empty cell over X.
-    start : sum of capacity times price before the first task, over the nodes that the law prices, micro-dollars.
-    lend : each of these nodes lends its prices to at most so many nodes (1 where the law prices all nodes).
+    start : sum of capacity times price before the first task, over all nodes, micro-dollars.
     problem : why Lemma P does not cover the law; empty where it does.
     """
 
@@ -175,7 +160,6 @@ class LawTerms:
     share: Fraction
     zeta: Fraction
     start: Fraction
-    lend: int = 1
     problem: str = ""
 
 

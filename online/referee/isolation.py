@@ -557,8 +557,7 @@ def is_randomised(registry: Registry[Any], text: str) -> bool:
     """
     spec = registry.parse(text)
     if spec.entry is not None:
-        inside = spec.entry.own(spec.options)
-        return spec.entry.is_randomised(spec.options) if inside is None else _try_to_build(*inside, version(spec))[0]
+        return spec.entry.is_randomised(spec.options)
     return _try_to_build(spec, registry.protocol, version(spec))[0] or "seed" in spec.options
 
 

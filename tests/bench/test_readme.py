@@ -112,7 +112,6 @@ def test_every_block_of_python_has_a_test() -> None:
     run_below["docs/reference/algorithms/tenants.md"] = 1  # in tests/online/tenants/test_table.py
     run_below["docs/paper.md"] = 2  # in tests/bench/test_paper.py
     run_below["docs/evaluate.md"] = 1  # in tests/adapters/test_examples.py
-    run_below["docs/reference/algorithms/lora.md"] = 1  # in tests/online/lora/test_wishing.py
     assert {file: len(_code(file)) for file in TEXTS if file != TEMPLATE and _code(file)} == run_below
 
 
@@ -430,29 +429,20 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     assert set(rows["plot"]) == shown_plots
 
 
-MISSING = {
-    "mechanisms": ("truthful:inner=eft",),
-    "leaderboard": (),
-    "guards": ("truthful:inner=eft",),
-}
-"""Rows of the suites that their committed results do not have."""
-
-
 def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     """Line by line from bench/lora/results/mechanisms.csv and the count of its verdicts, of all cases of the suite."""
     verdicts = readme_tables.figures(readme_tables.VERDICTS)
     assert readme_tables.block(MECHANISMS, "mechanisms") == readme_tables.TABLES[MECHANISMS, "mechanisms"]()
     suite = find_suite("mechanisms")[1]
     _are_of_whole_runs("mechanisms", 45)
-    missing = MISSING["mechanisms"]
-    assert list(verdicts["algorithm"]) == [each for each in suite.cases[0].algorithms if each not in missing]
+    assert list(verdicts["algorithm"]) == list(suite.cases[0].algorithms)
     assert set(verdicts["days"]) == {"45"} == {str(len(suite.cases))}
     assert set(verdicts["violated"]) == {"0"}
 
 
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
-    left = set(find_suite(name)[1].cases[0].algorithms) - set(MISSING[name])
+    left = set(find_suite(name)[1].cases[0].algorithms)
     for file in readme_tables.provenances_of(name):
         about = json.loads(file.read_text(encoding="utf-8"))
         assert (about["suite"], about["cases"], about["effort"], about["scale"]) == (name, cases, 1, "full")
@@ -465,20 +455,17 @@ def _are_of_whole_runs(name: str, cases: int) -> None:
     assert not left
 
 
-def test_rows_that_no_committed_run_has_are_named() -> None:
-    """The baselines of the literature are in three suites, added after their runs; the page says what is missing."""
+def test_the_baselines_of_the_literature_are_in_three_suites() -> None:
+    """With committed rows in each of them."""
     page = " ".join(_text("docs/theory/baselines.md").split())
-    for name, missing in MISSING.items():
+    for name in ("mechanisms", "leaderboard", "guards"):
         cases = find_suite(name)[1].cases
         assert all(set(BASELINES) <= set(case.algorithms) for case in cases)
         committed = readme_tables.figures(readme_tables.PAPER.with_name(f"{name}.csv"))
         rows = committed[committed["algorithm"].isin(BASELINES)]
-        assert set(rows["algorithm"]) == set(BASELINES) - set(missing)
+        assert set(rows["algorithm"]) == set(BASELINES)
         if name == "guards":
-            assert len(rows) == len(cases) * (len(BASELINES) - len(missing))
-    assert "The committed results of `guards` have them with all five histories, but for `truthful`" in page
-    assert "Those of `mechanisms` have all but `truthful`" in page
-    assert "[those of `leaderboard`](../results/leaderboard.md) have all" in page
+            assert len(rows) == len(cases) * len(BASELINES)
     assert all(f"`{name}`" in page for name in BASELINES)
 
 
@@ -507,7 +494,7 @@ def test_the_leaderboard_is_that_of_the_committed_run() -> None:
     rows = readme_tables.figures(readme_tables.LEADERBOARD)
     suite = find_suite("leaderboard")[1]
     _are_of_whole_runs("leaderboard", 30)
-    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms) - set(MISSING["leaderboard"])
+    assert set(rows["algorithm"]) == set(suite.cases[0].algorithms)
     assert set(rows["cases"]) == {"30"} == {str(len(suite.cases))}
     paper = readme_tables.figures()
     found = 0

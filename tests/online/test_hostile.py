@@ -252,7 +252,7 @@ def long_task(work_: int) -> Document:
 
 OPTIONS = [
     "pdftsp:arith=float", "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted",
-    "queue:backfill=conservative", "reserve:arith=float", "units:arith=float", "combine:mode=split",
+    "queue:backfill=conservative", "reserve:arith=float", "units:arith=float",
 ]  # fmt: skip
 """Algorithms that are run with these options; all others are run as they are."""
 ALGORITHMS = [*OPTIONS, *sorted(set(registry.entries()) - {name.partition(":")[0] for name in OPTIONS})]

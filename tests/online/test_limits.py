@@ -122,7 +122,7 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
     "dual-plan": _none,
     "zcl": _too_large, "reserve": _too_large, "advice": _too_large, "units": _too_large, "static:price=1": _too_large,
-    "mirror": _too_large, "pooled": _too_large, "combine:mode=split": _too_large, "truthful": _none,
+    "mirror": _too_large, "pooled": _too_large,
     "pdftsp:arith=float": _too_large, "pdftsp:search=printed,arith=float": _too_large,
     "pdftsp:units=canonical": _too_large, "posted:arith=float": _too_large, "reserve:arith=float": _too_large,
     "units:arith=float": _too_large, "static": _too_large,

@@ -50,11 +50,10 @@ GUARANTEES = {
     "greedy": "theorem_g",
     "learned": "theorem_h",
     "guarded": "theorem_h",
-    **dict.fromkeys(("zcl", "reserve", "advice", "combine"), "theorem_p"),
+    **dict.fromkeys(("zcl", "reserve", "advice"), "theorem_p"),
     "units": "theorem_a1",
     "static": "theorem_s",
     "mirror": "",
-    "truthful": "",
 }
 """The guarantee of each mechanism that its own runs are checked for; empty where none is proved."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")

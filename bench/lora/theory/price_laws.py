@@ -66,7 +66,7 @@ def _thousandths_of_log(value: Fraction) -> Fraction:
 
 
 def theorem_p(case: Case) -> Check:
-    """OPT <= D <= max(1, n B) ALG + n (the priced capacity before the first task), by Lemma P."""
+    """OPT <= D <= max(1, B) ALG + (the priced capacity before the first task), by Lemma P."""
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     terms = trace.terms
@@ -78,13 +78,13 @@ def theorem_p(case: Case) -> Check:
         + [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
     )
     value = priced + _surplus(case, trace)
-    factor, loss = max(Fraction(1), terms.lend * terms.growth), terms.lend * terms.start
+    factor, loss = max(Fraction(1), terms.growth), terms.start
     most = public.slots * sum(
         node.count * min(size * terms.caps[0], mb * terms.caps[1])
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
-    claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
-    figures: Figures = {"growth": terms.growth, "lent": terms.lend}
+    claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
+    figures: Figures = {"growth": terms.growth}
     return _compare(case, "theorem_p", claim, terms, value, _Bound(factor, loss, most), figures)
 
 

@@ -49,14 +49,12 @@ def _variants() -> Iterator[str]:
     yield "pdftsp:search=printed,units=canonical"
     yield "pdftsp:arith=float,search=printed"
     yield "static:split=3"
-    yield "combine:a=static,b=advice;flat=1/4,mode=split"
-    yield "truthful:inner=pdftsp,ratio=2"
 
 
 VARIANTS = tuple(_variants())
 PRICED_AT_MOST_THE_BID = (
     "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule", "learned", "guarded",
-    "zcl", "reserve", "advice", "units", "static", "mirror", "pooled", "combine:mode=split", "truthful",
+    "zcl", "reserve", "advice", "units", "static", "mirror", "pooled",
 )  # fmt: skip
 """Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
 DRAWN = ("static", "static:arith=exact", "static:arith=float")

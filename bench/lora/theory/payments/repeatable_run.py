@@ -122,8 +122,7 @@ class RepeatableRun:
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        strange = self._spec.entry is not None and self._spec.entry.own(self._spec.options) is not None
-        return played + (self.instance.tasks if self.moving else 0) + (PROCESS if strange else 0)
+        return played + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
@@ -210,7 +209,7 @@ class RepeatableRun:
     def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
         """The run from the middle on; None where it begins anew with each report."""
         entry = self._spec.entry
-        if entry is None or not entry.learns or entry.own(self._spec.options) is not None or self.moving:
+        if entry is None or not entry.learns or self.moving:
             return None
         if self._course is None:
             values = {constant.name: constant.value for constant in constants}
