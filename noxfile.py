@@ -118,7 +118,7 @@ def wheel(session: nox.Session) -> None:
         session.install("-q", "-c", "constraints.txt", *map(str, Path(folder).glob("ratiobench-*.whl")))
     shutil.rmtree("build", ignore_errors=True)
     # In the system's temporary folder: nox's is inside the environment, whose files do not count as a user's own.
-    session.run("python", "tests/tools/wheel_check.py", env={"TMPDIR": None})
+    session.run("python", "tools/wheel_check.py", env={"TMPDIR": None})
 
 
 @nox.session

@@ -1,6 +1,6 @@
 """The shipped tables: speeds, overheads, arrivals and durations of real clusters, the six ElasticFlow traces.
 
-Sources and licences are in `data/README.md`; `tests.tools.edgeflow_tables` makes the tables from the public originals.
+Sources and licences are in `data/README.md`; `tools.edgeflow_tables` makes the tables from the public originals.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from ratiobench.instances.lora.named import named, path
 from tests.support.rows import made_row
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
-from tests.tools import citations
+from tools import citations
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -43,7 +43,7 @@ from ratiobench.instances.lora.named import path
 from ratiobench.online.eapm.run import run as run_eapm
 from ratiobench.online.lora.run import run as run_lora
 from ratiobench.online.spec import HANDED_OVER
-from tests.tools import (
+from tools import (
     forecast_ideas,
     learned_lies,
     readme_eapm,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.tools import readme_tables
+from tools import readme_tables
 
 LINES = [
     {"plot": "reached", "group": "a", "algorithm": "old", "mean": "1/2", "said": ""},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.registry import find_suite
-from tests.tools import readme_edgeflow, readme_tables
+from tools import readme_edgeflow, readme_tables
 
 SHOWN = [key for key in readme_edgeflow.TABLES if readme_edgeflow._is_known(key[1])]
 

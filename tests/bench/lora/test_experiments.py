@@ -24,8 +24,8 @@ from ratiobench.bench.lora.experiments import (
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.lora.format import FORMAT, parse
-from tests.tools.known_opt import from_ratios, from_reached, solve_linear
-from tests.tools.readme_tables import ROOT, read_means
+from tools.known_opt import from_ratios, from_reached, solve_linear
+from tools.readme_tables import ROOT, read_means
 
 RUNS = ("a", "b", "c", "d", "e")
 

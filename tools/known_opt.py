@@ -5,8 +5,8 @@ A committed table has no rows of single days, but exact means over the five days
 reached that of w_j / U_j: linear in the unknowns. Five algorithms that are played again give them; whole numbers, and
 the other equations, show that the days are those of the committed run.
 
-    python -m tests.tools.known_opt SUITE FOLDER            put OPT into the store of the folder, before `run SUITE`
-    python -m tests.tools.known_opt SUITE FOLDER --recover  then, of its rows: bench/lora/results/opt.csv
+    python -m tools.known_opt SUITE FOLDER            put OPT into the store of the folder, before `run SUITE`
+    python -m tools.known_opt SUITE FOLDER --recover  then, of its rows: bench/lora/results/opt.csv
 
 The committed table of `guards` and `learning` has the interval of every case: it is taken from there.
 
@@ -33,7 +33,7 @@ from ratiobench.bench.storage.store import STORE, Store, StoredResult
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.files import make_folder
 from ratiobench.online.lora.public_constants import list_served
-from tests.tools.readme_tables import MECHANISMS, PAPER, figures
+from tools.readme_tables import MECHANISMS, PAPER, figures
 
 OPT = PAPER.with_name("opt.csv")
 """Per instance, by the SHA-256 of its content, the interval on OPT."""

@@ -1,4 +1,4 @@
-"""The sources of the families in CITATION.cff and docs/sources.md: `python -m tests.tools.citations` writes both."""
+"""The sources of the families in CITATION.cff and docs/sources.md: `python -m tools.citations` writes both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.source import Source
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
 PAPER_KINDS = ("article", "conference-paper")
 PAPERS = 2

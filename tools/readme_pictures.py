@@ -1,6 +1,6 @@
 """The pictures of Figures 7, 8 and 12 in docs/results/paper.md, from the committed means.
 
-`python -m tests.tools.readme_pictures` writes them to bench/lora/results; a test compares them.
+`python -m tools.readme_pictures` writes them to bench/lora/results; a test compares them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ratiobench.bench.report.means.data import make_rows
 from ratiobench.bench.report.means.figure import Means
 from ratiobench.bench.report.shared.pictures import write_pictures
 from ratiobench.bench.results.means import Mean
-from tests.tools.readme_tables import PAPER, figures
+from tools.readme_tables import PAPER, figures
 
 PLOTS = ("fig7", "fig8", "fig12")
 

@@ -1,6 +1,6 @@
 """How many small instances of rigid tasks and gangs are proved: 40 jobs on two nodes, drawn.
 
-    python -m tests.tools.rigid_proofs [KIND ...] [--seed N] [--effort N]
+    python -m tools.rigid_proofs [KIND ...] [--seed N] [--effort N]
 
 prints a row per instance (slots, load, gap, proof, CPU seconds of all processes) and, per kind, how many are proved.
 Work is counted, not time, so that gaps are the same on every machine.

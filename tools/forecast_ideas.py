@@ -1,6 +1,6 @@
 """What better forecasts of the number of tasks would give `learned`: the table in docs/studies/forecasts.md.
 
-`python -m tests.tools.forecast_ideas` plays every idea on five days of each trace (load 1.6, tasks of their own seeds,
+`python -m tools.forecast_ideas` plays every idea on five days of each trace (load 1.6, tasks of their own seeds,
 the days before as history; a quarter of an hour of one core) and writes online/lora/forecasts.csv: the welfare of every
 run. Runs that stand there already are not made again: without the file, all are. The table has welfare over that of the
 same policy with the true counts. No constant was chosen on these days.
@@ -32,7 +32,7 @@ from ratiobench.online.lora.learned import forecast, policy
 from ratiobench.online.lora.learned.filling import find_shares
 from ratiobench.online.lora.learned.past import Floats
 from ratiobench.online.lora.run import run
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "forecasts.csv"
 TASKS, NODES, BEFORE = 1370, 10, 7

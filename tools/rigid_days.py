@@ -1,6 +1,6 @@
 """Days of real clusters as rigid jobs and gangs: OPT's interval, queues, and policies that answer at arrival.
 
-    python -m tests.tools.rigid_days DATA OUT [NAME ...] [--further] [--keep]
+    python -m tools.rigid_days DATA OUT [NAME ...] [--further] [--keep]
 
 makes each day (all without names) from the traces in DATA/traces, runs everything and writes OUT/rigid_days.csv, with
 ``--further`` OUT/rigid_loads.csv: fifteen further days at three loads, queues alone. With ``--keep`` the figures go to
@@ -32,7 +32,7 @@ from ratiobench.instances.lora.feasibility import servable
 from ratiobench.instances.lora.imports import Report, read_jobs
 from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.model import Instance
-from tests.tools.readme_tables import ROOT, make_table, write_tables
+from tools.readme_tables import ROOT, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"
 KEPT, KEPT_LOADS = RESULTS / "rigid_days.csv", RESULTS / "rigid_loads.csv"

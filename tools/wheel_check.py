@@ -16,7 +16,7 @@ import textwrap
 from importlib import metadata
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def python_blocks(file: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """The tables of docs/results about family `lora` (paper, leaderboard, mechanisms), and that of README.md.
 
-`python -m tests.tools.readme_tables` writes them. Those of `lora` are made from committed figures, the README's from
+`python -m tools.readme_tables` writes them. Those of `lora` are made from committed figures, the README's from
 the table in docs/results/quick.md. With a FOLDER behind it, it first takes the figures that the tables need from the
 results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and writes it
 to bench/lora/results. Where that run was one of some algorithms (`--rows`), its lines take the place of theirs, and its
@@ -29,7 +29,7 @@ from ratiobench.bench.lora.paper_suites import PDFTSP
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.formulations.report import Proof
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
 PRINTED = PAPER.with_name("paper_printed.csv")
 """The paper's percentages beside ours, over the same runs."""
@@ -503,7 +503,7 @@ def _order(plot: Plot, algorithms: Sequence[str]) -> list[str]:
 def take_paper(folder: Path) -> None:
     """The means of a run of `paper`; of a run of some algorithms theirs, but for OPT and for what a clock decides.
 
-    Groups of which the run does not know OPT (`tests.tools.known_opt`) have no lines of ratios; in hindsight nobody is
+    Groups of which the run does not know OPT (`tools.known_opt`) have no lines of ratios; in hindsight nobody is
     chosen of whom some were not run. Lines of algorithms that the suite has no more are dropped, but for Figure 13.
     """
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))

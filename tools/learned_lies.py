@@ -1,6 +1,6 @@
 """Who gains by which lie from `learned`: the table in docs/studies/misreports.md.
 
-`python -m tests.tools.learned_lies` plays a day of 550 tasks of each trace on four nodes again for every lie of every
+`python -m tools.learned_lies` plays a day of 550 tasks of each trace on four nodes again for every lie of every
 tenth task (load 1.6, the three days before as history; 10 minutes of one core) and writes online/lora/lies.csv. No lie
 is a proof of truthfulness: what is proved stands in the text, this counts what was found.
 """
@@ -21,7 +21,7 @@ from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.run import run
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "lies.csv"
 FORMS = {

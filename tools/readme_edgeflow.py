@@ -1,6 +1,6 @@
 """The tables and pictures of docs/results/edgeflow.md, from committed figures.
 
-`python -m tests.tools.readme_edgeflow` writes the tables into the file. With FOLDERS behind it, it first takes what
+`python -m tools.readme_edgeflow` writes the tables into the file. With FOLDERS behind it, it first takes what
 they need from the results of `run SUITE` in each folder and writes it to bench/edgeflow/results, with the verdicts and
 the provenance, and draws the time line of `PICTURED`.
 """
@@ -39,7 +39,7 @@ from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.paper import PUBLISHED_RATIOS, TIMES
 from ratiobench.online.edgeflow.run import run
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "edgeflow" / "results"
 README = "docs/results/edgeflow.md"

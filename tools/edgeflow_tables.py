@@ -1,4 +1,4 @@
-"""Make the derived tables of family edgeflow from the public traces: ``python -m tests.tools.edgeflow_tables``.
+"""Make the derived tables of family edgeflow from the public traces: ``python -m tools.edgeflow_tables``.
 
 ``RATIOBENCH_DATA`` names the folder with ``edgeflow/`` (throughput, overheads, the six ElasticFlow traces) and
 ``traces/`` (PAI, Philly, Helios, ITP). No row of PAI, Philly, Helios or ITP is written, only counts and quantiles.

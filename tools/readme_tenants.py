@@ -1,6 +1,6 @@
 """The tables of docs/results/tenants.md, from committed figures.
 
-`python -m tests.tools.readme_tenants` writes the tables into the file. With FOLDERS behind it, it first takes what they
+`python -m tools.readme_tenants` writes the tables into the file. With FOLDERS behind it, it first takes what they
 need from the results of `run SUITE` in each folder and writes it to bench/tenants/results, with the provenance.
 """
 
@@ -24,7 +24,7 @@ from ratiobench.bench.tenants.suites import LOADS, READINGS, TIGHT
 from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.instances.tenants.generate import generate
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "tenants" / "results"
 README, FRONT = "docs/results/tenants.md", "tenants-front.svg"

@@ -1,6 +1,6 @@
 """The tables on Table 1 of the second paper in docs/results/eapm.md, from committed figures.
 
-`python -m tests.tools.readme_eapm` writes them into the page; with a FOLDER behind it, it first takes what they need
+`python -m tools.readme_eapm` writes them into the page; with a FOLDER behind it, it first takes what they need
 from the results of `run eapm-table1` in the folder and writes it to bench/eapm/results.
 """
 
@@ -15,7 +15,7 @@ from ratiobench.bench.eapm.suites import READINGS
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 FIGURES = ROOT / "bench" / "eapm" / "results" / "eapm_table1.csv"
 """Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""

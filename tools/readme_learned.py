@@ -1,6 +1,6 @@
 """The tables of the suites `learning` and `guards` in docs/results/mechanisms.md, from their committed rows.
 
-`python -m tests.tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of those
+`python -m tools.readme_learned` writes them; with a folder of folders behind it, it first takes the rows of those
 of `learning` and `guards` that are there and writes them to bench/lora/results. Rows of a run with `--rows` take the
 place of theirs, and its provenance stands beside the other.
 """
@@ -23,7 +23,7 @@ from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, SERIES, Frame, draw_sign, style_series
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.results.ratios import format_decimal
-from tests.tools.readme_tables import ROOT, figures, make_table, write_tables
+from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"
 SUITES = ("learning", "guards")
