@@ -65,8 +65,7 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
-SHOWN = 60
-"""Rows of the table that a notebook shows of results."""
+SHOWN = 60  # Rows of the table that a notebook shows of results
 
 
 class Results(_tables.Results):

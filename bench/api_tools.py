@@ -43,6 +43,7 @@ from ratiobench.online.user_algorithm import name_algorithms
 
 __all__ = ["audit", "check", "compare", "crosscheck", "generate", "imported", "limit", "search"]
 
+# Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
 AUDIT_TYPES: Mapping[str, Any] = {
     "claim": "string",
     "verdict": pd.CategoricalDtype([each.value for each in Verdict]),
@@ -50,7 +51,6 @@ AUDIT_TYPES: Mapping[str, Any] = {
     "right": "float64",
     "reason": "string",
 }
-"""Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects."""
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
@@ -256,6 +256,7 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
     return commands_search.run(chosen, _silent).result
 
 
+# Types of the columns of `limit`
 LIMIT_TYPES: Mapping[str, Any] = {
     "algorithm": "string",
     "state": "string",
@@ -268,7 +269,6 @@ LIMIT_TYPES: Mapping[str, Any] = {
     "worst": "boolean",
     "bound": "float64",
 }
-"""Types of the columns of `limit`."""
 
 
 @as_function(Limit, without=("name", "algorithms", "csv"))

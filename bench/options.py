@@ -405,8 +405,8 @@ def flag_of(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
+# A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``
 _BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
-"""A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``."""
 
 
 def split_names(text: str) -> list[str]:

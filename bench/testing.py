@@ -32,8 +32,7 @@ from ratiobench.online.user_algorithm import name_algorithms
 __all__ = ["assert_bound", "assert_valid"]
 
 Number = int | float | Fraction
-SHOWN = 10
-"""Violations of a run that are told."""
+SHOWN = 10  # Violations of a run that are told
 
 
 def assert_valid(run: OnlineRun) -> OnlineRun:

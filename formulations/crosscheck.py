@@ -15,8 +15,8 @@ from ratiobench.instances.io.display import format_number
 
 __all__ = ["CrossCheck", "CrossCheckRow", "compare_answers"]
 
+# Relative difference up to which a stated value counts as that of the solution: solvers add in floating point
 VALUE_SLACK = 1e-9
-"""Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from typing import Any
 
 from ratiobench.instances.io.disk_cache import user_cache
 
-READ_ONLY = "RATIOBENCH_READ_ONLY"
-"""A variable of processes that may not write into the folders of compiled kernels."""
+READ_ONLY = "RATIOBENCH_READ_ONLY"  # A variable of processes that may not write into the folders of compiled kernels
 
 
 def _use_writable_kernel_cache() -> None:
@@ -137,8 +136,7 @@ def follow_environment() -> None:
     config.reload_config()
 
 
-inlined: Any = njit(inline="always")
-"""Decorator of a part of kernels: its statements are put where it is called."""
+inlined: Any = njit(inline="always")  # Decorator of a part of kernels: its statements are put where it is called
 
 
 @inlined

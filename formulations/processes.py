@@ -18,10 +18,8 @@ import sys
 import time
 from typing import Protocol
 
-GRACE = 5.0
-"""Seconds that a keeper has to end what is below it; then it is done from here."""
-_SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36
-"""Numbers of Linux's `prctl`."""
+GRACE = 5.0  # Seconds that a keeper has to end what is below it; then it is done from here
+_SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36  # Numbers of Linux's `prctl`
 
 
 class Process(Protocol):

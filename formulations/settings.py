@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-NO_BACKEND = "none"
-"""The name that asks for no solver."""
+NO_BACKEND = "none"  # The name that asks for no solver
 
 
 def check_settings(effort: int, gap: float, seconds: float | None) -> None:

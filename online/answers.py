@@ -70,10 +70,9 @@ def shorten(value: object, most: int = 80) -> str:
 
 
 PACKAGES = ("bench", "formulations", "instances", "online")
+# The folders of our own code
 PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
-"""The folders of our own code."""
-POLICY = "policy"
-"""The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)."""
+POLICY = "policy"  # The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)
 
 
 def format_line(error: BaseException) -> str:

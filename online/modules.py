@@ -13,9 +13,8 @@ from pathlib import Path
 
 from ratiobench.instances.io.errors import InputError, suggest_name
 
+# In the place of a module: the class or object was handed over by whoever runs it (`ratiobench.online.user_algorithm`)
 OWN = "own"
-"""In the place of a module: the class or object was handed over by whoever runs it
-(`ratiobench.online.user_algorithm`)."""
 
 _parsing = threading.Lock()
 

@@ -22,8 +22,7 @@ from ratiobench.online.answers import POLICY
 from ratiobench.online.modules import OWN, parse_source
 from ratiobench.online.run_context import UserAlgorithm
 
-MOST_BYTES = 2**20
-"""Of a policy's file."""
+MOST_BYTES = 2**20  # Of a policy's file
 _METHODS = ("decide", "decide_batch")
 
 

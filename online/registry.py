@@ -35,11 +35,10 @@ from ratiobench.online.spec import (
     version,
 )
 
-_NAME_LIMIT = 1000
-"""Characters of an algorithm's name with its options: it stands in tables and messages."""
+_NAME_LIMIT = 1000  # Characters of an algorithm's name with its options: it stands in tables and messages
 Instance = TypeVar("Instance")
+# Name -> function of an instance that gives the value and a detail to show
 Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
-"""Name -> function of an instance that gives the value and a detail to show."""
 
 
 class Documents(Protocol):

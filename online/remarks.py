@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
 SINGLE_NODE = "no migration"
-BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"
-"""How a user's algorithm was isolated."""
+BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"  # How a user's algorithm was isolated
 _ISOLATION = {
     BUBBLEWRAP: f"isolated by {BUBBLEWRAP}",
     LANDLOCK: f"isolated by {LANDLOCK}",

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 __all__ = ["RunContext", "UserAlgorithm", "run_context", "stop_message"]
 
+# How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
+# (`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so
 Isolate = bool | str | None
-"""How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
-(`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,10 @@ from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
+# The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file.
 YESTERDAY = "yesterday"
-"""The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
-HISTORY = "history"
-"""Another such prior: the days before the one under test, as one instance."""
-EARLIER = "earlier"
-"""All days before it, as one instance: what a backtest hands to algorithms that learn."""
+HISTORY = "history"  # Another such prior: the days before the one under test, as one instance
+EARLIER = "earlier"  # All days before it, as one instance: what a backtest hands to algorithms that learn
 HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
@@ -66,8 +64,8 @@ def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
     return options
 
 
+# What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own
 StatusFunction = Callable[[Mapping[str, str], bool], Mapping[str, str]]
-"""What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own."""
 
 
 def state_always(**known: str) -> StatusFunction:

@@ -30,15 +30,13 @@ from ratiobench.online.modules import OWN, module_file
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import UserAlgorithm
 
-LARGEST = 2**26
-"""Bytes of an algorithm with all that it carries."""
+LARGEST = 2**26  # Bytes of an algorithm with all that it carries
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,59}")
 _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
+# Where code is that is not the caller's own
 _OTHERS = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
-"""Where code is that is not the caller's own."""
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-"""In the text of what has none of its own."""
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # In the text of what has none of its own
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
 

@@ -16,8 +16,7 @@ from ratiobench.bench.commands.index import COMMANDS
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 
-LONGEST = 1700
-"""Characters of a message on standard error, whatever it is about."""
+LONGEST = 1700  # Characters of a message on standard error, whatever it is about
 WITH_COMMAS = "; several: A,B or the option again"
 SEVERAL = "; several: A B, A,B or the option again"
 
@@ -27,10 +26,9 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     commands: Any = None
+    # The argument that may be the last of the words behind an option that takes several; empty for none
     takes_last: str = ""
-    """The argument that may be the last of the words behind an option that takes several; empty for none."""
-    last_list: tuple[str, int] = ("", 0)
-    """The option that last took several words, and how many words those were."""
+    last_list: tuple[str, int] = ("", 0)  # The option that last took several words, and how many words those were
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, with the words kept for messages."""

@@ -45,8 +45,7 @@ from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import run_context
 
-READABLE = 24
-"""Characters up to which `audit` prints a fraction as it is."""
+READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes, text_of
 
-BREACHES = 20
-"""Violated constraints that the text shows; the document has all."""
+BREACHES = 20  # Violated constraints that the text shows; the document has all
 
 
 @dataclass(frozen=True, kw_only=True)

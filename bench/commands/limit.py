@@ -25,8 +25,7 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
-SHOWN = 24
-"""Prefixes that are printed of one algorithm, the worst among them; `--csv` and `--json` have all."""
+SHOWN = 24  # Prefixes that are printed of one algorithm, the worst among them; `--csv` and `--json` have all
 APART = "every level at a moment of its own, since it answers all arrivals of a moment together"
 
 

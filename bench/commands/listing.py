@@ -118,8 +118,7 @@ def _algorithm_lines(entry: Mapping[str, Any]) -> Iterator[str]:
         yield from _table_lines(head, rows)
 
 
-_OPTION = r"; (?=[\w-]+=)"
-"""Before the options in the summary of an algorithm."""
+_OPTION = r"; (?=[\w-]+=)"  # Before the options in the summary of an algorithm
 
 
 def _table_lines(head: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Iterator[str]:

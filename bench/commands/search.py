@@ -24,12 +24,9 @@ from ratiobench.instances.io.files import check_writable, load_json, make_folder
 from ratiobench.online.remarks import isolation_text
 from ratiobench.online.run_context import run_context
 
-TRIES = 100_000
-"""Instances tried where neither --tries nor --seconds is given."""
-RUNS = 3000
-"""The same where an algorithm runs on each."""
-WORST = "worst"
-"""The name of the files of a search for an algorithm's worst ratio."""
+TRIES = 100_000  # Instances tried where neither --tries nor --seconds is given
+RUNS = 3000  # The same where an algorithm runs on each
+WORST = "worst"  # The name of the files of a search for an algorithm's worst ratio
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,8 +49,8 @@ from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arriva
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
+# Options of the table with its ratios, which the function `ratiobench.simulate` does not make
 OF_TABLES = ("no_opt", "certificate", "csv")
-"""Options of the table with its ratios, which the function `ratiobench.simulate` does not make."""
 
 
 @dataclass(frozen=True, kw_only=True)

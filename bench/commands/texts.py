@@ -21,8 +21,7 @@ from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 PICTURE = ".svg"
-VIOLATIONS = 5
-"""So many rules that a run broke are shown by `audit`; `simulate` shows all."""
+VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all
 
 
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:

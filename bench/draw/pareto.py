@@ -10,8 +10,7 @@ from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, LINE, SERIES, Frame, draw_sign
 from ratiobench.bench.results.means import OPT_LABEL
 
-MARGIN = 0.08
-"""What lies between the outermost points and the ends of an axis, as a part of it."""
+MARGIN = 0.08  # What lies between the outermost points and the ends of an axis, as a part of it
 
 
 @dataclass(frozen=True, slots=True)

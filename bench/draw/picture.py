@@ -14,10 +14,8 @@ from ratiobench.bench.draw.document import make_document
 from ratiobench.instances.io.errors import InputError, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
 
-_HEAD = 24
-"""Points above a chart for its heading."""
-_SCALE = 4 / 3
-"""Pixels of a point."""
+_HEAD = 24  # Points above a chart for its heading
+_SCALE = 4 / 3  # Pixels of a point
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import TypeVar
 from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import Frame, Panel, draw_sign, style_series
 
-DOTS = 60
-"""Run times drawn of one algorithm; of more, that many quantiles."""
+DOTS = 60  # Run times drawn of one algorithm; of more, that many quantiles
 
 
 Number = TypeVar("Number", float, Fraction)

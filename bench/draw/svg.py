@@ -16,17 +16,12 @@ from html import escape
 from ratiobench.bench.draw.scales import Axis, Scale
 from ratiobench.bench.results.remarks import is_user_algorithm
 
-WIDTH = 340.0
-"""Of a chart that stands beside others, in units of which a letter's size is ten."""
-ALONE = 520.0
-"""Of a chart that stands alone."""
-LETTER = 6.0
-"""What a letter takes in a wide font: which one the page is shown in is not known here."""
-LINE = 12.0
-"""From line to line of a text."""
+WIDTH = 340.0  # Of a chart that stands beside others, in units of which a letter's size is ten
+ALONE = 520.0  # Of a chart that stands alone
+LETTER = 6.0  # What a letter takes in a wide font: which one the page is shown in is not known here
+LINE = 12.0  # From line to line of a text
 _GAP = 4.0
-STROKES, SERIES = 6, 6
-"""Different strokes and colours of lines."""
+STROKES, SERIES = 6, 6  # Different strokes and colours of lines
 
 
 def break_name(name: str, width: int = 17) -> list[str]:

@@ -20,8 +20,7 @@ from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, pr
 from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.eapm import registry
 
-AUDITS = "2"
-"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
+AUDITS = "2"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
     ("a_i, p_i", "number of tasks in the bag of user i, and the payment of the user"),
     ("ETC_ij, c", "time of one task of user i on machine j; cost of energy"),
@@ -140,6 +139,7 @@ def _after(load: IntArray, user: User, shares: IntArray, worth: int) -> tuple[Fr
     return profit_rate(profit, int((load + shares * user.etc_ms).max())), profit
 
 
+# The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
         name="theorem1",
@@ -216,6 +216,5 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         check=_in_reading(_best_of_three),
     ),
 )
-"""The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order."""
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit

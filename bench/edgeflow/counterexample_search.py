@@ -16,12 +16,11 @@ from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.io.seeds import Stream
 
-RIVALS = ("afs", "edf")
-"""Their runs take the place of OPT in `for_good` until OPT is known."""
+RIVALS = ("afs", "edf")  # Their runs take the place of OPT in `for_good` until OPT is known
+# The claims that can be searched for, and whose runs are looked at
 SEARCHED: Mapping[str, str] = {
     "edge_helps": "elasticflow:edge=any", "guarantee": "elasticflow", "for_good": "elasticflow", "aware": "elasticflow",
 }  # fmt: skip
-"""The claims that can be searched for, and whose runs are looked at."""
 
 
 def draw_document(stream: Stream, jobs: int, seconds: int, gpus: int) -> Document:

@@ -31,10 +31,8 @@ from ratiobench.instances.io.seeds import Stream
 
 TINY, PARTS, DAYS = "tiny", "parts", "days"
 STAGES = (TINY, PARTS, DAYS)
-TRIES = 8
-"""So many instances are drawn for each tiny one that is wanted, at most."""
-PUBLISHED = 1
-"""The seed with which the stages `parts` and `days` have the instances of the standard set."""
+TRIES = 8  # So many instances are drawn for each tiny one that is wanted, at most
+PUBLISHED = 1  # The seed with which the stages `parts` and `days` have the instances of the standard set
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OK, FAILED, SKIPPED = "ok", "failed", "not checked"
 MISSPELT = "no_such_option"
-SLOW_SECONDS = 1.0
-"""A decision on a tiny instance that takes longer fails the check of limits."""
+SLOW_SECONDS = 1.0  # A decision on a tiny instance that takes longer fails the check of limits
+# The requirement that a broken rule of the referee belongs to; all others are rules of the problem
 _OF_RULE: Mapping[str, str] = {
     "draws": "determinism", "not reproducible": "determinism", "peeks": "prefix", "timeout": "limits",
     "memory": "limits", "processes": "limits", "disk": "limits", "error": "errors", "crash": "errors",
     "changed decision": "answers", "read-only": "answers", "protocol": "answers",
 }  # fmt: skip
-"""The requirement that a broken rule of the referee belongs to; all others are rules of the problem."""
 REQUIREMENTS: Mapping[str, str] = {
     "build": "the class is built, and has `start` and `decide` or `decide_batch`",
     "errors": "no decision raises an error or ends the process",

@@ -44,12 +44,9 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 
-SLACK = 0.05
-"""Seconds: a budget that is nearer to its end than that has ended."""
-SPENT, ENDED = "the budget is spent", "the budget ended during the run"
-"""Why an instance was not run."""
-MOST_WORKERS = 4
-"""Runs that go on at once, at most: the referee of all of them is this process."""
+SLACK = 0.05  # Seconds: a budget that is nearer to its end than that has ended
+SPENT, ENDED = "the budget is spent", "the budget ended during the run"  # Why an instance was not run
+MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them is this process
 
 
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:

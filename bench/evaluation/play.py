@@ -27,8 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-EXACT = ("value", "lower", "upper")
-"""Columns of exact figures."""
+EXACT = ("value", "lower", "upper")  # Columns of exact figures
 
 
 def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:

@@ -18,10 +18,8 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
-SHOWN = 6
-"""Most arrivals that the feedback lists one by one."""
-LOSSES = 50
-"""Arrivals of the worst instance that a document has."""
+SHOWN = 6  # Most arrivals that the feedback lists one by one
+LOSSES = 50  # Arrivals of the worst instance that a document has
 
 
 @dataclass(frozen=True, slots=True)

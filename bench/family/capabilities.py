@@ -83,8 +83,7 @@ __all__ = [
 ]
 
 
-AUDITS, SOLVES = "audits", "solves"
-"""What some steps of compilation are for alone (`Step.only_for`)."""
+AUDITS, SOLVES = "audits", "solves"  # What some steps of compilation are for alone (`Step.only_for`)
 
 
 class Step(NamedTuple):

@@ -20,8 +20,7 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-ANOTHER = "a claim about "
-"""How the reason of a check begins whose claim is about another algorithm."""
+ANOTHER = "a claim about "  # How the reason of a check begins whose claim is about another algorithm
 
 
 @dataclass(frozen=True, slots=True)

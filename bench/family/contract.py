@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE", "Family", "SolutionReport"]
 
+# The kind of recipe that all families have
 FILE = Form(
     "file",
     "an instance in a file, or each of several",
@@ -64,7 +65,6 @@ FILE = Form(
     {"kind": "file"},
     lambda recipe: Values("recipe", (PATH,), recipe).needed("path"),
 )
-"""The kind of recipe that all families have."""
 
 
 class SolutionReport(Protocol):
@@ -80,8 +80,8 @@ class SolutionReport(Protocol):
         ...
 
 
+# What is said of an algorithm in place of what is proved of it, where runs are `unproved`
 NOT_ABOUT_THESE = "not known for arrivals of these kinds"
-"""What is said of an algorithm in place of what is proved of it, where runs are `unproved`."""
 
 
 class Family(ABC):

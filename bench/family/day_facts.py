@@ -11,10 +11,9 @@ from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 __all__ = ["Assumption", "DayFacts", "read_facts"]
 
-GROUP = "days"
-"""The group of the days of a backtest; those under a what-if have the change as their group."""
+GROUP = "days"  # The group of the days of a backtest; those under a what-if have the change as their group
+# By what policies can be ranked (`ratiobench.bench.report.backtest.criteria`)
 BY = ("welfare", "wait", "slowdown", "met", "revenue")
-"""By what policies can be ranked (`ratiobench.bench.report.backtest.criteria`)."""
 LEFT_OUT, ADDED = "left out", "added"
 _FIGURES = ("hours", "load", "list_price", "busiest", "contended")
 

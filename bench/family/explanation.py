@@ -16,10 +16,8 @@ from ratiobench.bench.family.source import Source
 
 __all__ = ["Conclusion", "Explanation", "Grid", "Listing", "Moment", "Square", "find_used_signs"]
 
-Figure = int | Fraction | str | None
-"""An exact number, or words; None: there is none."""
-Sentence = Sequence[int | Fraction | str]
-"""A sentence in pieces: words as they stand, and exact numbers between them."""
+Figure = int | Fraction | str | None  # An exact number, or words; None: there is none
+Sentence = Sequence[int | Fraction | str]  # A sentence in pieces: words as they stand, and exact numbers between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +149,7 @@ class Explanation:
     signs: Sequence[tuple[str, str]] = ()
 
 
-_SIGN = r"[A-Za-z]+\d*|\d+"
-"""A word of a sign, or of a text that uses it."""
+_SIGN = r"[A-Za-z]+\d*|\d+"  # A word of a sign, or of a text that uses it
 
 
 def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -20,14 +20,10 @@ from ratiobench.instances.io.errors import MEANT, InputError, shorten, suggest_n
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Integer, Text, flatten, join_path, text_of
 
-CASES = 10_000
-"""Most cases of a file."""
-RUNS = 1000
-"""Most runs of an instance."""
-NAME = 100
-"""Most bytes of a name that is made of a grid."""
-BESIDE = ("runs", "prior", "study")
-"""What stands beside the keys of a recipe and is a table, or several."""
+CASES = 10_000  # Most cases of a file
+RUNS = 1000  # Most runs of an instance
+NAME = 100  # Most bytes of a name that is made of a grid
+BESIDE = ("runs", "prior", "study")  # What stands beside the keys of a recipe and is a table, or several
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 

@@ -19,8 +19,8 @@ from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
+# The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
-"""The environment variable that names modules with families that live elsewhere, separated by commas."""
 
 
 @lru_cache(maxsize=1)
@@ -97,13 +97,13 @@ def find_limits() -> tuple[Family, Limits]:
     raise InputError("limit", "", "no family has limits of every algorithm")
 
 
+# What is said of a file and of a folder that stand where a suite is named
 _NO_SUITE = (
     "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, "
     "`simulate FILE --algorithm NAME ...` runs algorithms on it, `audit` and `explain` check claims",
     "is a folder and no suite (`list suites`): `opt FILE` and `simulate FILE --algorithm NAME ...` take the "
     "instances in it one by one; `report DIR` takes a folder of results",
 )
-"""What is said of a file and of a folder that stand where a suite is named."""
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
@@ -178,8 +178,8 @@ def family_of_format(name: object) -> Family | None:
     return next((family for family in families().values() if name in family.formats), None)
 
 
+# Families by the classes of their instances, as far as these were asked for
 _BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
-"""Families by the classes of their instances, as far as these were asked for."""
 
 
 def family_of(instance: object) -> Family:

@@ -28,12 +28,11 @@ from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, writ
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"
+# The columns of a history, `NAME.history.csv` beside the manifest
 HISTORY = ("instance", "date", "lower", "upper", "seconds", "machine", "command")
-"""The columns of a history, `NAME.history.csv` beside the manifest."""
-MAIN = "R1"
-"""The set that is meant where none is named; the later ones add instances to it."""
+MAIN = "R1"  # The set that is meant where none is named; the later ones add instances to it
+# The suite of the first family in the main set; those of others have the family's name, or the set's, behind it
 SUITE = "standard"
-"""The suite of the first family in the main set; those of others have the family's name, or the set's, behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +205,9 @@ def _read(path: Path, _: int) -> StandardSet:
 
 _WORD, _HASH, _DAY = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "[0-9a-f]{64}", r"(\d{4}-\d\d-\d\d)?"
 _END = r"-?\d{1,40}/[1-9]\d{0,39}"
-_FILES = ("path", "log", "calibration")
-"""Keys of recipes that name files."""
-_MOST = 10_000
-"""Entries of a set."""
-_DEPTH = 20
-"""No recipe is nested deeper."""
+_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
+_MOST = 10_000  # Entries of a set
+_DEPTH = 20  # No recipe is nested deeper
 
 
 def _is_texts(names: Any) -> bool:

@@ -22,8 +22,8 @@ __all__ = [
     "Suite",
 ]
 
+# Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out
 COUNTEREXAMPLES = "counterexamples"
-"""Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +79,17 @@ class SolveSettings:
     seconds: float | None = None
 
 
+# In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
 YESTERDAY = "prior=yesterday"
-"""In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
-HISTORY = "prior=history"
-"""The same, where the `prior` is the days before the one under test."""
+HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
+# The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest
 EARLIER = "prior=earlier"
-"""The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest."""
+# The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)
 TIMELINE = "timeline"
-"""The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)."""
 
 
+# `history=` is an option of registered algorithms, whose names have no colon before their options
 _INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|history|earlier)(?:,|$)")
-"""`history=` is an option of registered algorithms, whose names have no colon before their options."""
 
 
 def is_informed(algorithm: str) -> str:
@@ -197,15 +196,14 @@ class PrintedMean:
     value: str
 
 
+# Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
-"""Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)."""
 LEADERBOARD = "leaderboard"
-STUDIED = ("curve", "charges")
-"""Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)."""
+STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)
+# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)
 SWEEP = "sweep"
-"""The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)."""
+# Names of other files of a report, which no figure can have
 TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance", "significance")
-"""Names of other files of a report, which no figure can have."""
 
 
 @dataclass(frozen=True, slots=True)

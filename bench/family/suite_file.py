@@ -84,12 +84,9 @@ PRINTED = (
     Key("percent", Text(), "by how much, as printed"),
 )
 PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
-LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}
-"""Lists of tables in a plot."""
-_FIGURES = {"percent", "value"}
-"""What is printed as a number."""
-_SOLVERS = re.compile(r"\[([^][]*)\]$")
-"""In the summary of a formulation: the backends that it goes with."""
+LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}  # Lists of tables in a plot
+_FIGURES = {"percent", "value"}  # What is printed as a number
+_SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 

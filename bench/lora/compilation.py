@@ -34,8 +34,8 @@ _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "wh
 _LEARNED, _CANONICAL = "prices that are learned", "units of money"
 _RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
 _PLANNED = "plans of tasks that wait"
+# The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses
 _BATCHES, _PLANS = "titan", "dual-plan"
-"""The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses."""
 
 
 def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:

@@ -21,14 +21,15 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora.one_node import restrict
 from ratiobench.online.lora.registry import algorithms, parse
 
+# Kinds of days whose tasks are not all of one kind, or that begin with jobs on their nodes; `RUNS_ONLY` where all tasks
+# are rigid or gangs
 SEVERAL, RUNS_ONLY = "several", "rigid and gang"
-"""Kinds of days whose tasks are not all of one kind, or that begin with jobs on their nodes; `RUNS_ONLY` where all
-tasks are rigid or gangs."""
+# Share of the work that has to be asked for where there is no room before policies are expected to differ
 CONTENDED = 0.1
-"""Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
+# Baselines of the literature, which a backtest plays where they are named
 ON_REQUEST = ("advice", "mirror", "pooled", "reserve", "static", "units", "zcl")
-"""Baselines of the literature, which a backtest plays where they are named."""
+# Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues
 QUEUES = (
     "queue",
     "queue:backfill=easy",
@@ -40,7 +41,6 @@ QUEUES = (
     "dual-queue",
     "dual-plan",
 )
-"""Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 
 
 def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:

@@ -13,8 +13,7 @@ from ratiobench.instances.lora.arrivals import days, list_earlier_days
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
-NAMED = 3
-"""So many tasks are named that hold the capacity a rejected task would have needed."""
+NAMED = 3  # So many tasks are named that hold the capacity a rejected task would have needed
 _TRACES = ("philly", "helios", "pai")
 
 

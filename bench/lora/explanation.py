@@ -39,17 +39,15 @@ _MARKS = (
     "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The marked row "
     "and squares are the schedule that the algorithm found."
 )
+# How prices move, by the kind of trace
 _RULES = {
     PriceTrace: "A task raises lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
     "(8): d is the share that it takes, s of C_p or r of C_m - r_b.",
     LinearTrace: "An admitted task raises lambda to lambda (1 + B d) + eta_c v d, and phi likewise with eta_m: d is "
     "the share that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v are the scales of the mechanism.",
 }
-"""How prices move, by the kind of trace."""
-MOVES = 12
-"""Groups of cells that moved alike up to which all are listed."""
-WIDE = 12
-"""Slots up to which grids of a moment have all of them; above, those of the task's window."""
+MOVES = 12  # Groups of cells that moved alike up to which all are listed
+WIDE = 12  # Slots up to which grids of a moment have all of them; above, those of the task's window
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:

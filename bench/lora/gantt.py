@@ -19,10 +19,8 @@ KINDS = {
     VOID: "killed at its limit, or ended after its deadline: it takes capacity and earns nothing",
     BEFORE: "a job that ran when the first slot began",
 }
-Stretch = tuple[int, int, int]
-"""A node and the first and last slot of a stretch of slots in a row on it."""
-Part = tuple[int, int]
-"""An interval of a node's compute, in samples per slot."""
+Stretch = tuple[int, int, int]  # A node and the first and last slot of a stretch of slots in a row on it
+Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 
 
 def gantt(instance: Instance, solution: Solution) -> Gantt:

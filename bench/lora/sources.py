@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ratiobench.bench.family.source import Source
 
+# Every source, the one that the family is named after in texts first
 SOURCES = (
     Source(
         "main paper",
@@ -185,4 +186,3 @@ SOURCES = (
         kind="article",
     ),
 )
-"""Every source, the one that the family is named after in texts first."""

@@ -15,8 +15,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-STUDIES = {"curve": True, "charges": False}
-"""Kinds of studies, and whether one is about a single task."""
+STUDIES = {"curve": True, "charges": False}  # Kinds of studies, and whether one is about a single task
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:

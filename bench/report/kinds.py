@@ -19,10 +19,10 @@ from ratiobench.bench.report.sweep.figure import SweepFigure
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import InputError, shorten
 
+# Kinds of figures by name; a figure of any other kind is one of `Means`
 KINDS: dict[str, type[SuiteFigure]] = dict(
     zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, SweepFigure), strict=True)
 )
-"""Kinds of figures by name; a figure of any other kind is one of `Means`."""
 
 
 def draw_figure(found: Results, plot: Plot, family: Family) -> SuiteFigure:

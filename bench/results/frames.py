@@ -12,17 +12,17 @@ from ratiobench.bench.results import repetitions
 from ratiobench.bench.results.read import COLUMNS, Results, is_known, online_seconds
 from ratiobench.instances.io.errors import InputError, shorten
 
+# Types of the columns of `Results.seconds`
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
-"""Types of the columns of `Results.seconds`."""
+# Columns of a frame, unless others are named; behind them the verdict of the family's headline, where it has one, and
+# what is known of means of runs, where there are some
 FEW = (
     "case", "group", "algorithm", "state", "ratio_lower", "ratio_upper", "reached", "welfare", "admitted", "revenue",
     "seconds",
 )  # fmt: skip
-"""Columns of a frame, unless others are named; behind them the verdict of the family's headline, where it has one, and
-what is known of means of runs, where there are some."""
 ALL = "all"
+# Text that is one of a few in a run
 _NAMES = ("case", "group", "algorithm", "label", "opt_lower_source", "opt_formulation", "opt_backend")
-"""Text that is one of a few in a run."""
 _TYPES = {
     "state": "category",
     "opt_status": "category",

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+# Columns of NAME.csv for a figure of means (`Mean`)
 COLUMNS = {
     "plot": "name of the figure",
     "kind": "averaged figure",
@@ -24,7 +25,7 @@ COLUMNS = {
     "oracle": "whether constants come from the instance under test",
     "said": "short remarks on the runs in the mean",
 }
-"""Columns of NAME.csv for a figure of means (`Mean`)."""
+# Columns of NAME_printed.csv (`GainBesidePaper`)
 PRINTED = {
     "plot": "name of the figure",
     "group": "group of the cases",
@@ -36,7 +37,7 @@ PRINTED = {
     "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
     "high": "float: its upper end",
 }
-"""Columns of NAME_printed.csv (`GainBesidePaper`)."""
+# Columns of NAME_paper.csv (`MeanBesidePaper`)
 PRINTED_MEANS = {
     "plot": "name of the figure",
     "group": "group of the cases",
@@ -47,7 +48,7 @@ PRINTED_MEANS = {
     "low": "float: lower end of its 95 % interval",
     "high": "float: its upper end",
 }
-"""Columns of NAME_paper.csv (`MeanBesidePaper`)."""
+# Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)
 BOUND = {
     "verdicts": "of the family's main check, with the number of runs",
     "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
@@ -56,7 +57,7 @@ BOUND = {
     "worst_lower": "exact: the largest ratio of a run, at least",
     "worst_upper": "exact: at most",
 }
-"""Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)."""
+# Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group
 LEADERBOARD = {
     "algorithm": "name with options",
     "cases": "cases with a figure, of all groups",
@@ -67,12 +68,10 @@ LEADERBOARD = {
     "constants": "constants that it needs in advance: none, prior (another day), given, or oracle (the day itself)",
     "said": "short remarks on the runs in the mean",
 }
-"""Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
+# Fields of records that are called otherwise than their columns
 _FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}
-"""Fields of records that are called otherwise than their columns."""
 STUDENT = "95 % interval"
-OPT_LABEL = "OPT"
-"""The algorithm of the rows of OPT among those of a figure of welfare."""
+OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
 
 
 class Remarked(Protocol):

@@ -21,14 +21,11 @@ class Kind(StrEnum):
     """What can be said of the ratio."""
 
     INTERVAL = "interval"
-    OPEN = "open"
-    """It has a least value only: OPT may be 0, and where it is, the ratio is unbounded."""
+    OPEN = "open"  # It has a least value only: OPT may be 0, and where it is, the ratio is unbounded
+    # The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed
     UNBOUNDED = "unbounded"
-    """The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed."""
-    ESTIMATE = "estimate"
-    """An interval over the mean of several runs: no certificate."""
-    UNDEFINED = "undefined"
-    """None of these: the difference between OPT and ALG says what can be said."""
+    ESTIMATE = "estimate"  # An interval over the mean of several runs: no certificate
+    UNDEFINED = "undefined"  # None of these: the difference between OPT and ALG says what can be said
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from ratiobench.bench.results.means import Remarked
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
+# Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand.
 KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
-"""Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand."""
-MOST = 4
-"""Different remarks on a mean; of more the number."""
+MOST = 4  # Different remarks on a mean; of more the number
 _LONGEST = 120
 
 

@@ -18,12 +18,9 @@ from ratiobench.bench.running.remote import CodeDiffers
 from ratiobench.instances.io.errors import InputError, install_command, shorten
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
-POLL = 2.0
-"""Seconds between two looks at how many workers a cluster has."""
-CONNECT = 10.0
-"""Seconds to wait for a scheduler's answer."""
-WORKERLESS = 300.0
-"""Seconds to wait for a first or a new worker of a cluster that has none."""
+POLL = 2.0  # Seconds between two looks at how many workers a cluster has
+CONNECT = 10.0  # Seconds to wait for a scheduler's answer
+WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster that has none
 
 
 def _find_scheduler(distributed: Any, address: str) -> None:

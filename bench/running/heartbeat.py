@@ -8,8 +8,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-SILENCE = 4.0
-"""Seconds after which a command that is still at work says so, and again."""
+SILENCE = 4.0  # Seconds after which a command that is still at work says so, and again
 
 
 class Heartbeat:

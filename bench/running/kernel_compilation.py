@@ -36,8 +36,7 @@ class Kernel(NamedTuple):
 
 
 Say = Callable[[str], None]
-Choice = Collection[str] | None
-"""Names of algorithms; None for all there are."""
+Choice = Collection[str] | None  # Names of algorithms; None for all there are
 
 
 def compile_all(

@@ -24,8 +24,7 @@ from ratiobench.instances.io.files import write_atomically
 FILE = "compiled.json"
 ALL = "*"
 _LAYERS = ("bench", "formulations", "instances", "online")
-_PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")
-"""Where constants come from changes nothing that is compiled."""
+_PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")  # Where constants come from changes nothing that is compiled
 
 
 def is_compiled(

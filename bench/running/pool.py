@@ -39,8 +39,7 @@ class _AtLimit(Exception):
     """A piece of work took longer than the limit."""
 
 
-GLANCE = 0.2
-"""Seconds after which it is looked again whether a piece that has a limit is still being made ready."""
+GLANCE = 0.2  # Seconds after which it is looked again whether a piece that has a limit is still being made ready
 
 
 class ExecutorLost(RuntimeError):

@@ -13,10 +13,8 @@ from typing import TextIO
 from ratiobench.bench.running.heartbeat import SILENCE
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
-COUNTED = 2.0
-"""Seconds of answers after which their pace is taken for that of the rest."""
-MAKING = "instance"
-"""The kind of work that makes an instance."""
+COUNTED = 2.0  # Seconds of answers after which their pace is taken for that of the rest
+MAKING = "instance"  # The kind of work that makes an instance
 
 
 @dataclass(slots=True)
@@ -48,8 +46,7 @@ class Progress:
     """
 
     WIDTH = 12
-    REDRAWN = 0.1
-    """Seconds for which the bar stays as it is at least."""
+    REDRAWN = 0.1  # Seconds for which the bar stays as it is at least
 
     def __init__(
         self,

@@ -44,12 +44,11 @@ from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
-AHEAD = 16
-"""Cases that are generated before the largest of them is begun with."""
+AHEAD = 16  # Cases that are generated before the largest of them is begun with
 
 
+# In keys of results of users' algorithms: how they were isolated
 _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
-"""In keys of results of users' algorithms: how they were isolated."""
 
 
 @dataclass(slots=True)

@@ -20,8 +20,7 @@ from ratiobench.instances.io.errors import InputError, shorten
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 
-PATIENCE = 60.0
-"""Seconds to wait while another process writes the same store."""
+PATIENCE = 60.0  # Seconds to wait while another process writes the same store
 
 EMPTY = "holds no results; `run SUITE --out DIR` with this folder as DIR makes them"
 
@@ -42,11 +41,9 @@ class StoreError(RuntimeError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
 
-REPEATS = 1000
-"""Most runs of one algorithm on one instance."""
+REPEATS = 1000  # Most runs of one algorithm on one instance
 
-STORE = "results.sqlite"
-"""The file of a folder of results."""
+STORE = "results.sqlite"  # The file of a folder of results
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +75,7 @@ class StoredResult:
         return self.stage, self.instance, self.key
 
 
-UNAUDITED = "none"
-"""In place of the version of audits: no claim is checked."""
+UNAUDITED = "none"  # In place of the version of audits: no claim is checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +133,12 @@ class StoredCase:
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
 
 
+# What the fields of a stored case are in JSON, by their annotation
 _KINDS: dict[str, tuple[type, str]] = {
     "str": (str, "text"),
     "Mapping": (dict, "an object"),
     "Sequence": (list, "a list"),
 }
-"""What the fields of a stored case are in JSON, by their annotation."""
 
 
 class _Twice(Exception):

@@ -14,8 +14,7 @@ from ratiobench.bench.storage.store import StoredCase, StoredResult
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.io.errors import InputError, shorten
 
-_LARGEST = 2**100
-"""No value of a solution is larger: far above what sums of any format's numbers can be."""
+_LARGEST = 2**100  # No value of a solution is larger: far above what sums of any format's numbers can be
 _WRITTEN = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 
 
@@ -89,8 +88,8 @@ def _verdict(value: Any) -> bool:
 
 _MAYBE_VALUE = _or_null(_value)
 Kinds = Mapping[str, Callable[[Any], bool]]
+# What a run earned and spent, where its family says so: bids - vendors - energy is the value of its solution
 ACCOUNTS = ("vendors", "energy", "bids")
-"""What a run earned and spent, where its family says so: bids - vendors - energy is the value of its solution."""
 _STAGES: Mapping[str, Kinds] = {
     "opt": {"lower": _value, "upper": _value, "proof": _text, "formulation": _text, "backend": _text,
             "time_limited": _flag},
@@ -102,6 +101,7 @@ _STAGES: Mapping[str, Kinds] = {
     "study": {"rows": _list},
 }  # fmt: skip
 _FAILED: Kinds = {"reason": _text}
+# Lists of objects, and the fields of these
 _INSIDE: Mapping[str, Kinds] = {
     "constants": {"name": _text, "value": _text, "source": _text, "detail": _text},
     "checks": {"name": _text, "status": _verdict, "left": _or_null(_figure), "right": _or_null(_figure),
@@ -112,7 +112,6 @@ _INSIDE: Mapping[str, Kinds] = {
                 "message": _text, "bound": _or_null(_whole)},
     "rows": {},
 }  # fmt: skip
-"""Lists of objects, and the fields of these."""
 
 
 def check_result(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:

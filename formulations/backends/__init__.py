@@ -27,21 +27,16 @@ __all__ = ["BackendResult", "Limits", "backends", "solve", "version"]
 
 FloatArray = NDArray[np.float64]
 
-WALL_SECONDS = 1800.0
-"""Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes."""
+WALL_SECONDS = 1800.0  # Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes
 MEMORY_MB = 8192
+# Up to this largest number in the rows of an integer model, a floating-point bound is believed. Solvers round by 2^-53
+# of a number and call a row broken by more than a tolerance of 1e-9, whatever its size: beyond 2^22 one rounding alone
+# takes what fits exactly for too much, and a bound below the optimum is 'proved'. On thousands of tiny instances whose
+# capacities are met exactly, HiGHS did so from 2^25 on, SCIP and Gurobi later, and CBC called what is feasible
+# infeasible from 2^24 on; below nothing was seen. Large numbers in the objective alone do no such harm.
 LARGEST = 2**22
-"""Up to this largest number in the rows of an integer model, a floating-point bound is believed.
-
-Solvers round by 2^-53 of a number and call a row broken by more than a tolerance of 1e-9, whatever its size: beyond
-2^22 one rounding alone takes what fits exactly for too much, and a bound below the optimum is 'proved'. On thousands
-of tiny instances whose capacities are met exactly, HiGHS did so from 2^25 on, SCIP and Gurobi later, and CBC called
-what is feasible infeasible from 2^24 on; below nothing was seen. Large numbers in the objective alone do no such harm.
-"""
-EXTRAS = ("gurobi", "scip")
-"""Backends whose solver comes with the optional extra of the backend's name."""
-_INFINITE = 1e20
-"""What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100."""
+EXTRAS = ("gurobi", "scip")  # Backends whose solver comes with the optional extra of the backend's name
+_INFINITE = 1e20  # What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100
 
 
 @dataclass(frozen=True, slots=True)

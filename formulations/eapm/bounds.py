@@ -36,8 +36,7 @@ import numpy as np
 from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.instances.eapm.model import IntArray
 
-PRICE_LIMIT = 2**62
-"""Prices and scales of a certificate are not larger."""
+PRICE_LIMIT = 2**62  # Prices and scales of a certificate are not larger
 
 
 @dataclass(frozen=True, slots=True)

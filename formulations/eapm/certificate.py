@@ -21,8 +21,7 @@ from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62
-RATE_DIGITS = 40
-"""Most digits of a rate's numerator and denominator."""
+RATE_DIGITS = 40  # Most digits of a rate's numerator and denominator
 
 _KEYS = ("format", "instance", "scale", "prices", "upper", "lower", "decisions", "sha256")
 

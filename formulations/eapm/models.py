@@ -17,8 +17,7 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
 from ratiobench.instances.eapm.model import IntArray
 
-COLUMNS_LIMIT = 200_000
-"""No model is built with more types times machines."""
+COLUMNS_LIMIT = 200_000  # No model is built with more types times machines
 
 
 def _names(problem: AggregateProblem, letter: str) -> list[str]:

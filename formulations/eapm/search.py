@@ -11,10 +11,8 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.eapm.model import IntArray
 
-MOVES_LIMIT = 5_000
-"""Most improving moves of one descent."""
-PAIRS_LIMIT = 3_000_000
-"""Most moves that are compared in one step; beyond it the descent is left out."""
+MOVES_LIMIT = 5_000  # Most improving moves of one descent
+PAIRS_LIMIT = 3_000_000  # Most moves that are compared in one step; beyond it the descent is left out
 
 
 def round_shares(problem: AggregateProblem, fractional: FloatArray) -> IntArray:

@@ -30,25 +30,19 @@ from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-VERSION = "1"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DINKELBACH, CHARNES_COOPER, ENUMERATION = "dinkelbach", "charnes-cooper", "enumeration"
+# Which backends go with a formulation, the preferred one first
 ALLOWED = {DINKELBACH: ("highs", "cbc"), CHARNES_COOPER: ("highs",), ENUMERATION: (NO_BACKEND,)}
-"""Which backends go with a formulation, the preferred one first."""
-FEW_WAYS = 5_000
-"""Up to this many solutions, `auto` looks at all of them."""
+FEW_WAYS = 5_000  # Up to this many solutions, `auto` looks at all of them
+# Up to this many types times machines, `auto` solves integer programs; beyond it rounding is as good
 DIRECT_COLUMNS = 5_000
-"""Up to this many types times machines, `auto` solves integer programs; beyond it rounding is as good."""
-ROUNDS = 4
-"""Most rounds of Dinkelbach's method with one work limit."""
-SMALL, HARD = 1000, 4
-"""Units of a solver's work: for the first unit of effort, times columns; for each further one."""
-FINE = 2**60
-"""A bound that rests on a solver's is rounded up to the attained rate times a multiple of 1/FINE."""
+ROUNDS = 4  # Most rounds of Dinkelbach's method with one work limit
+SMALL, HARD = 1000, 4  # Units of a solver's work: for the first unit of effort, times columns; for each further one
+FINE = 2**60  # A bound that rests on a solver's is rounded up to the attained rate times a multiple of 1/FINE
 RELATIVE_SLACK = 1e-10
-ABSOLUTE_SLACK = 1e-6
-"""A solver's bound is raised by both, in the model's own unit, before it is believed."""
+ABSOLUTE_SLACK = 1e-6  # A solver's bound is raised by both, in the model's own unit, before it is believed
 
 
 def solve(

@@ -30,11 +30,11 @@ from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a solution whose profit rate is `lower`; and at the prices of machine time the best profit rate "
     "that any solution could have is at most `upper` (weak duality)"
 )
-"""What a valid certificate proves, and how."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:

@@ -21,16 +21,11 @@ from ratiobench.formulations.edgeflow.pricing import price_jobs
 from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.linear import FloatArray
 
-SCALE = 10**12
-"""Integer prices are in 1/SCALE jobs."""
-LARGEST = 2**62
-"""Of a worth, in 1/SCALE jobs."""
-LINES = 6
-"""Schedules looked at for one job in one round."""
-MEMORY = 0.9
-"""The weight of the direction so far; the rest is the newest derivative's."""
-CLIP = 3.0
-"""A cell whose use is this many times what there is, or more, counts no more."""
+SCALE = 10**12  # Integer prices are in 1/SCALE jobs
+LARGEST = 2**62  # Of a worth, in 1/SCALE jobs
+LINES = 6  # Schedules looked at for one job in one round
+MEMORY = 0.9  # The weight of the direction so far; the rest is the newest derivative's
+CLIP = 3.0  # A cell whose use is this many times what there is, or more, counts no more
 
 
 @dataclass(slots=True, eq=False)

@@ -19,8 +19,7 @@ import numpy as np
 from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
 
-COLUMNS_LIMIT = 400_000
-"""A model with more columns is not built."""
+COLUMNS_LIMIT = 400_000  # A model with more columns is not built
 
 
 class _Uses(NamedTuple):

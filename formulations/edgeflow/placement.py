@@ -19,14 +19,10 @@ from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
-PIECES = 40
-"""Most pieces of a job; a schedule with more is not taken."""
-LINES = 30
-"""Most schedules that are looked at to place one job."""
-TRIES = 4
-"""Most times that a job is planned with more work, for the stalls of changing sides."""
-LOWERED = 0.5
-"""How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter."""
+PIECES = 40  # Most pieces of a job; a schedule with more is not taken
+LINES = 30  # Most schedules that are looked at to place one job
+TRIES = 4  # Most times that a job is planned with more work, for the stalls of changing sides
+LOWERED = 0.5  # How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter
 _MODULUS = 2147483647
 
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner
 
-EXACT = 1e-12
-"""A line that is above the known ones by less than this is not a new one."""
+EXACT = 1e-12  # A line that is above the known ones by less than this is not a new one
 
 
 @inner

@@ -38,10 +38,10 @@ from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-VERSION = "2"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DUAL, LP, MIP, SLOTS, ENUMERATE = "dual", "lp", "mip", "slots", "enumerate"
+# Which backends go with a formulation, the preferred one first
 ALLOWED = {
     DUAL: (NO_BACKEND,),
     LP: ("highs",),
@@ -49,25 +49,16 @@ ALLOWED = {
     SLOTS: ("cpsat",),
     ENUMERATE: (NO_BACKEND,),
 }
-"""Which backends go with a formulation, the preferred one first."""
 
-COARSE = 400
-"""Prices are sought on about so many cells before they are on the grid of all events."""
-DESCENTS = ((300, 2.0, 0.01), (300, 0.3, 0.0002))
-"""Rounds, first step and last one of the searches for prices."""
-BLOCKS = 4
-"""Blocks of ruin and recreate in one unit of effort."""
+COARSE = 400  # Prices are sought on about so many cells before they are on the grid of all events
+DESCENTS = ((300, 2.0, 0.01), (300, 0.3, 0.0002))  # Rounds, first step and last one of the searches for prices
+BLOCKS = 4  # Blocks of ruin and recreate in one unit of effort
 STEPS = 4_000_000
-FEWEST = 2_000
-"""Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer."""
-CHUNK = 200
-"""Rounds between two looks at the clock."""
-HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8
-"""See `placing.search`."""
-SOLVER_WORK = 20
-"""Units of a solver's work in one unit of effort."""
-SLACK = 1e-6
-"""A solver's bound is raised by it, absolute and relative, before it is believed."""
+FEWEST = 2_000  # Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer
+CHUNK = 200  # Rounds between two looks at the clock
+HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8  # See `placing.search`
+SOLVER_WORK = 20  # Units of a solver's work in one unit of effort
+SLACK = 1e-6  # A solver's bound is raised by it, absolute and relative, before it is believed
 
 
 def solve(

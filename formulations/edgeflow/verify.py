@@ -27,11 +27,11 @@ from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.model import Instance, Job, Model
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a schedule that meets `lower` jobs in time; and at the prices of GPU and edge seconds the worth "
     "of all capacity plus what every job gains at most is `upper` jobs, which no schedule exceeds (weak duality)"
 )
-"""What a valid certificate proves, and how."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:

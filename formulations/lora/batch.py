@@ -33,20 +33,15 @@ from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-BLOCKS = 400
-"""Ruin-and-recreate blocks of a unit of search."""
-HEATS = (0.02, 0.05, 0.1)
-"""First temperatures of the units in turn, as fractions of the median bid."""
-SEARCHES = 3
-"""Units of search per unit of effort after the last program."""
-SOLVER_UNITS = 20
-"""HiGHS's work per unit of effort and model."""
+BLOCKS = 400  # Ruin-and-recreate blocks of a unit of search
+HEATS = (0.02, 0.05, 0.1)  # First temperatures of the units in turn, as fractions of the median bid
+SEARCHES = 3  # Units of search per unit of effort after the last program
+SOLVER_UNITS = 20  # HiGHS's work per unit of effort and model
+# Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all
 MODELS = 6
-"""Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all."""
+# No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart
 CELLS, APART_CELLS = 30_000, 6_000
-"""No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart."""
-PACKING_STEPS = 20_000
-"""Steps of the search for a packing of one slot."""
+PACKING_STEPS = 20_000  # Steps of the search for a packing of one slot
 
 
 class Answer(NamedTuple):

@@ -44,6 +44,7 @@ _PRICE_KEYS = ("lam", "phi", "classes")
 _TREE_KEYS = (*_KEYS, "more", "tree")
 _CELL_KEYS = (*_TREE_KEYS, "cells")
 _FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS, RUN_FORMAT: _TREE_KEYS}
+# The lengths of decisions in a tree of each format, and the message for others
 _NODES = {
     TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
     CELL_FORMAT: (
@@ -52,7 +53,6 @@ _NODES = {
     ),
     RUN_FORMAT: ((1, 2, 3), "none of: a task; a task and a slot; a task, a type and 0"),
 }
-"""The lengths of decisions in a tree of each format, and the message for others."""
 _LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
@@ -97,9 +97,9 @@ class Prices(NamedTuple):
     cells: tuple[CellPrice, ...] = ()
 
 
+# A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells); of
+# runs (task,), (task, slot), (task, type, 0)
 Node = int | tuple[int, ...]
-"""A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells);
-of runs (task,), (task, slot), (task, type, 0)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,8 +216,8 @@ def _check_task(
     return spent
 
 
+# What the numbers in an instance's column `run` stand for, as its format says
 _KINDS = ("any", "one-node", "rigid", "gang")
-"""What the numbers in an instance's column `run` stand for, as its format says."""
 
 
 def _check_kind(

@@ -26,13 +26,12 @@ from ratiobench.instances.lora.restriction import exclude_killed, require_runs
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 
-CERTIFIED = "certificate"
-"""Name of the row of the certified interval, in the place of a formulation."""
+CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation
+# The order of the rows; other formulations stand behind these
 ORDER = ("printed", "printed-ortools", "tight", "cpsat", rigid.NAME, rigid.CPSAT_NAME)
-"""The order of the rows; other formulations stand behind these."""
 
+# Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)
 EFFORTS = {"highs": 20, "cpsat": 4}
-"""Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)."""
 
 
 class Pair(NamedTuple):
@@ -42,12 +41,10 @@ class Pair(NamedTuple):
     backend: str
 
 
+# P as printed, built with PuLP: the pairs that suites solve beside the reference
 PRINTED = (Pair("printed", "highs"), Pair("printed", "cbc"))
-"""P as printed, built with PuLP: the pairs that suites solve beside the reference."""
-PRINTED_COLUMNS = 1_000
-"""Up to this many columns of `printed` a suite solves P as printed."""
-VERSION = "1"
-"""Version of everything that can change an answer; part of the key of stored results."""
+PRINTED_COLUMNS = 1_000  # Up to this many columns of `printed` a suite solves P as printed
+VERSION = "1"  # Version of everything that can change an answer; part of the key of stored results
 
 
 def crosscheck(

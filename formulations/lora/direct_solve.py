@@ -21,11 +21,11 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
 RELATIVE_SLACK = 1e-10
+# A floating-point bound is raised by both before it is rounded down to the next value that the objective can take
 ABSOLUTE_SLACK = 1e-4
-"""A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
 
+# The welfare of a solution by the exact check, or None and the first constraint that it breaks
 Verify = Callable[[Solution], tuple[int | None, str]]
-"""The welfare of a solution by the exact check, or None and the first constraint that it breaks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Sequence
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-STEPS = 50_000
-"""Cells and schedules that are looked at before it is given up: a tenth of a second."""
-DEPTH = 100
-"""No more tasks, and no more slots of a task: each is a level of a search by calls."""
+STEPS = 50_000  # Cells and schedules that are looked at before it is given up: a tenth of a second
+DEPTH = 100  # No more tasks, and no more slots of a task: each is a level of a search by calls
 
 _Cells = tuple[tuple[int, int], ...]
 

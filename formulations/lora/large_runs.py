@@ -24,24 +24,17 @@ from ratiobench.formulations.lora.run_search import NODE_HEATS, Kept, Order, ann
 from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix
 from ratiobench.instances.lora.model import IntArray
 
-STARTS = 12
-"""Columns of a task: its runs of largest reduced profit."""
-LEAST_GAIN = -0.25
-"""Tasks whose best reduced profit is below so many bids have no columns."""
-LARGE = 0.7
-"""The largest tasks with this share of all values are decided whole."""
-WORK = 30
-"""Units of work of the program (`Limits`) per unit of effort."""
-GAP = 0.001
-"""Relative gap at which the program ends."""
-LARGEST = 1000.0
-"""Value of the most valuable run in the program's objective."""
+STARTS = 12  # Columns of a task: its runs of largest reduced profit
+LEAST_GAIN = -0.25  # Tasks whose best reduced profit is below so many bids have no columns
+LARGE = 0.7  # The largest tasks with this share of all values are decided whole
+WORK = 30  # Units of work of the program (`Limits`) per unit of effort
+GAP = 0.001  # Relative gap at which the program ends
+LARGEST = 1000.0  # Value of the most valuable run in the program's objective
+# Annealings that may overload nodes; blocks per task of each, and of the one without overloads that follows
 ANNEALINGS, BLOCKS, POLISH = 3, 150, 10
-"""Annealings that may overload nodes; blocks per task of each, and of the one without overloads that follows."""
-FEWEST_GANGS = 5
-"""With fewer gangs among the largest tasks no program is made: annealings find as much."""
+FEWEST_GANGS = 5  # With fewer gangs among the largest tasks no program is made: annealings find as much
+# Of fewer tasks a solver has a model of all; of more the linear relaxation takes minutes
 FEWEST_TASKS, MOST_TASKS = 301, 2_000
-"""Of fewer tasks a solver has a model of all; of more the linear relaxation takes minutes."""
 
 
 class _Columns(NamedTuple):

@@ -41,41 +41,29 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-LISTS = 10
-"""List schedules in drawn orders per unit of effort, up to four units."""
+LISTS = 10  # List schedules in drawn orders per unit of effort, up to four units
+# Blocks of annealing per unit of effort: so many per task, and at most so many
 BLOCKS_PER_TASK, UNIT_BLOCKS = 300, 1_200_000
-"""Blocks of annealing per unit of effort: so many per task, and at most so many."""
-CHUNK = 1_000
-"""Blocks between two looks at the clock."""
+CHUNK = 1_000  # Blocks between two looks at the clock
+# Blocks of the first annealings at most, and of the longest; the first ones have so small a part of all blocks
 FIRST_BLOCKS, MOST_BLOCKS, PARTS = 25_000, 400_000, 32
-"""Blocks of the first annealings at most, and of the longest; the first ones have so small a part of all blocks."""
+# Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
+# that a block touches: what values of tasks of very different sizes have in common
 HEATS, NODE_HEATS, COLD = (0.1, 0.03, 0.01), (0.01, 0.004), 0.001
-"""Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
-that a block touches: what values of tasks of very different sizes have in common."""
-FORCED = 0.5
-"""Share of the blocks that make room for a task."""
-PACKINGS = (2, 3, 4, 6)
-"""Tasks are packed by value in classes of so many doublings."""
+FORCED = 0.5  # Share of the blocks that make room for a task
+PACKINGS = (2, 3, 4, 6)  # Tasks are packed by value in classes of so many doublings
+# Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class
 REPACKINGS, RAISED = 100, 4
-"""Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class."""
-LONGEST_REST = 7
-"""Most turns in which the search leaves out the pool of the best schedule, where that gained nothing."""
-LEVELS = 8
-"""Nodes are counted by how many such parts of their compute are free."""
-WIDE = 16
-"""Nodes of gangs of more parts are sorted; for fewer parts the least of the nodes is looked for, part by part."""
-MOST = 400
-"""Most tasks that a block touches."""
-REFILL = 3.0
-"""Tasks that wait which a block tries per freed room of a usual task."""
-TOURNAMENT = 6
-"""Of 1, 2, 4 .. 2^(this-1) tasks drawn the one with the largest reduced profit is made room for."""
-MOST_OUT = 8
-"""Most tasks that a block takes out at a moment."""
+LONGEST_REST = 7  # Most turns in which the search leaves out the pool of the best schedule, where that gained nothing
+LEVELS = 8  # Nodes are counted by how many such parts of their compute are free
+WIDE = 16  # Nodes of gangs of more parts are sorted; for fewer parts the least of the nodes is looked for, part by part
+MOST = 400  # Most tasks that a block touches
+REFILL = 3.0  # Tasks that wait which a block tries per freed room of a usual task
+TOURNAMENT = 6  # Of 1, 2, 4 .. 2^(this-1) tasks drawn the one with the largest reduced profit is made room for.
+MOST_OUT = 8  # Most tasks that a block takes out at a moment
+# Tasks that wait which a block tries to insert: so many and more for a larger hole, at most the other number
 WAITING, MOST_WAITING = 12, 150
-"""Tasks that wait which a block tries to insert: so many and more for a larger hole, at most the other number."""
-LEAST_GAIN = -0.5
-"""Tasks with less reduced profit than so many bids are left to the lists."""
+LEAST_GAIN = -0.5  # Tasks with less reduced profit than so many bids are left to the lists
 
 
 class Schedule(NamedTuple):

@@ -28,16 +28,13 @@ from ratiobench.instances.lora.restriction import list_runs
 
 Prices = NDArray[np.float64]
 
-ROUNDS = 2_500
-"""Rounds of the search for prices per unit of effort, up to four units."""
+ROUNDS = 2_500  # Rounds of the search for prices per unit of effort, up to four units
+# Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it
 NEWEST, LEAST_NEWEST, CHECKED = 0.02, 0.001, 300
-"""Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it."""
+# Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less
 FIRST_STEP, LEAST_STEP, PATIENCE = 0.5, 1e-5, 10
-"""Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less."""
-SUBGRADIENT_ROUNDS = 400
-"""Rounds of the subgradient method per unit of effort, up to four units."""
-REACH = 0.02
-"""Steps are those to a dual value lower by this share of the best one, if no solution is worth more."""
+SUBGRADIENT_ROUNDS = 400  # Rounds of the subgradient method per unit of effort, up to four units
+REACH = 0.02  # Steps are those to a dual value lower by this share of the best one, if no solution is worth more
 
 
 class Runs(NamedTuple):

@@ -26,21 +26,19 @@ from ratiobench.formulations.lora.verify import count_affordable_tables
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+# Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves
 WORK, REST = 60, 20
-"""Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
+# Parts of the seconds in which better solutions are looked for before the tree, and by annealings
 BEFORE_TREE, ANNEALING = 0.6, 0.35
-"""Parts of the seconds in which better solutions are looked for before the tree, and by annealings."""
+# Up to so many tasks, of which the tree closes gaps, these are the parts in place of those
 EARLY_TREE_TASKS, EARLY_BEFORE_TREE, EARLY_ANNEALING = 50, 0.3, 0.15
-"""Up to so many tasks, of which the tree closes gaps, these are the parts in place of those."""
+# Where annealings leave the lower end further from the root's bound, as a part of it, the tree begins later, and they
+# may take the third number of the seconds left, and so many times as many runs
 WIDE_GAP, LATE_BEFORE_TREE, MORE_ANNEALING, MORE_RUNS = 0.005, 0.8, 0.7, 10
-"""Where annealings leave the lower end further from the root's bound, as a part of it, the tree begins later, and they
-may take the third number of the seconds left, and so many times as many runs."""
+# Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left
 WHOLE_PROGRAM = 0.5
-"""Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left."""
-CHECKED = 0.8
-"""The tree has no more leaves than can be checked in this part of the steps that the checker takes."""
-TABLE = 10_000_000
-"""No tree where a task's table would have more entries."""
+CHECKED = 0.8  # The tree has no more leaves than can be checked in this part of the steps that the checker takes
+TABLE = 10_000_000  # No tree where a task's table would have more entries
 
 
 @dataclass(slots=True)

@@ -56,38 +56,30 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "27"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "27"  # Version of everything that can change a report's figures; part of the key of stored results
 
 ENUMERATE = "enumerate"
-TINY_COLUMNS = 400
-"""Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort."""
-DIRECT_COLUMNS = 40_000
-"""Up to this many columns of `tight`, `auto` hands the instance to a solver at all."""
-BUILD_COLUMNS = 400_000
-"""No formulation is built beyond this many columns."""
-SEARCH_CELLS = 20_000_000
-"""Up to this many (node, slot) pairs, solutions are searched for."""
+TINY_COLUMNS = 400  # Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort
+DIRECT_COLUMNS = 40_000  # Up to this many columns of `tight`, `auto` hands the instance to a solver at all
+BUILD_COLUMNS = 400_000  # No formulation is built beyond this many columns
+SEARCH_CELLS = 20_000_000  # Up to this many (node, slot) pairs, solutions are searched for
+# Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there
 BEFORE_SOLVER = 0.15
-"""Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
+# Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time
 SEARCH_ONCE = 60
-"""Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
+# Up to so many tasks, it only constructs solutions: what the first programs take is less than a search
 SEARCH_NONE = 24
-"""Up to so many tasks, it only constructs solutions: what the first programs take is less than a search."""
+# Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks
 BRANCH_TASKS, BRANCH_NODES = 300, 6_000
-"""Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
+# Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit
 RUN_TASKS = 300
-"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit."""
+# Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)
 RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
-"""Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
-RUN_SEARCH = 1_000
-"""Units of search before a solver of runs, times tasks."""
+RUN_SEARCH = 1_000  # Units of search before a solver of runs, times tasks
+# Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown
 TREE_TASKS, TREE_CELLS = 2_000, 2_000_000
-"""Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown."""
-LEAST_TREE_SECONDS = 0.5
-"""With less time left no tree is begun."""
-RUN_UNIT = 2**20
-"""Prices of instances with rigid tasks are in such parts of a micro-dollar."""
+LEAST_TREE_SECONDS = 0.5  # With less time left no tree is begun
+RUN_UNIT = 2**20  # Prices of instances with rigid tasks are in such parts of a micro-dollar
 
 
 def solve(

@@ -65,46 +65,40 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a solution of P that is worth `lower`; and at the prices of compute (lam), memory (phi) and "
     "classes of cells, what all nodes can earn at most plus what every task gains at most from its best schedule is "
     "`upper`, which no solution of P exceeds (weak duality; where decisions branch, the largest of all branches)"
 )
-"""What a valid certificate proves, and how."""
 
 Table = tuple[tuple[int, ...], ...]
+# What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
+# for the number of its cells, and (type, 0) for a run on a type
 TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
-"""What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
-for the number of its cells, and (type, 0) for a run on a type."""
 NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
 
-AMOUNTS_LIMIT = 20_000_000
-"""Most amounts of remaining work of one task that are kept."""
+AMOUNTS_LIMIT = 20_000_000  # Most amounts of remaining work of one task that are kept
+# Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those
 COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
-"""Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those."""
+# Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task. A step is
+# one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 STEPS_LIMIT, STEPS_PER_TASK = 5_000_000_000, 1_000_000
-"""Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task.
-
-A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
-"""
-SPLIT_LIMIT = 2**25
-"""Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
-FEW_SLOTS = 200
-"""So many slots are sorted at once; to sort more takes longer than to take one after the other."""
+SPLIT_LIMIT = 2**25  # Most entries of a table of a task (places times cells); beyond it the amounts of work are listed
+FEW_SLOTS = 200  # So many slots are sorted at once; to sort more takes longer than to take one after the other
+# Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
+# cells have no more sizes than the second one; of no more, in the list of all sets
 FEW_ITEMS, FEW_SIZES = 12, 12
-"""Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
-cells have no more sizes than the second one; of no more, in the list of all sets."""
-SETS = 3_000
-"""Sets of each number of items that are kept in the search for the best one."""
+SETS = 3_000  # Sets of each number of items that are kept in the search for the best one
+# Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
+# which a node has `ROOM`.
 WEIGHTS, ROOM = 8, 2**26
-"""Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
-which a node has `ROOM`."""
+# Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf.
 RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
-"""Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
+# How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
+# integers, where 64 bits do not do
 SPLIT, SORT, PYTHON = 4, 16, 64
-"""How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
-integers, where 64 bits do not do."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
@@ -227,10 +221,8 @@ def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int
         require(exact, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
 
 
-_KINDS = ("any", "one-node", "rigid", "gang")
-"""What the numbers in an instance's column `run` stand for."""
-_RUNS = ("rigid", "gang")
-"""The kinds of tasks that are never paused."""
+_KINDS = ("any", "one-node", "rigid", "gang")  # What the numbers in an instance's column `run` stand for
+_RUNS = ("rigid", "gang")  # The kinds of tasks that are never paused
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
@@ -273,8 +265,7 @@ def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
     )
 
 
-GAINS_SHOWN = 12
-"""Tasks up to which the gain of each is told."""
+GAINS_SHOWN = 12  # Tasks up to which the gain of each is told
 
 
 def _amount(value: int, unit: int) -> str:

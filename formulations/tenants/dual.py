@@ -23,12 +23,10 @@ from ratiobench.formulations.kernels import compiled, inner, sort_stably
 from ratiobench.formulations.tenants.tables import Tables
 from ratiobench.instances.tenants.model import IntArray
 
+# No price is so high that a job pays that was released before, and starts at this tick or later
 HORIZON_LIMIT = 200_000
-"""No price is so high that a job pays that was released before, and starts at this tick or later."""
-LARGEST = 2**61
-"""No price times the ticks that are looked at is larger."""
-PATIENCE, CUT, SMALLEST = 30, 0.7, 1e-5
-"""So many rounds without a better bound cut the step, down to the smallest."""
+LARGEST = 2**61  # No price times the ticks that are looked at is larger
+PATIENCE, CUT, SMALLEST = 30, 0.7, 1e-5  # So many rounds without a better bound cut the step, down to the smallest
 
 
 @compiled

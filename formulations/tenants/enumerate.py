@@ -10,8 +10,7 @@ from itertools import permutations, product
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution, Start
 
-WAYS_LIMIT = 200_000
-"""Most pairs of an assignment and an order of all jobs that are looked at."""
+WAYS_LIMIT = 200_000  # Most pairs of an assignment and an order of all jobs that are looked at
 
 
 def ways(instance: Instance) -> int:

@@ -20,8 +20,7 @@ from ratiobench.formulations.tenants.tables import Queues, Tables
 from ratiobench.instances.tenants.model import IntArray
 
 NEVER = 1 << 61
-COOLINGS, PIECES = 500, 20
-"""Temperatures, and the pieces in which they are gone through."""
+COOLINGS, PIECES = 500, 20  # Temperatures, and the pieces in which they are gone through
 HOTTEST = 2**44
 _GOLDEN = 0x9E3779B97F4A7C15
 _MULTIPLIER = np.uint64(2685821657736338717)

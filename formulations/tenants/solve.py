@@ -29,22 +29,17 @@ from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 
-VERSION = "2"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DUAL, SUBSETS, CP_SAT, ENUMERATION, TIME_INDEXED = "dual", "subsets", "cp-sat", "enumeration", "time-indexed"
+# Which backend goes with a formulation
 ALLOWED = {DUAL: (NO_BACKEND,), SUBSETS: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
-"""Which backend goes with a formulation."""
-CP_SAT_JOBS, CP_SAT_WORK = 12, 60
-"""Most jobs for CP-SAT, and its work for a unit of effort."""
-REBUILDS, MOST_REBUILT = 20_000, 30
-"""Rounds of ruin and recreate from one start, and jobs that leave in one of them."""
-MOVES = 3_000_000
-"""Single moves after those."""
-LARGE = 400
-"""With more jobs there are fewer rounds of everything."""
+CP_SAT_JOBS, CP_SAT_WORK = 12, 60  # Most jobs for CP-SAT, and its work for a unit of effort
+REBUILDS, MOST_REBUILT = 20_000, 30  # Rounds of ruin and recreate from one start, and jobs that leave in one of them
+MOVES = 3_000_000  # Single moves after those
+LARGE = 400  # With more jobs there are fewer rounds of everything
+# Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more
 ROUNDS, CELLS = 6_000, 3_000_000_000
-"""Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more."""
 
 
 def solve(

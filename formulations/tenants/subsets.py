@@ -21,16 +21,11 @@ from ratiobench.formulations.tenants.tables import Tables, solution_of
 from ratiobench.instances.tenants.model import IntArray
 from ratiobench.instances.tenants.solution import Solution
 
-JOBS_LIMIT = 14
-"""Most jobs."""
-PAIRS_LIMIT = 20_000_000
-"""Most pairs (end, cost) of one type, where there are releases."""
-PRICED_LIMIT = 20
-"""Most jobs where prices and a schedule are known."""
-JOINS_LIMIT = 3_000_000_000
-"""Most pairs of sets that are looked at for one more GPU."""
-SETS_LIMIT = 2**24
-"""Most sets of all types and GPUs, of which some figures each are kept."""
+JOBS_LIMIT = 14  # Most jobs
+PAIRS_LIMIT = 20_000_000  # Most pairs (end, cost) of one type, where there are releases
+PRICED_LIMIT = 20  # Most jobs where prices and a schedule are known
+JOINS_LIMIT = 3_000_000_000  # Most pairs of sets that are looked at for one more GPU
+SETS_LIMIT = 2**24  # Most sets of all types and GPUs, of which some figures each are kept
 NONE = 2**62
 
 
@@ -213,8 +208,8 @@ def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, 
     return bound + int(total.min()), _schedule(problem, found, kinds, sets)
 
 
+# Sets that some GPUs can run, the excess of each, and by set what the last of these GPUs runs
 Joined = tuple[IntArray, IntArray, IntArray]
-"""Sets that some GPUs can run, the excess of each, and by set what the last of these GPUs runs."""
 
 
 def _joined(over: list[IntArray], kinds: list[int], spare: int) -> list[Joined]:

@@ -68,8 +68,7 @@ def tables(instance: Instance) -> Tables:
     )
 
 
-Queues = Sequence[Sequence[int]]
-"""The jobs of every GPU in the order in which it runs them."""
+Queues = Sequence[Sequence[int]]  # The jobs of every GPU in the order in which it runs them
 
 
 def solution_of(problem: Tables, queues: Queues) -> Solution:

@@ -15,8 +15,7 @@ from ratiobench.instances.io.fields import Fields, origin_of
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT = "ratiobench/eapm/1"
-SUM_LIMIT = 2**62
-"""No sum of costs, of prices or of times over all tasks of an instance is larger."""
+SUM_LIMIT = 2**62  # No sum of costs, of prices or of times over all tasks of an instance is larger
 MACHINE_LIMIT = 1_000
 TYPE_LIMIT = 10_000
 SCHEMA = Path(__file__).with_name("schema.json")

@@ -26,10 +26,9 @@ T = TypeVar("T")
 
 VERSION = 1
 
+# The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines
 TYPES, MACHINES = 30, 9
-"""The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines."""
-TOLERANCE = Fraction(3, 100)
-"""How far the ratios of a `table1` matrix may be from the paper's."""
+TOLERANCE = Fraction(3, 100)  # How far the ratios of a `table1` matrix may be from the paper's
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +309,7 @@ _RANGES = tuple(
         ("machine", 10**7, "factor per machine", machine, "1/1000"),
     )
 )
+# The keys of `matrix` in a recipe
 SOURCE_KEYS = (
     Key("matrix.method", Choice(_METHODS), "how ETC and APC are drawn", "table1"),
     Key("matrix.seed", Seed(), "names the random streams of the matrices", 0),
@@ -317,7 +317,6 @@ SOURCE_KEYS = (
     *_SPREADS,
     *_RANGES,
 )
-"""The keys of `matrix` in a recipe."""
 _OF_METHOD = {"table1": (), "cvb": (*_SIZES, *_SPREADS), "range": (*_SIZES, *_RANGES)}
 
 
@@ -352,8 +351,8 @@ def make_source(found: Values) -> Source:
     return Range(seed, *sizes, bases, powers, found["matrix.consistency"])
 
 
+# Keys that not every method has, and one that has it
 _NAMES = {key.name: method for method, keys in reversed(_OF_METHOD.items()) for key in keys}
-"""Keys that not every method has, and one that has it."""
 
 
 @lru_cache(maxsize=256)

@@ -25,8 +25,8 @@ from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
 
+# A price for the whole bag, gamma a_i min_j cost_ij; or as the second paper prints it, without a_i
 PRICES = ("bag", "printed")
-"""A price for the whole bag, gamma a_i min_j cost_ij; or as the second paper prints it, without a_i."""
 ORDERS = ("BaS", "SaB", "Rand", "Equal")
 
 _LARGEST_BAG = 10**6
@@ -39,6 +39,7 @@ _COMMON = (
     Key("price", Choice(PRICES), "price of a bag: gamma a_i times the least cost of a task, or without a_i", "bag"),
     *SOURCE_KEYS,
 )
+# The keys of a recipe, by its kind; `Recipe` says more of what they mean
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "table1": (*_COMMON, _BAGS),
     "users": (*_COMMON, _USERS, _BAGS),
@@ -51,7 +52,6 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("equal", Integer(1, _LARGEST_BAG), "tasks of a bag of order Equal", 400, "tasks"),
     ),
 }
-"""The keys of a recipe, by its kind; `Recipe` says more of what they mean."""
 _SUMMARIES = {
     "table1": "the second paper's Table 1: one user for each task type, in random order",
     "users": "any number of users, of types drawn uniformly",

@@ -16,13 +16,11 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
 
 FORMAT = "ratiobench/edgeflow/1"
-GPU_LIMIT = 4096
-"""GPUs of a cloud, edge servers of a window, and the widest share."""
+GPU_LIMIT = 4096  # GPUs of a cloud, edge servers of a window, and the widest share
 MODEL_LIMIT = 10_000
 STALL_LIMIT = 3600
 WORK_LIMIT = 2**53
-DONE_LIMIT = 2**62
-"""No model does more milli-iterations in the window of a job of its."""
+DONE_LIMIT = 2**62  # No model does more milli-iterations in the window of a job of its
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "cloud", "edge", "models", "jobs"}

@@ -11,16 +11,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+# Set in the environment by `--debug`: errors in processes of their own are told with their traceback
 DEBUG = "RATIOBENCH_DEBUG"
-"""Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
 
 
-SHOWN = 60
-"""Characters of a value in a message."""
-LISTED = 100
-"""Characters of a list of names in a message; a first name is always there."""
-MEANT = "did you mean"
-"""How a name that is near is offered."""
+SHOWN = 60  # Characters of a value in a message
+LISTED = 100  # Characters of a list of names in a message; a first name is always there
+MEANT = "did you mean"  # How a name that is near is offered
 
 
 def make_printable(text: str, most: int) -> str:

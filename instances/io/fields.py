@@ -11,8 +11,7 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import HugeInteger, iterate_values
 
-LIMIT = 2**40
-"""The largest number in an instance."""
+LIMIT = 2**40  # The largest number in an instance
 
 
 class Fields:

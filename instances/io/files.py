@@ -25,12 +25,10 @@ from typing import IO, Any, NamedTuple
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
-_LOOKED_AT = 10_000
-"""Files of a folder among which one of a similar name is looked for."""
+_LOOKED_AT = 10_000  # Files of a folder among which one of a similar name is looked for
 
 
-_DUPLICATES = 1_000
-"""Objects with a key that stands twice among which the first of a document is looked for."""
+_DUPLICATES = 1_000  # Objects with a key that stands twice among which the first of a document is looked for
 
 
 class HugeInteger:
@@ -189,8 +187,7 @@ def load_toml(data: bytes, source: str) -> dict[str, Any]:
         raise InputError(source, "", f"not TOML: {error}") from None
 
 
-READ_LIMIT = 2**30
-"""Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise."""
+READ_LIMIT = 2**30  # Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise
 _limit = ContextVar("_limit", default=READ_LIMIT)
 _CHUNK = 2**20
 
@@ -205,8 +202,7 @@ def limit_file_size(size: int) -> Iterator[None]:
         _limit.reset(before)
 
 
-read_limit = _limit.get
-"""The bytes of a file that are read at most, here and now."""
+read_limit = _limit.get  # The bytes of a file that are read at most, here and now
 
 
 def make_size_error(source: str, how: str = "") -> InputError:
@@ -433,12 +429,9 @@ def fill_folder(folder: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-SUFFIXES = (".json.gz", ".json")
-"""Of instance files."""
-IMPORT_REPORT = "import.json"
-"""What `import` writes beside the days that it makes: no instance."""
-PRICE_LIST = "prices.toml"
-"""The list prices that it writes beside them, where it knows any."""
+SUFFIXES = (".json.gz", ".json")  # Of instance files
+IMPORT_REPORT = "import.json"  # What `import` writes beside the days that it makes: no instance
+PRICE_LIST = "prices.toml"  # The list prices that it writes beside them, where it knows any
 
 
 def bare_name(path: Path) -> str:

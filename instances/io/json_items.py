@@ -10,11 +10,9 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.text_files import TextFile
 
-LONGEST_ENTRY = 2**22
-"""Characters of an entry of the list, and of the value of any other key."""
+LONGEST_ENTRY = 2**22  # Characters of an entry of the list, and of the value of any other key
 _CHUNK = 2**18
-_TOKEN = 16
-"""No token but a text is longer: an error farther from the end of what was read is none of what is missing."""
+_TOKEN = 16  # No token but a text is longer: an error farther from the end of what was read is none of what is missing
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 

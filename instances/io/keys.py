@@ -26,8 +26,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 class Kind(Protocol):
     """What the values of a key may be."""
 
-    lists: ClassVar[bool]
-    """Whether a list of integers is one value; else a list in a file is several values, a grid."""
+    lists: ClassVar[bool]  # Whether a list of integers is one value; else a list in a file is several values, a grid
 
     @property
     def range(self) -> str:

@@ -25,17 +25,13 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError
 
 MAGIC = b"RBPACK1\n"
-SUFFIX = ".cert"
-"""Of files that are written packed."""
-_SHORT = 8
-"""Lists of one length are taken apart by places up to this many."""
+SUFFIX = ".cert"  # Of files that are written packed
+_SHORT = 8  # Lists of one length are taken apart by places up to this many
 _WINDOW = 2**24
-_BITS = 1024
-"""No integer is longer."""
-_WORD = 256
-"""Bits of an integer that count as one value."""
+_BITS = 1024  # No integer is longer
+_WORD = 256  # Bits of an integer that count as one value
+# Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that
 MOST = 2**24
-"""Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that."""
 _CORRUPT = "not a complete packed document"
 
 

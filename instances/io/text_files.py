@@ -14,8 +14,7 @@ from typing import IO, Any
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, make_size_error, open_bytes, read_limit
 
-LONGEST_LINE = 2**20
-"""Characters of a line, and of a row of CSV that goes on over several lines."""
+LONGEST_LINE = 2**20  # Characters of a line, and of a row of CSV that goes on over several lines
 _GZIP = b"\x1f\x8b"
 
 

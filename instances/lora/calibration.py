@@ -23,10 +23,8 @@ from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
 from ratiobench.instances.io.keys import Text, join_path
 
 FORMAT = "ratiobench/lora/calibration/1"
-SLOT_SECONDS = 600
-"""The slot length that rates and energies are for."""
-MOST = 1024
-"""Tasks on a GPU, and samples of a batch."""
+SLOT_SECONDS = 600  # The slot length that rates and energies are for
+MOST = 1024  # Tasks on a GPU, and samples of a batch
 _TABLE = Path(__file__).with_name("data") / "calibration.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 _FASTEST = 10**10

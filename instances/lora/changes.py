@@ -16,13 +16,13 @@ from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 WHERE = "--what-if"
 FORMS = "nodes.TYPE=+N, nodes.TYPE=-N, nodes=+N (each type in turn), load=X, bids=flat, limits=true, gangs=out, run=any"
+# Changes of what imports assume, by words of the assumption (`import_basis`)
 ASSUMPTIONS = {
     "bids=flat": "bids invented",
     "limits=true": "policies see the time limit",
     "gangs=out": "(run = gang)",
     "run=any": "run once",
 }
-"""Changes of what imports assume, by words of the assumption (`import_basis`)."""
 MOST_NODES, MOST_LOAD = 10**4, 100
 _NODES = re.compile(r"nodes(?:\.(.+))?=([+-])([0-9]{1,5})")
 _LOAD = re.compile(r"load=([0-9]{1,3}(?:\.[0-9]{1,3})?)")

@@ -22,10 +22,9 @@ from ratiobench.instances.lora.prices import Tariff, tariff_from
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")
 _NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts", "calibration")
-_REFERENCE = "h200"
-"""The GPU of the log, where a calibration stands in for a node's speed and no other one is named."""
+_REFERENCE = "h200"  # The GPU of the log, where a calibration stands in for a node's speed and no other one is named
+# Columns of prices, and what makes micro-dollars per Wh of them
 _UNITS = {"usd_per_kwh": 1000, "usd_per_mwh": 1, "price_per_mwh": 1}
-"""Columns of prices, and what makes micro-dollars per Wh of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,9 @@ from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from ratiobench.instances.lora.model import Instance
 
-TASK_LIMIT = 100_000
-"""Most tasks that a family makes."""
+TASK_LIMIT = 100_000  # Most tasks that a family makes
 
-Task = tuple[int, int, int, int, int, int]
-"""First slot, last slot, rate, memory_mb, work, bid."""
+Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory_mb, work, bid
 
 
 @dataclass(frozen=True, slots=True)

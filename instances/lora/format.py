@@ -29,10 +29,9 @@ FORMAT = "ratiobench/lora/1"
 FORMAT_2 = "ratiobench/lora/2"
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
-PARTS_LIMIT, LABEL_LIMIT = 10**6, 80
-"""Most nodes of a gang, and most characters of a label."""
+PARTS_LIMIT, LABEL_LIMIT = 10**6, 80  # Most nodes of a gang, and most characters of a label
+# No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs
 GANG_COST_LIMIT = 2**53
-"""No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs."""
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}

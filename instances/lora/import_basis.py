@@ -12,10 +12,9 @@ from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.schedules import ScheduleKind
 
 LEFT_OUT, ADDED = "left out", "added"
+# Kinds of assumptions: of jobs that are not in the instance, and of GPU-hours that nobody asked for
 KINDS = (LEFT_OUT, ADDED)
-"""Kinds of assumptions: of jobs that are not in the instance, and of GPU-hours that nobody asked for."""
-FIELD = "basis"
-"""The field of an instance's origin."""
+FIELD = "basis"  # The field of an instance's origin
 _SCHEDULES = {
     ScheduleKind.ANY: "may pause, move to another node and go on at no cost, between slots (run = any)",
     ScheduleKind.ONE_NODE: "may pause between slots at no cost, and stay on their node (run = one-node)",

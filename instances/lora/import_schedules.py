@@ -17,14 +17,11 @@ from ratiobench.instances.lora.job_sizes import Laws
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
-SLOTS = (3600, 1800, 900, 600, 300, 120, 60, 30, 10, 5, 2, 1)
-"""Lengths of slots that a report may suggest, seconds."""
+SLOTS = (3600, 1800, 900, 600, 300, 120, 60, 30, 10, 5, 2, 1)  # Lengths of slots that a report may suggest, seconds
+# Times behind the last day that a report may suggest, seconds
 TAILS = (43_200, 86_400, 172_800, 259_200, 604_800, 1_209_600)
-"""Times behind the last day that a report may suggest, seconds."""
-FEW = 5
-"""Per cent of the GPU time that may belong to jobs without a schedule before the report suggests a longer tail."""
-ENOUGH = 10
-"""Per cent that whole slots may add to the GPU time before the report suggests shorter ones."""
+FEW = 5  # Per cent of the GPU time that may belong to jobs without a schedule before the report suggests a longer tail
+ENOUGH = 10  # Per cent that whole slots may add to the GPU time before the report suggests shorter ones
 
 
 @dataclass(slots=True)

@@ -40,8 +40,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 
 VERSION = 1
 EARLY, DEAR = "with a deadline before its first slot ends", "with a larger bid than the format holds"
-NAMED = 5
-"""Lines that could not be read and are named."""
+NAMED = 5  # Lines that could not be read and are named
 DEFAULTS = Laws()
 OTHER_DAYS = "of days that were not asked for"
 
@@ -509,13 +508,13 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     }
 
 
+# How a report tells where windows come from, by the name of the count
 _WINDOWS = {
     "windows by their own deadline": "end at the deadline in the log",
     "windows by their time limit": "end with the time limit, counted from the submission",
     "windows by law": "have {slack} times the fewest slots of the run (--slack)",
     "windows by law, of their time limit": "have {slack} times the fewest slots of the time limit (--slack)",
 }
-"""How a report tells where windows come from, by the name of the count."""
 
 
 def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Tails, recurring: bool) -> list[str]:

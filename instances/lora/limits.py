@@ -29,14 +29,10 @@ from ratiobench.instances.lora.constructions import TASK_LIMIT
 from ratiobench.instances.lora.format import FORMAT, SLOT_LIMIT, parse
 from ratiobench.instances.lora.model import Instance
 
-DOLLAR = 1_000_000
-"""Micro-dollars; the smallest value of a task."""
-RATE = 1000
-"""Samples per slot of one unit."""
-LEVEL_LIMIT = 5_000
-"""Most levels of an instance."""
-TYPE_LIMIT = 64
-"""Most node types of an instance."""
+DOLLAR = 1_000_000  # Micro-dollars; the smallest value of a task
+RATE = 1000  # Samples per slot of one unit
+LEVEL_LIMIT = 5_000  # Most levels of an instance
+TYPE_LIMIT = 64  # Most node types of an instance
 
 
 class Group(NamedTuple):
@@ -291,6 +287,7 @@ _SHARED = (
         False,
     ),
 )
+# By the name behind ``limit:``
 FAMILIES: Mapping[str, LimitFamily] = {
     "rising": LimitFamily(
         (
@@ -328,4 +325,3 @@ FAMILIES: Mapping[str, LimitFamily] = {
         _choice,
     ),
 }
-"""By the name behind ``limit:``."""

@@ -51,15 +51,11 @@ DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
 # Rate and memory of a task, in percent of its profile's: with sizes of their own loads have as many classes as tasks.
 SIZES = {"profiles": (100, 100), "own": (80, 140)}
 WIDE = "wide"
-WIDE_SHARE = (100, 400)
-"""Shares of a node, in thousandths: rate and memory of a task of sizes `wide`, drawn apart."""
+WIDE_SHARE = (100, 400)  # Shares of a node, in thousandths: rate and memory of a task of sizes `wide`, drawn apart
 
-LONGEST = 10_080
-"""Most slots: a week of minutes."""
-MINUTES = 1440
-"""Of a day."""
-_TEN = 10
-"""Minutes of the slots that rates, energies and delays are measured in, and shipped arrivals are counted in."""
+LONGEST = 10_080  # Most slots: a week of minutes
+MINUTES = 1440  # Of a day
+_TEN = 10  # Minutes of the slots that rates, energies and delays are measured in, and shipped arrivals are counted in
 _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 
 

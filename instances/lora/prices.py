@@ -11,8 +11,7 @@ from pathlib import Path
 from ratiobench.instances.io.errors import InputError, shorten
 
 SLOTS_PER_HOUR = 6
-DAY = 86_400
-"""Seconds."""
+DAY = 86_400  # Seconds
 _TABLE = Path(__file__).with_name("data") / "prices.csv"
 
 

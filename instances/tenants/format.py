@@ -15,8 +15,8 @@ from ratiobench.instances.io.fields import LIMIT, Fields, origin_of
 from ratiobench.instances.tenants.model import GpuType, Instance, freeze
 
 FORMAT = "ratiobench/tenants/1"
+# n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs
 SUM_LIMIT = 2**62
-"""n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs."""
 TYPE_LIMIT, COUNT_LIMIT = 100, 1000
 PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT = 2**31, 2**24, 2**20
 SCHEMA = Path(__file__).with_name("schema.json")

@@ -22,8 +22,7 @@ ARRIVALS = Path(__file__).parents[1] / "lora" / "data"
 TRACES = ("pai", "philly", "helios")
 SLOT_SECONDS = 600
 GPU_NAMES = ("v100", "p100", "k80")
-SHORTEST, LONGEST = 300, 28_800
-"""Seconds: shorter jobs are left out, longer ones are cut."""
+SHORTEST, LONGEST = 300, 28_800  # Seconds: shorter jobs are left out, longer ones are cut
 _SUBMIT, _SECONDS = ("submit", "submit_time", "start_time", "timestamp"), ("seconds", "duration", "duration_s")
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, inner
 
 NEVER = 2**62
+# Columns of a plan: whether the job ends in time; its level now (-1: none), the second at which that changes first
+# (NEVER), its GPU seconds, the second at which it ends
 OK, LEVEL, CHANGE, USED, END = range(5)
-"""Columns of a plan: whether the job ends in time; its level now (-1: none), the second at which that changes first
-(NEVER), its GPU seconds, the second at which it ends."""
 COLUMNS = 5
+# What a plan does with a job that cannot be filled: it ends there; it leaves it out; it leaves out the largest
 KEEP_ALL, DROP_FAILED, DROP_LARGEST = range(3)
-"""What a plan does with a job that cannot be filled: it ends there; it leaves it out; it leaves out the largest."""
 
 
 @inner

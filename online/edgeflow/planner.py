@@ -15,9 +15,9 @@ from ratiobench.online.edgeflow.plan import CHANGE, COLUMNS, NEVER
 from ratiobench.online.edgeflow.protocol import PAUSED, View
 
 FloatArray = NDArray[np.float64]
+# Margin of a plan: it ends so many seconds before the deadline, or 2 % of the job's window if that is less, for stalls
+# to come
 MARGIN_S = 30
-"""Margin of a plan: it ends so many seconds before the deadline, or 2 % of the job's window if that is less, for stalls
-to come."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,10 +35,8 @@ from ratiobench.online.edgeflow.protocol import (
 )
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
-WAKES_LIMIT = 2_000_000
-"""More wakes than that, and a run has no end in sight: a foul."""
-Mode = tuple[int, int]
-"""A place and a number of GPUs."""
+WAKES_LIMIT = 2_000_000  # More wakes than that, and a run has no end in sight: a foul
+Mode = tuple[int, int]  # A place and a number of GPUs
 
 
 class Simulator:

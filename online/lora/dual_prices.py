@@ -27,18 +27,13 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.online.lora.runs import first_slot, run_lengths
 
 Floats = NDArray[np.float64]
-FIRST_ROUNDS = 400
-"""Steps before the day."""
+FIRST_ROUNDS = 400  # Steps before the day
+# Size of the first of these steps, in median bids per node-slot, and after how many it is half of that
 FIRST_STEP, HALVED = 0.5, 8
-"""Size of the first of these steps, in median bids per node-slot, and after how many it is half of that."""
-STEP = 0.05
-"""Size of a step within the day."""
-TRUST = 0.05
-"""Part of a day's work that speaks for the amount of earlier days until as much of today's has come."""
-MOST = 10_000
-"""Past tasks that are looked at; of more, every so many-th stands for all."""
-_WHOLE = 1e-6
-"""Parts of a node by which sums of shares may miss the number of free nodes."""
+STEP = 0.05  # Size of a step within the day
+TRUST = 0.05  # Part of a day's work that speaks for the amount of earlier days until as much of today's has come
+MOST = 10_000  # Past tasks that are looked at; of more, every so many-th stands for all
+_WHOLE = 1e-6  # Parts of a node by which sums of shares may miss the number of free nodes
 
 
 class Demand(NamedTuple):

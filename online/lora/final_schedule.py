@@ -10,8 +10,7 @@ from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.referee.simulator import ARRIVAL, Log, LogEntry
 
-SETTLE = "settle"
-"""The event that a run ended before what was booked; its answer is the payment in micro-dollars."""
+SETTLE = "settle"  # The event that a run ended before what was booked; its answer is the payment in micro-dollars
 
 
 class FinalSchedule(NamedTuple):

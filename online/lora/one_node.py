@@ -27,8 +27,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
+# The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)
 RUNS = "runs"
-"""The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)."""
 
 
 def is_one_node(spec: Spec) -> bool:

@@ -31,10 +31,9 @@ from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.restriction import list_runs
 from ratiobench.online.lora.dual_prices import Floats, prefix
 
+# What a slot costs all parts of a run at most in a plan: four times the largest bid, so that none pays it
 DEAREST = 2.0**42
-"""What a slot costs all parts of a run at most in a plan: four times the largest bid, so that none pays it."""
-BLOCKS_PER_TASK = 300
-"""Most blocks of an annealing per task that waits."""
+BLOCKS_PER_TASK = 300  # Most blocks of an annealing per task that waits
 
 
 class Run(NamedTuple):

@@ -35,15 +35,13 @@ from ratiobench.online.lora.registry import Option, fraction
 from ratiobench.online.lora.traces import EXACT_TASKS, Cell, LawTerms
 from ratiobench.online.spec import StatusFunction
 
-E_ABOVE = Fraction(2_718_281_829, 10**9)
-"""A little above e."""
-JUST_BELOW = 1 - Fraction(1, 2**24)
-"""A price of this times P admits a task that is worth exactly P."""
+E_ABOVE = Fraction(2_718_281_829, 10**9)  # A little above e
+JUST_BELOW = 1 - Fraction(1, 2**24)  # A price of this times P admits a task that is worth exactly P
 LOAD_CONSTANTS = ("cap_compute", "cap_memory", "largest_share")
 MOST_DIGITS = 10_000
 _PRECISION = 50
+# Prices are rounded up to so many digits, which keeps common denominators short
 _UP = Context(prec=40, rounding=ROUND_CEILING)
-"""Prices are rounded up to so many digits, which keeps common denominators short."""
 _BITS = 30
 _LARGEST = Fraction(10) ** 60
 
@@ -140,8 +138,8 @@ class LoadLaw:
         return round_up((power(1 / self.zeta, share / self.reach) - 1) / share)
 
 
+# From the constants and eps to the laws of compute and of memory
 Settle = Callable[[Mapping[str, Fraction], Fraction], tuple[LoadLaw, LoadLaw]]
-"""From the constants and eps to the laws of compute and of memory."""
 
 
 class LoadPrices:

@@ -49,14 +49,11 @@ __all__ = [
     "posted",
 ]  # fmt: skip
 
-MOST_STARTS = 1_000_000
-"""Tasks that one answer may decide."""
-NUMBER_LIMIT = 2**53
-"""No vendor, node or slot in an answer is larger, and no price that is shown."""
-WAIT: Final = "wait"
-"""The answer to an arrival that is decided later."""
+MOST_STARTS = 1_000_000  # Tasks that one answer may decide
+NUMBER_LIMIT = 2**53  # No vendor, node or slot in an answer is larger, and no price that is shown
+WAIT: Final = "wait"  # The answer to an arrival that is decided later
+# The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`
 SLOT = "slot"
-"""The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`."""
 
 
 class Settlement(NamedTuple):
@@ -300,13 +297,10 @@ class Posted:
     problem: str = ""
 
 
-_NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")
-"""Every double, and every fraction of that length."""
+_NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")  # Every double, and every fraction of that length
 _NO_PRICES = "prices are no two tables of numbers"
-_LONGEST = 400
-"""Characters of the reason why prices are none: an error with its place."""
-_SHORT = 2**32
-"""Prices whose common denominator is larger are taken as doubles."""
+_LONGEST = 400  # Characters of the reason why prices are none: an error with its place
+_SHORT = 2**32  # Prices whose common denominator is larger are taken as doubles
 
 
 def exposed(algorithm: Any) -> Any:

@@ -18,8 +18,7 @@ from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.simulator import LogEntry, Question, simulate
 from ratiobench.online.run import Judgement
 
-MOST = 16
-"""Stops that are kept, beside the start."""
+MOST = 16  # Stops that are kept, beside the start
 
 
 class _Stop(NamedTuple):

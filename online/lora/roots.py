@@ -6,10 +6,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-DIGITS = 20
-"""Significant binary digits of what is returned."""
-SHARES = 4096
-"""Largest denominator of a relative size in a power."""
+DIGITS = 20  # Significant binary digits of what is returned
+SHARES = 4096  # Largest denominator of a relative size in a power
 
 
 def share_above(share: Fraction) -> Fraction:

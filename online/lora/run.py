@@ -28,14 +28,14 @@ from ratiobench.online.remarks import Part
 from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec
 
+# Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each
 CELL_LIMIT = 20_000_000
-"""Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
+# The count of admitted tasks that are charged more than they bid; it is there where it is not 0
 CHARGED_ABOVE = "charged_above_bid"
-"""The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
+# The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0
 WAITED = "waited"
-"""The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0."""
+# Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline
 LEAVE = {"deadline": False, "never": True}
-"""Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline."""
 
 
 class LoraEnvironment(Environment[Instance]):

@@ -98,8 +98,7 @@ def list_cells(slots: range, nodes: list[int]) -> Cells:
     return tuple((k, t) for t in slots for k in nodes)
 
 
-Choice = tuple[Any, int, int, list[tuple[int, int]]]
-"""Cost, option, number of cells, and the list of (slot, node)."""
+Choice = tuple[Any, int, int, list[tuple[int, int]]]  # Cost, option, number of cells, and the list of (slot, node)
 
 
 def _runs(

@@ -36,10 +36,8 @@ from ratiobench.online.lora.protocol import (
 )
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
-_FEW_CELLS = 8
-"""Up to so many cells are booked one by one, faster than as arrays."""
-_FEW_COSTS = 2**14
-"""Up to so many costs of an instance are multiplied out at once, and not task by task."""
+_FEW_CELLS = 8  # Up to so many cells are booked one by one, faster than as arrays
+_FEW_COSTS = 2**14  # Up to so many costs of an instance are multiplied out at once, and not task by task
 
 
 class CapacityState:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-EXACT_TASKS = 64
-"""`arith=auto` is exact up to this many tasks, float above."""
+EXACT_TASKS = 64  # `arith=auto` is exact up to this many tasks, float above
 
 
 @dataclass(frozen=True, slots=True)

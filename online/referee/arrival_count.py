@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import NamedTuple
 
-EVERY = 0.25
-"""Seconds between two counts that are told."""
+EVERY = 0.25  # Seconds between two counts that are told
 
 
 class ArrivalCount(NamedTuple):
@@ -38,8 +37,8 @@ class ArrivalCount(NamedTuple):
         return f"{self.answered:,} of {self.arrivals:,} arrivals{', repeated' * (self.before > 0)}"
 
 
+# Is called with the count, a few times a second at most, and with None when the run is over
 Tell = Callable[[ArrivalCount | None], None]
-"""Is called with the count, a few times a second at most, and with None when the run is over."""
 
 _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 _others: ContextVar[tuple[int, int]] = ContextVar("others", default=(0, 0))

@@ -19,15 +19,12 @@ from typing import IO
 
 from ratiobench.online.referee import landlock, system_calls
 
-PROCESSES = 64
-"""Of a user's algorithm, its own included; more is a violation."""
-_THREADS = 256
-"""Threads beside four per core, over all processes; the kernel counts them where it knows whose they are."""
+PROCESSES = 64  # Of a user's algorithm, its own included; more is a violation
+_THREADS = 256  # Threads beside four per core, over all processes; the kernel counts them where it knows whose they are
 _OPEN_FILES = 1024
-FILE_BYTES = 2**28
-"""Of each file that is written."""
+FILE_BYTES = 2**28  # Of each file that is written
+# Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for
 _ADDRESSES = 2**36
-"""Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for."""
 _LENGTH = struct.Struct("=I")
 _CAPABILITIES = struct.Struct("=Ii")
 _CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24

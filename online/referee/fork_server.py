@@ -31,11 +31,10 @@ from typing import IO, Any
 
 from ratiobench.formulations.processes import run_keeper, set_dumpable
 
-SERVERS = 2
-"""Servers of a process: runs with an even number start from the first one, others from the second one."""
+SERVERS = 2  # Servers of a process: runs with an even number start from the first one, others from the second one
 _OURS = "ratiobench."
+# Beginnings of the environment variables that Python and its libraries read once, when they are loaded
 _READ_AT_START = ("PYTHON", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "LD_", "MALLOC_", "LC_", "LANG", "TZ")
-"""Beginnings of the environment variables that Python and its libraries read once, when they are loaded."""
 _MESSAGE = 2**17
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; "

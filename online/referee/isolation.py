@@ -64,36 +64,27 @@ from ratiobench.online.registry import Instance, Registry
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remarks
 from ratiobench.online.spec import Spec, suggest_commas, version
 
-ANSWER_SECONDS = 600.0
-"""An algorithm that does not answer in this time has broken the protocol."""
-BUILD_SECONDS = 30.0
-"""Where a run has a limit, building the algorithm has this much more: its process has to start."""
+ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has broken the protocol
+BUILD_SECONDS = 30.0  # Where a run has a limit, building the algorithm has this much more: its process has to start
+# So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
 COMPILING_SECONDS = 120.0
-"""So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit."""
-MEMORY_MB = 4096
-"""An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
-OUTPUT_BYTES = 5 * 10**6
-"""What an algorithm prints beyond that, in all its runs on an instance, is dropped."""
+MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
+OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
+# Files that an algorithm may read before and between its decisions: each is looked through for the future
 FILES = 1_000
-"""Files that an algorithm may read before and between its decisions: each is looked through for the future."""
-REPEATS = 6
-"""So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
+REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
 T = TypeVar("T")
 AnyProcess = subprocess.Popen[bytes] | fork_server.ServedProcess
-Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
-"""The constants of these names, with their values."""
+Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import run_keeper; "
     "run_keeper({parent}); from ratiobench.online.referee import confinement; {confine}"
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
-_CPU_SECONDS = 86_400
-"""Of each process of an isolated algorithm, where a run has no limit."""
-_OWN_PROCESSES = 3
-"""Beside those of the algorithm: the keeper, or bubblewrap and the server inside."""
-_FOLDER_FILES = 10_000
-"""Files and folders that an algorithm under Landlock may keep in its temporary folder."""
+_CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
+_OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
+_FOLDER_FILES = 10_000  # Files and folders that an algorithm under Landlock may keep in its temporary folder
 
 
 class _Guard:
@@ -465,8 +456,8 @@ def _start(
     )
 
 
+# Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap
 _CPU_TIME_IS_UP = tuple(getattr(signal, "SIGXCPU", 24) * sign + shift for sign, shift in ((-1, 0), (1, 128)))
-"""Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap."""
 
 
 def _cpu_seconds() -> int:

@@ -41,32 +41,30 @@ from ratiobench.online.referee import landlock, system_calls
 from ratiobench.online.referee.watch import list_file_forms
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 
+# The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed
 _PROJECT = Path(instances.__file__).resolve().parents[1]
-"""The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
+# The folder in which `import ratiobench` finds the package
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
-"""The folder in which `import ratiobench` finds the package."""
 _OURS = "ratiobench."
 _LAYERS = ("formulations", "instances", "online")
+# What a checkout or an installation of ours brings to the module path
 _PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
-"""What a checkout or an installation of ours brings to the module path."""
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
 _KEPT_OF = ("NUMBA_", "OMP_")
+# Folders of installed packages, which Python may find outside its own prefix
 _LIBRARIES = ("site-packages", "dist-packages")
-"""Folders of installed packages, which Python may find outside its own prefix."""
+# Where the compiled kernels are found inside: beside them new ones can be written, for this run
 _CACHES = "/run/caches"
-"""Where the compiled kernels are found inside: beside them new ones can be written, for this run."""
-TMP_BYTES = 2**28
-"""Of files in /tmp inside."""
+TMP_BYTES = 2**28  # Of files in /tmp inside
 _SHM_BYTES = 2**26
-_KERNEL_BYTES = 2**27
-"""Of kernels that are compiled inside, all folders together."""
+_KERNEL_BYTES = 2**27  # Of kernels that are compiled inside, all folders together
 _WALLS = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
+# What libraries look up when they are loaded, readable under Landlock
 _READABLE = (
     "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
 )  # fmt: skip
-"""What libraries look up when they are loaded, readable under Landlock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,7 @@ from ratiobench.online.referee.confinement import limit_resources
 from ratiobench.online.referee.fork_server import ServedProcess
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
-SERVERS = 2
-"""Sandboxes of a session: runs with an even number start in the first one, others in the second one."""
+SERVERS = 2  # Sandboxes of a session: runs with an even number start in the first one, others in the second one
 _MESSAGE = 2**17
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; "
@@ -222,8 +221,8 @@ _current: ContextVar[Session | None] = ContextVar("session", default=None)
 current = _current.get
 
 
+# By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in
 _kept: dict[tuple[int, str, tuple[str, ...]], Session] = {}
-"""By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in."""
 
 
 @contextlib.contextmanager

@@ -20,10 +20,9 @@ from ratiobench.online.answers import shorten
 from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.arrival_count import start_counting
 
-ARRIVAL = "arrival"
-"""The event that every family has: something arrives, and `decide` says what is done with it."""
+ARRIVAL = "arrival"  # The event that every family has: something arrives, and `decide` says what is done with it
+# An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`
 HANDLER = "at_"
-"""An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`."""
 
 
 class RuleViolation(Exception):
@@ -117,8 +116,7 @@ class Simulator(Protocol):
         ...
 
 
-Ask = Callable[[Question], Sequence[Any]]
-"""Put a question to the algorithm; answers in the order of its indices."""
+Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; answers in the order of its indices
 
 
 class Transcript(NamedTuple):

@@ -25,14 +25,12 @@ _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
 _NOT_WHILE_DECIDING = ("socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 _COPIES = ("os.fork", "os.forkpty")
+# In a command: the module that is run or imported, and whatever has a dot inside
 _MODULES = re.compile(r"[a-z_]\w*(?:[.]\w+)+|(?:(?<=-m)|(?<=-m )|(?<=import )|(?<=from ))[a-z_]\w*")
-"""In a command: the module that is run or imported, and whatever has a dot inside."""
 _DEVICES = ("/proc/", "/sys/", "/dev/")
 _PROCESS = re.compile(r"/proc/(\d+)/(statm$|task/\d+/children$)?")
-_REPORTED = 1000
-"""At most so many files are reported per message."""
-_NAMED = 5
-"""At most so many programs that the algorithm started are named."""
+_REPORTED = 1000  # At most so many files are reported per message
+_NAMED = 5  # At most so many programs that the algorithm started are named
 
 
 def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], None], Callable[[], dict[str, list[str]]]]:

@@ -12,8 +12,7 @@ from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.online.tenants.beam import _before, find_distinct, gpu_word, job_word, spread
 from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
-NODES = 4_000_000
-"""Most states that are kept: about 300 MB."""
+NODES = 4_000_000  # Most states that are kept: about 300 MB
 
 
 @inner

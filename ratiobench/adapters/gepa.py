@@ -24,10 +24,8 @@ from ratiobench.bench.family.standard import MAIN, read_set
 
 __all__ = ["PolicyAdapter", "instance_names"]
 
-COMPONENT = "policy"
-"""The component of a candidate that is the policy's text."""
-LOSSES = 6
-"""Arrivals that the feedback on an instance tells one by one."""
+COMPONENT = "policy"  # The component of a candidate that is the policy's text
+LOSSES = 6  # Arrivals that the feedback on an instance tells one by one
 
 
 def instance_names(

@@ -22,8 +22,7 @@ __all__ = ["EdgeflowEnvironment"]
 JOB_FEATURES = 3
 CANDIDATE_FEATURES = 4
 CLUSTER_FEATURES = 3
-TIMES = 16
-"""Times at which the observation has the load that is due."""
+TIMES = 16  # Times at which the observation has the load that is due
 
 
 class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]

@@ -31,14 +31,11 @@ from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 from ratiobench.instances.io.errors import InputError
 
 FloatArray = NDArray[np.float64]
-MOST = 1_000_000
-"""Most instances of a space that are looked at without a bound that leaves groups out."""
-LARGEST = 40
-"""The largest `largest` of a space."""
+MOST = 1_000_000  # Most instances of a space that are looked at without a bound that leaves groups out
+LARGEST = 40  # The largest `largest` of a space
 
 
-Window = tuple[int, int]
-"""Arrival and deadline."""
+Window = tuple[int, int]  # Arrival and deadline
 
 
 class Shape(NamedTuple):
@@ -365,5 +362,4 @@ def _theorem5_of_platform(shapes: tuple[Shape, ...], kind: Kind, slots: int) -> 
 
 
 THEOREM5 = Bound(True, True, _theorem5_of_tasks, _theorem5_of_tasks_roughly, _theorem5_of_platform)
-BOUNDS = {"theorem5": THEOREM5}
-"""By claim: what can be left out."""
+BOUNDS = {"theorem5": THEOREM5}  # By claim: what can be left out

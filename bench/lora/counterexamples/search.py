@@ -38,13 +38,10 @@ from ratiobench.formulations.report import Proof, SolveReport, Status, Terminati
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 
-VERSION = 1
-"""Of the moves and their order: a search begun by another version is not taken up."""
+VERSION = 1  # Of the moves and their order: a search begun by another version is not taken up
 STATE = "ratiobench/lora-hunt/1"
-PATIENCE = 3000
-"""Tries without a better sketch after which a round ends."""
-BACK = 400
-"""Tries without a better sketch after which a round goes back to its best one."""
+PATIENCE = 3000  # Tries without a better sketch after which a round ends
+BACK = 400  # Tries without a better sketch after which a round goes back to its best one
 _SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))
 
 

@@ -282,8 +282,8 @@ def _utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Menu], valu
     return value - (job.bid - Fraction(answer.value, answer.over) - spent)
 
 
+# B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try
 GROWTH = Fraction(2)
-"""B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try."""
 
 
 def theorem_a(trial: Trial, floor: Fraction) -> Measure:
@@ -372,10 +372,10 @@ def _certified(run: LinearRun, gamma: Fraction) -> Measure:
     return _sides(run.dual, gamma * run.welfare)
 
 
+# The claims that can be searched for
 TARGETS: Mapping[str, Target] = {
     name: Target(name=name, measure=globals()[name], **asdict(how)) for name, how in list_searches().items()
 }
-"""The claims that can be searched for."""
 
 
 def find_target(claim: str) -> Target:

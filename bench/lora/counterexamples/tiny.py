@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance
 
-PLAN_LIMIT = 20_000
-"""Most ways to place one task, (K+1)^slots, that are listed."""
-STEP_LIMIT = 20_000
-"""Most schedules that the search for OPT tries; an instance that needs more is given up."""
+PLAN_LIMIT = 20_000  # Most ways to place one task, (K+1)^slots, that are listed
+STEP_LIMIT = 20_000  # Most schedules that the search for OPT tries; an instance that needs more is given up
 _KEPT = 50_000
 
 
@@ -218,8 +216,7 @@ def _list_plans(sketch: TinyInstance, job: Job, nodes: list[tuple[int, int, int]
     return plans
 
 
-Pick = tuple[int, int, int, int]
-"""Slot, node, rate, kind."""
+Pick = tuple[int, int, int, int]  # Slot, node, rate, kind
 
 
 def _covers(

@@ -23,11 +23,10 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
 
+# The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most 8
+# tasks times 10^6
 UNBOUNDED = Fraction(10**12)
-"""The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most
-8 tasks times 10^6."""
-SILENCE = 2.0
-"""Seconds after which a line about the progress is due, also while a sketch is made smaller."""
+SILENCE = 2.0  # Seconds after which a line about the progress is due, also while a sketch is made smaller
 
 
 class _Ratio:

@@ -15,10 +15,8 @@ from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 
-ALL = 12
-"""Minimal schedules up to which all are listed."""
-BEST = 6
-"""Schedules that are listed where there are more."""
+ALL = 12  # Minimal schedules up to which all are listed
+BEST = 6  # Schedules that are listed where there are more
 
 
 @dataclass(frozen=True, slots=True)

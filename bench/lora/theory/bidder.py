@@ -20,8 +20,8 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
 
+# None of these claims is about OPT
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
-"""None of these claims is about OPT."""
 
 
 def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:

@@ -14,12 +14,10 @@ from ratiobench.bench.theory import claim
 class ProofStatus(StrEnum):
     """What is known about a claim in general."""
 
-    PROVED = "proved"
-    """As stated, under the assumptions named."""
-    FALSE = "false"
-    """There is a shipped counterexample, or a proof."""
+    PROVED = "proved"  # As stated, under the assumptions named
+    FALSE = "false"  # There is a shipped counterexample, or a proof
+    # Proved for the mechanisms of Theorem T; for others the check examines runs
     PROVED_BY_T = "proved for mechanisms of Theorem T, not claimed of others"
-    """Proved for the mechanisms of Theorem T; for others the check examines runs."""
 
 
 @dataclass(frozen=True, slots=True)

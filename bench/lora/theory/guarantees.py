@@ -45,8 +45,7 @@ from ratiobench.online.lora.runs import CheapestSchedule, find_cheapest, first_s
 from ratiobench.online.lora.traces import LinearTrace, Offer
 from ratiobench.online.outcome import OnlineRun
 
-ROUNDING = Fraction(1, 10**9)
-"""Relative error that prices in doubles do not reach."""
+ROUNDING = Fraction(1, 10**9)  # Relative error that prices in doubles do not reach
 
 
 @runtime_checkable

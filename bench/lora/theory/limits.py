@@ -20,8 +20,7 @@ from ratiobench.online.lora.run import WAITED
 from ratiobench.online.outcome import OnlineRun
 
 HEAD = "limit:"
-ORDERS = 120
-"""If there are at most so many orders of the node types, ALG is the mean over all of them."""
+ORDERS = 120  # If there are at most so many orders of the node types, ALG is the mean over all of them
 
 
 def sum_of_steps(levels: Sequence[int]) -> Fraction:

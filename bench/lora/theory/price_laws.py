@@ -28,10 +28,8 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LawTerms, PoolTerms, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
-MOST_PRICES = 64
-"""Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks."""
-_CLOSE = Fraction(1, 10**30)
-"""Relative error of means that have logarithms in them."""
+MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
+_CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in them
 
 
 def has_terms(run: OnlineRun, kind: type) -> bool:

@@ -30,13 +30,10 @@ from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.io.errors import make_printable
 
-LONGEST_NAMES = 6
-"""Groups up to which each has a row of its own."""
-NAMED = 3
-"""Names in a row; of more the number."""
+LONGEST_NAMES = 6  # Groups up to which each has a row of its own
+NAMED = 3  # Names in a row; of more the number
 _LONGEST = 80
-_ALL_COLUMNS = 60
-"""Characters of the names of one's own algorithms that are columns."""
+_ALL_COLUMNS = 60  # Characters of the names of one's own algorithms that are columns
 
 
 class Span(NamedTuple):

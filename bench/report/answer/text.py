@@ -15,16 +15,12 @@ from ratiobench.bench.report.shared.text import align_columns, check_title
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import make_printable
 
-CLAIMS = 6
-"""So many fallen claims have a line of their own; of more, their names."""
+CLAIMS = 6  # So many fallen claims have a line of their own; of more, their names
+# Lines of the headline, and characters of a line; a table of one's own algorithms has as many lines as it needs
 MOST, WIDTH = 26, 118
-"""Lines of the headline, and characters of a line; a table of one's own algorithms has as many lines as it needs."""
-LABEL = 34
-"""Characters of an algorithm's name in a table: columns do not break words of this length."""
-PROVED = "proved"
-"""The standing of a claim that no run can violate unless something of ours is wrong."""
-NAME = 44
-"""Characters of an algorithm's name on this screen."""
+LABEL = 34  # Characters of an algorithm's name in a table: columns do not break words of this length
+PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
+NAME = 44  # Characters of an algorithm's name on this screen
 
 
 def answer_text(

@@ -16,20 +16,14 @@ from ratiobench.bench.report.shared.money import value_text
 from ratiobench.bench.results import intervals, ratios
 from ratiobench.online.outcome import Source
 
-NAMED = 4
-"""Policies that a sentence names; of more the number."""
-LOUD = Fraction(1, 20)
-"""Share of the GPU-hours from which on jobs that are left out are told in the answer itself."""
-WIDE = Fraction(3, 100)
-"""Relative width of the interval on OPT from which on the answer tells of it."""
-SATED = Fraction(99, 100)
-"""Share of OPT from which on there is nothing left to tell policies apart by."""
+NAMED = 4  # Policies that a sentence names; of more the number
+LOUD = Fraction(1, 20)  # Share of the GPU-hours from which on jobs that are left out are told in the answer itself
+WIDE = Fraction(3, 100)  # Relative width of the interval on OPT from which on the answer tells of it
+SATED = Fraction(99, 100)  # Share of OPT from which on there is nothing left to tell policies apart by
+# Share of the objective by which a policy may be behind to be as good, where chance does not tell it apart
 NEAR = Fraction(1, 50)
-"""Share of the objective by which a policy may be behind to be as good, where chance does not tell it apart."""
-SHORTER = 5
-"""Minutes by which a wait has to be shorter before the answer tells of it."""
-MOST_DAYS = 365
-"""Days that are looked for to tell two policies apart."""
+SHORTER = 5  # Minutes by which a wait has to be shorter before the answer tells of it
+MOST_DAYS = 365  # Days that are looked for to tell two policies apart
 
 
 def advise(found: Backtest, family: Family) -> list[str]:

@@ -85,6 +85,7 @@ def _measure(name: str) -> Callable[[Row, DayFacts], Fraction | None]:
 
 
 WELFARE = Criterion("welfare", "", lambda row, facts: _figure(row.welfare), is_total=True)
+# By their names
 CRITERIA = {
     each.name: each
     for each in (
@@ -99,7 +100,6 @@ CRITERIA = {
         Criterion("revenue", "revenue", _revenue, least=False, is_total=True),
     )
 }
-"""By their names."""
 
 
 def require_criterion(name: str, family: Family) -> Criterion:

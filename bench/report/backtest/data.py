@@ -34,8 +34,8 @@ from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 
+# Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own
 ERROR = 0.05
-"""Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,8 +378,8 @@ def _judge(name: str, rows: Sequence[Row], context: _Context) -> Policy:
     )
 
 
+# Measures of a family that tables of policies show, where its runs have them
 MEASURES = ("wait_mean_s", "wait_p95_s", "met_share", "slowdown", "killed")
-"""Measures of a family that tables of policies show, where its runs have them."""
 
 
 def _sum_measures(rows: Sequence[Row]) -> dict[str, Fraction]:

@@ -8,8 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-SAMPLE = 10
-"""Tasks shown of those that were charged, as in the paper."""
+SAMPLE = 10  # Tasks shown of those that were charged, as in the paper
 Shown = TypeVar("Shown")
 
 
@@ -83,8 +82,7 @@ class BidRange(StrEnum):
     AT = "the bid"
     ABOVE = "bids above"
     BELOW = "bids below"
-    NEAR = "bids close to"
-    """No bid gains as much as those close enough to this one nearly do."""
+    NEAR = "bids close to"  # No bid gains as much as those close enough to this one nearly do
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.modules import OWN
 
-STAGE = "explanation"
-"""The stage of explanations in the store."""
+STAGE = "explanation"  # The stage of explanations in the store
 
 
 @dataclass(frozen=True, slots=True)

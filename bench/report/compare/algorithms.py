@@ -24,14 +24,12 @@ from ratiobench.bench.results.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.results.row import Row
 from ratiobench.online.remarks import Remarks
 
+# Kinds of ratios without an upper end, in words: such a run stands at the edge
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
-"""Kinds of ratios without an upper end, in words: such a run stands at the edge."""
+# The factors of the profile's table
 FACTORS = tuple(map(Fraction, ("1", "1.05", "1.1", "1.25", "1.5", "2", "5", "10")))
-"""The factors of the profile's table."""
-COLOURED = 5
-"""Lines of the profile that have a colour; more cannot be told apart."""
-WIDEST = 1000
-"""The largest factor that the profile is drawn to."""
+COLOURED = 5  # Lines of the profile that have a colour; more cannot be told apart
+WIDEST = 1000  # The largest factor that the profile is drawn to
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,13 @@ from ratiobench.bench.results.read import Results, is_known, read_results
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.instances.io.errors import InputError, make_printable
 
+# Columns of which any difference is one; verdicts of checks and the instance are compared as well
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
-"""Columns of which any difference is one; verdicts of checks and the instance are compared as well."""
+# Columns that stand side by side in the CSV file, as NAME_a and NAME_b
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
-"""Columns that stand side by side in the CSV file, as NAME_a and NAME_b."""
-SHORTEST = 0.001
-"""Seconds: pairs that are both shorter are all timer and no work."""
+SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
 CONFIDENCE = 0.95
-MARGIN = 1.05
-"""Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise."""
+MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ from ratiobench.bench.report.shared.cells import Cell, Table, count_cell, make_c
 from ratiobench.bench.report.shared.text import align_columns
 from ratiobench.bench.results.read import Results
 
-ALPHA = 0.05
-"""Level over all pairs: the chance to call any two different that are not."""
-EXACT_CASES = 60
-"""Differences up to which Wilcoxon's test is exact; of more it takes the normal distribution."""
+ALPHA = 0.05  # Level over all pairs: the chance to call any two different that are not
+EXACT_CASES = 60  # Differences up to which Wilcoxon's test is exact; of more it takes the normal distribution
+# Columns of significance.csv
 COLUMNS = {
     "a": "name with options of the algorithm with the better mean rank",
     "b": "the other one",
@@ -39,7 +38,6 @@ COLUMNS = {
     "p": "float: Wilcoxon's signed-rank test of the shares of OPT, two-sided",
     "p_holm": "float: the same with Holm's correction for all pairs",
 }
-"""Columns of significance.csv."""
 PAIRED = (
     "Paired: all algorithms are run on the same cases, and only differences within a case count, so that easy and hard "
     "cases do not hide them."

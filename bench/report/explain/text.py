@@ -24,8 +24,7 @@ from ratiobench.bench.report.shared.text import assumptions_text, check_title
 from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
-WIDTH = 110
-"""Characters of a line up to which two grids stand side by side."""
+WIDTH = 110  # Characters of a line up to which two grids stand side by side
 
 
 def require_explaining(family: Family) -> Explainer:

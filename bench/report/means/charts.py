@@ -19,12 +19,9 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.report.means.data import MeanRows, find_quantity
 from ratiobench.bench.results.means import OPT_LABEL, Mean
 
-APART = 5
-"""How many times larger one group's figures may be than another's for both to stand on the same axis."""
-WIDE = 50
-"""How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic."""
-LINES = 6
-"""Algorithms up to which the values over groups are lines in one figure."""
+APART = 5  # How many times larger one group's figures may be than another's for both to stand on the same axis
+WIDE = 50  # How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic
+LINES = 6  # Algorithms up to which the values over groups are lines in one figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class Quantity:
     linear: bool = False
 
 
+# Those of every family, by the plot's kind; all others are measures of the family
 QUANTITIES = {
     "welfare": Quantity("mean {objective}", money=True, linear=True),
     "reached": Quantity("mean of {reached}", linear=True),
@@ -59,11 +60,10 @@ QUANTITIES = {
     # All decisions of a run, with what the referee does between them.
     "deciding": Quantity("mean seconds of a run's decisions", timed=True),
 }
-"""Those of every family, by the plot's kind; all others are measures of the family."""
 
 
+# The part of OPT that is certainly reached, in words
 REACHED = {Sense.MOST: "ALG / upper bound on OPT", Sense.LEAST: "lower bound on OPT / ALG"}
-"""The part of OPT that is certainly reached, in words."""
 
 
 def find_quantity(kind: str) -> Quantity:

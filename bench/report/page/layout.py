@@ -32,12 +32,10 @@ from ratiobench.bench.results.remarks import remarks_below
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 
+# What may be chosen of a suite, as the store names it, and what that is of
 PARTS = (("only", "cases"), ("rows", "algorithms"))
-"""What may be chosen of a suite, as the store names it, and what that is of."""
-FOLDED = 12
-"""Charts in a gallery above which they are folded away."""
-DRAWN = 40
-"""Charts above which none is drawn: each costs a tenth of a second and twenty kilobytes."""
+FOLDED = 12  # Charts in a gallery above which they are folded away
+DRAWN = 40  # Charts above which none is drawn: each costs a tenth of a second and twenty kilobytes
 
 
 def render_page(

@@ -30,10 +30,9 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck
 
+# Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed
 PACKED = 1000
-"""Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
-LISTED = 500
-"""Rows of checks on a page, all checks together; the rest is in results.csv."""
+LISTED = 500  # Rows of checks on a page, all checks together; the rest is in results.csv
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 
 

@@ -16,8 +16,7 @@ from ratiobench.bench.report.shared.money import exact_text, value_text
 from ratiobench.bench.report.shared.text import format_number
 from ratiobench.bench.results.read import is_known
 
-EMBEDDED = 400_000
-"""Bytes of a CSV file up to which the page itself carries it."""
+EMBEDDED = 400_000  # Bytes of a CSV file up to which the page itself carries it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from ratiobench.bench.report.shared.cells import csv_of
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import InputError, make_printable
 
-LONGEST = 200
-"""Characters of a text in the line."""
+LONGEST = 200  # Characters of a text in the line
 
 
 def cite(found: Results) -> str:

@@ -12,8 +12,7 @@ from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.formulations.report import Proof
 
-NAMED = 6
-"""Cases of a group that are named."""
+NAMED = 6  # Cases of a group that are named
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,7 @@ class SuiteFigure(ABC):
 
     plot: Plot
     unit: str
-    legend: ClassVar[str] = ""
-    """How figures of this kind are read: said once on a page."""
+    legend: ClassVar[str] = ""  # How figures of this kind are read: said once on a page
 
     @classmethod
     @abstractmethod

@@ -13,8 +13,7 @@ from ratiobench.bench.storage.payload import read_exact
 
 HEAD = ("instance", "tier", "size", "OPT", "gap", "state", "difficulty", "first solve")
 STEPS = ("instance", "date", "OPT", "gap", "command", "seconds in all", "machine")
-NARROW = Fraction(1, 1000)
-"""A first solve that leaves a smaller gap makes an instance `medium`."""
+NARROW = Fraction(1, 1000)  # A first solve that leaves a smaller gap makes an instance `medium`
 
 
 def difficulty(entry: Entry) -> str:

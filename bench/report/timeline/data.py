@@ -12,13 +12,11 @@ from typing import Any
 from ratiobench.bench.family.capabilities import ClassArrivals, Timeline, TimeSeries
 from ratiobench.instances.io.errors import InputError
 
+# Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one
 MOST = 240
-"""Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one."""
 ADMITTED = "admitted"
-CHAINED = 120
-"""The same of days one after another, of which there is a figure for each policy."""
-DIGITS = 9
-"""Of a stored figure of a time line: they are drawn, and nothing else."""
+CHAINED = 120  # The same of days one after another, of which there is a figure for each policy
+DIGITS = 9  # Of a stored figure of a time line: they are drawn, and nothing else
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,17 @@ from ratiobench.bench.draw.svg import LETTER, LINE, Frame, measure_widest
 from ratiobench.bench.family.capabilities import Gantt
 from ratiobench.instances.io.errors import InputError
 
-WIDTH = 1140.0
-"""Of the chart, in units of which a letter's size is ten."""
+WIDTH = 1140.0  # Of the chart, in units of which a letter's size is ten
+# Height of a row at most and at least, and of all rows together between these
 HIGHEST, LOWEST, USUAL = 28.0, 3.0, 560.0
-"""Height of a row at most and at least, and of all rows together between these."""
+# Neighbours are told apart by a line of the paper's colour
 STYLE = (
     ".chart .job { stroke: var(--paper); stroke-width: 0.35; } .chart .job-1 { fill: var(--s1); } "
     ".chart .job-2 { fill: var(--s2); } .chart .job-3 { fill: var(--s3); } .chart .job-4 { fill: var(--muted); } "
     ".chart .job-5 { fill: var(--muted); fill-opacity: 0.35; } "
     ".chart .told .job { fill: var(--ink); }"
 )
-"""Neighbours are told apart by a line of the paper's colour."""
-MOST_ROWS, MOST_BLOCKS = 500, 20_000
-"""Machines and rectangles up to which the chart is drawn."""
+MOST_ROWS, MOST_BLOCKS = 500, 20_000  # Machines and rectangles up to which the chart is drawn
 
 
 def require_drawable(gantt: Gantt) -> None:

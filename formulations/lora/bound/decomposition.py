@@ -45,60 +45,48 @@ from ratiobench.formulations.lora.bound.task_prices import (
 from ratiobench.formulations.lora.bound.tree import UNIT, CellRow, Tree
 from ratiobench.instances.lora.model import IntArray
 
-Decision = tuple[int, ...]
-"""What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
+Decision = tuple[int, ...]  # What a node of the tree decides, as in certificates, with pooled tasks and slots from 0
 Path = tuple[tuple[Decision, bool], ...]
 
+# Most rounds of facets at the root per unit of effort up to ten, and at a node after it
 ROOT_ROUNDS, NODE_ROUNDS = 60, 3
-"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
+# Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
+# after it
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
-"""Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
-after it."""
+# Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, of all
+# tasks, and of the program of all tasks within the tree
 SOME_GUESSES, ALL_GUESSES, LATE_GUESS = (0.5, 2.0, 0.25, 1.0), (0.1,), (0.25,)
-"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, of all
-tasks, and of the program of all tasks within the tree."""
+# Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
+# after each that finds nothing
 TURNS, BRANCHINGS = 8, 100
-"""Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
-after each that finds nothing."""
-UNITS = 16
-"""Most units of work of the programs of all tasks before the tree."""
+UNITS = 16  # Most units of work of the programs of all tasks before the tree
+# Nodes before the first turn within the tree: `BRANCHINGS` times the first number over the number of tasks, and at
+# least the second
 FEW_TASKS, LEAST_BRANCHINGS = 8, 4
-"""Nodes before the first turn within the tree: `BRANCHINGS` times the first number over the number of tasks, and at
-least the second."""
+# The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
-"""The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
-WINDOWS, SMALL_WINDOWS = 24, 6
-"""Programs of some tasks in a turn, and where the tree comes first."""
+WINDOWS, SMALL_WINDOWS = 24, 6  # Programs of some tasks in a turn, and where the tree comes first
+# The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
+# at most so many columns of cells. Units of its work at the end.
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
-"""The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
-at most so many columns of cells. Units of its work at the end."""
-OPEN_SHARE = 0.75
-"""A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-ANNEALINGS, MOST_ANNEALED = 80, 4
-"""Annealings from the best solution per unit of effort up to so many."""
+OPEN_SHARE = 0.75  # A program of all tasks without a guess is tried where no more than this part of the cells is open
+ANNEALINGS, MOST_ANNEALED = 80, 4  # Annealings from the best solution per unit of effort up to so many
+# A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as closely
+# as a part of the way to the lower end: one that is quick, then one that is close
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
-"""A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
-closely as a part of the way to the lower end: one that is quick, then one that is close."""
+# Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit
 INTEGRAL_ROUNDS = 100
-"""Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
-CANDIDATES = 6
-"""Most decisions that are compared before one of them is taken."""
-TRIAL = 40
-"""Most iterations of the simplex method for a branch that is compared, of more than `FIRST_TASKS` tasks."""
-CHUNK = 100
-"""Evaluations of the subgradient method between two looks at the clock."""
+CANDIDATES = 6  # Most decisions that are compared before one of them is taken
+TRIAL = 40  # Most iterations of the simplex method for a branch that is compared, of more than `FIRST_TASKS` tasks
+CHUNK = 100  # Evaluations of the subgradient method between two looks at the clock
 INTEGRAL = 1e-5
-TOLERANCE = 0.3
-"""A programme is solved when its optimum is so near to the bound, micro-dollars."""
+TOLERANCE = 0.3  # A programme is solved when its optimum is so near to the bound, micro-dollars
+# After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and this
+# part of the way to the lower end, no more are added
 STALLED, LEAST, PART = 3, 0.02, 0.01
-"""After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and
-this part of the way to the lower end, no more are added."""
-FEW = 3
-"""Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
-ITERATIONS = 5_000
-"""Most iterations of the simplex method before it begins anew."""
-IDLE = 3
-"""Rounds without a price after which a facet is dropped."""
+FEW = 3  # Where fewer facets cut off the mean, those that cut off the solution itself are taken
+ITERATIONS = 5_000  # Most iterations of the simplex method before it begins anew
+IDLE = 3  # Rounds without a price after which a facet is dropped
 
 
 class Evaluated(NamedTuple):

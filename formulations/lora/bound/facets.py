@@ -20,13 +20,11 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, Slots, best_set
 from ratiobench.instances.lora.model import IntArray
 
-BROKEN = 1e-4
-"""A facet is added where it is broken by more than this part of its right-hand side."""
+BROKEN = 1e-4  # A facet is added where it is broken by more than this part of its right-hand side
+# Coefficients of a facet are whole numbers: its own times a denominator below the second number where that does it,
+# else rounded down to parts of the first one
 LEVELS, DENOMINATORS = 2_000, 200
-"""Coefficients of a facet are whole numbers: its own times a denominator below the second number where that does it,
-else rounded down to parts of the first one."""
-PIVOTS = 400
-"""Most steps of the simplex method for a pair; beyond them no facet is found."""
+PIVOTS = 400  # Most steps of the simplex method for a pair; beyond them no facet is found
 
 
 class Facet(NamedTuple):

@@ -38,15 +38,13 @@ from ratiobench.instances.lora.model import IntArray
 
 Prices = NDArray[np.float64]
 
-ROUNDS, CLASS_ROUNDS = 48, 48
-"""Rounds of the method of multipliers, before and after classes have prices of their own."""
+ROUNDS, CLASS_ROUNDS = 48, 48  # Rounds of the method of multipliers, before and after classes have prices of their own
+# From this many tasks on the prices have settled after these rounds; below it effort up to 4 adds more of them
 MANY = 1_000
-"""From this many tasks on the prices have settled after these rounds; below it effort up to 4 adds more of them."""
-PORTIONS = 4
-"""Parts of a round between which the mixtures of patterns follow the demand."""
+PORTIONS = 4  # Parts of a round between which the mixtures of patterns follow the demand
 SUPPLY_STEPS, FIRST_SUPPLY_STEPS = 4, 100
+# Penalties, as fractions of the median bid per node and slot
 _FIRST_PENALTY, _CLASS_PENALTY, LAST_PENALTY = 0.1, 0.03, 0.003
-"""Penalties, as fractions of the median bid per node and slot."""
 _MEMORY_OF_PRICES = 0.7
 _UNIT_BITS = 20
 _HEADROOM = 2**61

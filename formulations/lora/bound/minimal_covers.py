@@ -23,8 +23,7 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.lora.model import Instance, IntArray
 
-FAR = np.int64(2**62)
-"""Cost of the impossible; above half of it nothing is possible, as costs may be negative."""
+FAR = np.int64(2**62)  # Cost of the impossible; above half of it nothing is possible, as costs may be negative
 
 
 class MinimalCovers(NamedTuple):

@@ -18,14 +18,10 @@ from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.instances.lora.model import IntArray
 
-CLASSES = 24
-"""No patterns of a node type whose tasks fall into more classes."""
-PATTERNS = 20_000
-"""No patterns of a node type that has more maximal ones."""
-STEPS = 4_000_000
-"""Steps of the search for patterns; without an end there are none."""
-ACTIVE = 32
-"""Most patterns in the mixture of one type and slot."""
+CLASSES = 24  # No patterns of a node type whose tasks fall into more classes
+PATTERNS = 20_000  # No patterns of a node type that has more maximal ones
+STEPS = 4_000_000  # Steps of the search for patterns; without an end there are none
+ACTIVE = 32  # Most patterns in the mixture of one type and slot
 
 
 class Patterns(NamedTuple):

@@ -24,9 +24,9 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, 
 from ratiobench.instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
+# A task of one or two types is priced by exchanges where its table would have more cells than the first number; than
+# the second, where all tables together would have more than the third
 LONG, SHORT, MUCH = 2**20, 2**15, 2**32
-"""A task of one or two types is priced by exchanges where its table would have more cells than the first number; than
-the second, where all tables together would have more than the third."""
 
 
 class Pool(NamedTuple):
@@ -550,11 +550,9 @@ def _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, usable
         profit[i] = p.bid[i] * unit - total if option >= 0 else -far
 
 
-_PARALLEL_FROM = 1_000
-"""Below this many tasks starting threads costs more than it saves; the results are the same."""
+_PARALLEL_FROM = 1_000  # Below this many tasks starting threads costs more than it saves; the results are the same
 
-PARTS = 16
-"""Then tasks are dealt to this many parts whatever the number of threads."""
+PARTS = 16  # Then tasks are dealt to this many parts whatever the number of threads
 
 
 class ReducedProfits(NamedTuple):

@@ -23,16 +23,15 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.bound.task_prices import ALWAYS, NEVER, Floats, Ranges, Slots
 from ratiobench.instances.lora.model import IntArray
 
-ITERATIONS = 20_000
-"""Most iterations of the simplex method for a programme."""
+ITERATIONS = 20_000  # Most iterations of the simplex method for a programme
+# The count of programmes in which a row does not bind starts here for rows that are never dropped
 NEVER_IDLE = -(2**40)
-"""The count of programmes in which a row does not bind starts here for rows that are never dropped."""
+# A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets
 IDLE, MANY_ROWS = 12, 0.3
-"""A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets."""
 
 
+# (rates, work, slots of each option): `models.tight.covers_in_windows`
 Covers = Callable[[IntArray, int, list[int]], Sequence[tuple[IntArray, IntArray, int]]]
-"""(rates, work, slots of each option): `models.tight.covers_in_windows`."""
 
 
 class Relaxed(NamedTuple):

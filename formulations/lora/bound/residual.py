@@ -15,20 +15,18 @@ from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, M
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, class_cells
 from ratiobench.instances.lora.model import IntArray
 
-RENT_LEVELS = 10_000
-"""Rents are rounded to so many levels in the integer program; any weights of cells make valid rows."""
+RENT_LEVELS = 10_000  # Rents are rounded to so many levels in the integer program; any weights of cells make valid rows
 
 
-STEPS = 2_000
-"""Steps of one node's branch and bound; beyond them the node is worth what its fractional bound says."""
+STEPS = 2_000  # Steps of one node's branch and bound; beyond them the node is worth what its fractional bound says
 
 
+# Rounds of the method of multipliers, and its first penalty, with compute and memory as resources
 ROUNDS, FIRST_PENALTY = 40, 0.1
-"""Rounds of the method of multipliers, and its first penalty, with compute and memory as resources."""
 
 
+# How often the prices found so far become a resource of their own, and the rounds and the first penalty then
 WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
-"""How often the prices found so far become a resource of their own, and the rounds and the first penalty then."""
 
 
 @compiled

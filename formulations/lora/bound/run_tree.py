@@ -24,37 +24,31 @@ from ratiobench.formulations.lora.bound.tree import RunTree
 from ratiobench.formulations.lora.runs import Prices, Runs, count_cells, prefix, sum_by_type
 from ratiobench.instances.lora.model import IntArray
 
+# (task,) admitted; (task, slot) begins later; (task, type, 0) runs on this type; the other branch: not so
 Decision = tuple[int, ...]
-"""(task,) admitted; (task, slot) begins later; (task, type, 0) runs on this type; the other branch: not so."""
 Path = tuple[tuple[Decision, bool], ...]
 
-LARGEST = 1000.0
-"""Value of the most valuable run in the programme's objective."""
+LARGEST = 1000.0  # Value of the most valuable run in the programme's objective
+# Runs are columns at first where their reduced profit is less than the task's best one, or 0, by at most so many bids
 NEAR = 0.05
-"""Runs are columns at first where their reduced profit is less than the task's best one, or 0, by at most so many
-bids."""
-PRICINGS = 3
-"""Times that runs are added to the programme of a node."""
+PRICINGS = 3  # Times that runs are added to the programme of a node
+# Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used
 CANDIDATES, RELIABLE = 8, 2
-"""Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used."""
-TRIAL, ITERATIONS = 100, 8_000
-"""Most iterations of the simplex method in a trial, and for a node's programme."""
+TRIAL, ITERATIONS = 100, 8_000  # Most iterations of the simplex method in a trial, and for a node's programme
+# Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
+# proportion where they have more
 WORK, USUAL_CELLS = 120_000, 200_000
-"""Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
-proportion where they have more."""
 FRACTION = 1e-6
-MOST_LEAVES = 1_000
-"""Most leaves of a tree."""
+MOST_LEAVES = 1_000  # Most leaves of a tree
+# The tree ends where the first nodes, or later so many, lower the bound by less than this part of the way to what is
+# enough, divided by the effort
 FIRST, STALLED, LEAST = 16, 50, 0.005
-"""The tree ends where the first nodes, or later so many, lower the bound by less than this part of the way to what is
-enough, divided by the effort."""
+# Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
+# that in parts of a micro-dollar: the checker is fast with such numbers
 ROUNDING, LARGEST_SUM = 1e-8, 2.0**60
-"""Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
-that in parts of a micro-dollar: the checker is fast with such numbers."""
 
 
-Basis = tuple[list[Any], list[Any]]
-"""Of the columns and the rows, as HiGHS has it."""
+Basis = tuple[list[Any], list[Any]]  # Of the columns and the rows, as HiGHS has it
 
 
 class _All(NamedTuple):

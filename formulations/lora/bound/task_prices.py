@@ -19,13 +19,10 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest
 from ratiobench.instances.lora.model import IntArray
 
 Floats = NDArray[np.float64]
-TYPES = 2
-"""Most node types of a task whose begin and numbers of cells may be decided."""
-OPEN, NEVER, ALWAYS = 0, 1, 2
-"""What is decided of a cell."""
+TYPES = 2  # Most node types of a task whose begin and numbers of cells may be decided
+OPEN, NEVER, ALWAYS = 0, 1, 2  # What is decided of a cell
 MANY = 1 << 30
-STEPS = 20_000
-"""Steps of the search for the best set of one pair."""
+STEPS = 20_000  # Steps of the search for the best set of one pair
 
 
 class Slots(NamedTuple):
@@ -232,9 +229,9 @@ class NodeSets(NamedTuple):
     most: IntArray
 
 
+# Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
+# where more than `FEW` tasks have classes of hardly more than one task
 PATTERNS, LISTED, FEW = 20_000, 400_000, 12
-"""Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
-where more than `FEW` tasks have classes of hardly more than one task."""
 
 
 def find_sets(p: Pool, s: Slots) -> NodeSets:

@@ -11,11 +11,10 @@ from ratiobench.formulations.lora.bound.lagrangian import Prices
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
-UNIT = 2**12
-"""Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
+UNIT = 2**12  # Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them
 
+# Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution
 CellRow = tuple[IntArray, IntArray, IntArray, int]
-"""Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution."""
 
 
 class Tree(NamedTuple):

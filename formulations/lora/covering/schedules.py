@@ -22,12 +22,9 @@ from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 
-FAR = 2**60
-"""Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
-STATE_LIMIT = 20_000_000
-"""Most count vectors of one task."""
-TABLE_LIMIT = 2**27
-"""Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits."""
+FAR = 2**60  # Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)
+STATE_LIMIT = 20_000_000  # Most count vectors of one task
+TABLE_LIMIT = 2**27  # Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits
 
 REMEDY = "longer slots (`import --slot 10m`, the key `slot` of a recipe) or fewer node types make it smaller"
 

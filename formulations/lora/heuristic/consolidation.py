@@ -19,18 +19,13 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.insertion import Workspace
 from ratiobench.formulations.lora.heuristic.state import State
 
-STEPS = 2_000
-"""Steps of the search for one pair of nodes."""
+STEPS = 2_000  # Steps of the search for one pair of nodes
+# About so many pairs of nodes are packed again in a slot: each node with those of most room, 2 to 24 of them
 PAIRS = 600
-"""About so many pairs of nodes are packed again in a slot: each node with those of most room, 2 to 24 of them."""
-FULL = 1e-4
-"""A node with no more room than this part of it is left alone."""
-AT_ONCE = 10_000
-"""Nodes times slots that `consolidate` looks at between two chunks of a descent."""
-REACH = 72
-"""Most slots between two cells that are exchanged."""
-DEARER = 0.2
-"""What an exchange may cost, as a part of the rent of the capacity that it moves."""
+FULL = 1e-4  # A node with no more room than this part of it is left alone
+AT_ONCE = 10_000  # Nodes times slots that `consolidate` looks at between two chunks of a descent
+REACH = 72  # Most slots between two cells that are exchanged
+DEARER = 0.2  # What an exchange may cost, as a part of the rent of the capacity that it moves
 
 
 def find_types_without_patterns(d: Workspace) -> list[int]:

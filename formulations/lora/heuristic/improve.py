@@ -43,24 +43,16 @@ from ratiobench.formulations.lora.heuristic.state import (
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
-FEW = 1_000
-"""Below this many tasks more constructions are tried, and the search is an annealing; else a descent."""
+FEW = 1_000  # Below this many tasks more constructions are tried, and the search is an annealing; else a descent
+# Packings of the pooled answer, with capacities corrected between them; more where patterns are not known
 CORRECTIONS, UNLISTED_CORRECTIONS = 8, 12
-"""Packings of the pooled answer, with capacities corrected between them; more where patterns are not known."""
-ANSWERS = 6
-"""Rounds of the method of multipliers between two packings."""
-FIRMNESS = 8
-"""Penalty of those rounds, in units of the last one of the search for prices."""
-BLOCKS_PER_TASK = 20
-"""Ruin-and-recreate blocks of a descent per unit of effort and task."""
-CHUNK = 2_000
-"""Blocks of a descent between two looks at the clock, and of any search between two gatherings over time."""
-BLOCKS = 4_000
-"""Blocks of an annealing per unit of effort, plus four per task."""
-HEATS = (0.02, 0.05)
-"""First temperatures of the annealings side by side, as fractions of the median bid."""
-PARTS = 2
-"""Parts of the day that are improved side by side."""
+ANSWERS = 6  # Rounds of the method of multipliers between two packings
+FIRMNESS = 8  # Penalty of those rounds, in units of the last one of the search for prices
+BLOCKS_PER_TASK = 20  # Ruin-and-recreate blocks of a descent per unit of effort and task
+CHUNK = 2_000  # Blocks of a descent between two looks at the clock, and of any search between two gatherings over time
+BLOCKS = 4_000  # Blocks of an annealing per unit of effort, plus four per task
+HEATS = (0.02, 0.05)  # First temperatures of the annealings side by side, as fractions of the median bid
+PARTS = 2  # Parts of the day that are improved side by side
 
 
 class Found(NamedTuple):

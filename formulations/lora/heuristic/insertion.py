@@ -20,12 +20,9 @@ from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fract
 from ratiobench.formulations.lora.heuristic.state import State, running_cells, type_of_node
 from ratiobench.instances.lora.model import IntArray
 
-JOURNAL = 20_000
-"""Most moves to other nodes within one block."""
-RETRIES = 8
-"""Schedules tried for one task while room turns out not to be where it was hoped for."""
-QUICK_FILLS = 4
-"""Fillings tried when a slot is packed anew for one cell."""
+JOURNAL = 20_000  # Most moves to other nodes within one block
+RETRIES = 8  # Schedules tried for one task while room turns out not to be where it was hoped for
+QUICK_FILLS = 4  # Fillings tried when a slot is packed anew for one cell
 
 
 class Workspace(NamedTuple):

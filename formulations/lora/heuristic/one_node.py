@@ -32,16 +32,12 @@ from ratiobench.formulations.lora.heuristic.state import (
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+# Blocks of an annealing per unit of effort: so many per task, and at most so many
 BLOCKS, BLOCKS_OF_A_TASK = 100_000, 2_500
-"""Blocks of an annealing per unit of effort: so many per task, and at most so many."""
-DESCENT = 10
-"""Blocks of a descent per unit of effort and task, where there are many tasks."""
-HEATS = (0.1, 0.2)
-"""First temperatures of the annealings side by side, as fractions of the median bid."""
-MOST = 5
-"""Most tasks removed by one block."""
-CHUNK = 1_000
-"""Blocks between two looks at the clock."""
+DESCENT = 10  # Blocks of a descent per unit of effort and task, where there are many tasks
+HEATS = (0.1, 0.2)  # First temperatures of the annealings side by side, as fractions of the median bid
+MOST = 5  # Most tasks removed by one block
+CHUNK = 1_000  # Blocks between two looks at the clock
 _NOBODY = np.empty(0, np.int64)
 
 

@@ -41,33 +41,25 @@ from ratiobench.instances.lora.solution import Solution
 
 Floats = NDArray[np.float64]
 
-FIRST_RUNS = 3
-"""Annealings from nothing, before those that begin from the best solution."""
-FIRST_BLOCKS, BLOCKS = 330, 80
-"""Blocks per task of an annealing from nothing and of one from the best solution."""
+FIRST_RUNS = 3  # Annealings from nothing, before those that begin from the best solution
+FIRST_BLOCKS, BLOCKS = 330, 80  # Blocks per task of an annealing from nothing and of one from the best solution
+# After so many annealings from the best solution all begins anew, with annealings longer by the first number
 LONGER, SHORT_RUNS = 4, 20
-"""After so many annealings from the best solution all begins anew, with annealings longer by the first number."""
-MOST_TASKS = 100
-"""Of more tasks an annealing has the blocks of so many."""
+MOST_TASKS = 100  # Of more tasks an annealing has the blocks of so many
+# First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
-"""First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
-HEAT_OF_MANY = 0.001
-"""First temperature from the best solution of more than `MOST_TASKS` tasks."""
+HEAT_OF_MANY = 0.001  # First temperature from the best solution of more than `MOST_TASKS` tasks
+# Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns, and
+# last
 FIRST_FACTOR, FACTORS, LAST_FACTOR = 1.0, (1.0, 1.5, 3.0, 6.0), 200.0
-"""Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns,
-and last."""
-POLISH = 0.2
-"""Blocks without overloads that follow an annealing, as a part of its own."""
+POLISH = 0.2  # Blocks without overloads that follow an annealing, as a part of its own
+# Part of its bid by which a task is worth more at first where the linear programme admits it, or less where not
 BIAS = 0.6
-"""Part of its bid by which a task is worth more at first where the linear programme admits it, or less where not."""
+# Parts of the prices of cells that count at first: a fixed one, and one times a random number for each cell
 SHARE, NOISE = 0.5, 0.1
-"""Parts of the prices of cells that count at first: a fixed one, and one times a random number for each cell."""
-MOST = 3
-"""Most tasks that a block schedules again."""
-AT_ONCE = 0.05
-"""What any overload costs at least, in nodes."""
-CHUNK = 2_000
-"""Blocks between two looks at the clock."""
+MOST = 3  # Most tasks that a block schedules again
+AT_ONCE = 0.05  # What any overload costs at least, in nodes
+CHUNK = 2_000  # Blocks between two looks at the clock
 
 
 def search(

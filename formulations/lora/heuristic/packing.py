@@ -13,14 +13,11 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
+# Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round
 PIVOTS = 300
-"""Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round."""
-FILLS = 40
-"""Fillings tried for the nodes that the fractional packing leaves."""
-REFILLS = 300
-"""Attempts to place what is left over, three nodes emptied at a time."""
-SEARCH_STEPS, REFILL_STEPS = 2_000, 500
-"""Steps of the search for one node's filling."""
+FILLS = 40  # Fillings tried for the nodes that the fractional packing leaves
+REFILLS = 300  # Attempts to place what is left over, three nodes emptied at a time
+SEARCH_STEPS, REFILL_STEPS = 2_000, 500  # Steps of the search for one node's filling
 
 
 @inlined

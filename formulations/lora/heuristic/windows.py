@@ -33,12 +33,11 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
+# Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least
 CELLS = (80, 150, 250)
-"""Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
-WORK = 3
-"""Units of HiGHS's work for a program."""
+WORK = 3  # Units of HiGHS's work for a program
+# Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now
 NODES = 6
-"""Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now."""
 
 
 class Window(NamedTuple):

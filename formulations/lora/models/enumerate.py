@@ -16,10 +16,8 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 TASK_LIMIT = 8
-ASSIGNMENT_LIMIT = 20_000
-"""Most ways to place one task, (K+1)^slots, that are looked at."""
-STEP_LIMIT = 2_000_000
-"""Most schedules that the search over the tasks tries."""
+ASSIGNMENT_LIMIT = 20_000  # Most ways to place one task, (K+1)^slots, that are looked at
+STEP_LIMIT = 2_000_000  # Most schedules that the search over the tasks tries
 
 
 class Schedule(NamedTuple):

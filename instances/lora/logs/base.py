@@ -17,8 +17,7 @@ from ratiobench.instances.lora.format import LABEL_LIMIT
 from ratiobench.instances.lora.model import NO_LABELS, Labels
 from ratiobench.instances.lora.schedules import ScheduleKind
 
-LARGEST = 10**11
-"""No second, memory or number of GPUs in a log is larger."""
+LARGEST = 10**11  # No second, memory or number of GPUs in a log is larger
 
 
 class Job(NamedTuple):

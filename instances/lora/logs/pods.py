@@ -18,6 +18,7 @@ from ratiobench.instances.lora.logs.kubernetes import (
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 from ratiobench.instances.lora.model import Labels
 
+# Labels of pods that run at the same time; a pod belongs to the first that it has
 GANG_LABELS = (
     "kueue.x-k8s.io/pod-group-name",
     "scheduling.x-k8s.io/pod-group",
@@ -28,7 +29,6 @@ GANG_LABELS = (
     "ray.io/cluster",
     "volcano.sh/job-name",
 )
-"""Labels of pods that run at the same time; a pod belongs to the first that it has."""
 JOB_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
 _ENDED = ("Succeeded", "Failed")

@@ -24,8 +24,8 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.model import Labels
 
+# Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`.
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
-"""Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`."""
 OPTIONAL = ("Timelimit", "NNodes", "User", "Account", "Partition", "QOS", "Priority", "Eligible")
 TRES = ("AllocTRES", "ReqTRES")
 _UNKNOWN = {"", "Unknown", "None", "N/A"}

@@ -34,8 +34,7 @@ NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group", "start")
 _KINDS = tuple(kind.value for kind in ScheduleKind)
 _MONEY = Decimal(10**6)
-_MOST = LIMIT // 10**6
-"""Dollars of a bid, so that an instance can hold it."""
+_MOST = LIMIT // 10**6  # Dollars of a bid, so that an instance can hold it
 
 
 def rows(

@@ -21,8 +21,7 @@ from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
-TURN_S = 60
-"""Seconds after which a set lets the next jobs run."""
+TURN_S = 60  # Seconds after which a set lets the next jobs run
 
 
 class _Set:

@@ -39,8 +39,7 @@ from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.runs import find_cheapest, first_slot
 from ratiobench.online.spec import state_always
 
-_EVERY = 10
-"""Arrivals of a slot after which `dual-posted` solves prices again."""
+_EVERY = 10  # Arrivals of a slot after which `dual-posted` solves prices again
 
 
 def read_whole(name: str, text: str, most: int) -> int:

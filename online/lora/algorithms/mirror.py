@@ -35,8 +35,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register
 from ratiobench.online.lora.traces import Cell
 
+# Prices of mirror descent stay within these, so that a quiet or crowded hour never takes them out of reach
 _LEAST, _MOST = 1e-9, 2.0**60
-"""Prices of mirror descent stay within these, so that a quiet or crowded hour never takes them out of reach."""
 
 
 def _exponential(value: float) -> float:

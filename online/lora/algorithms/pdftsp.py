@@ -32,8 +32,7 @@ from ratiobench.online.lora.runs import LargestRun, find_largest, first_slot
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 from ratiobench.online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
-GB = Fraction(1, 1000)
-"""GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB."""
+GB = Fraction(1, 1000)  # GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB
 
 
 class _ExactPrices:

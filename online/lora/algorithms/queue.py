@@ -40,8 +40,7 @@ from ratiobench.online.spec import state_always
 
 _MODES = {"none": NONE, "easy": EASY, "conservative": CONSERVATIVE, "first-fit": FIRST_FIT}
 _ORDERS = ("fcfs", "sjf", "edf", "value", "bid", "multifactor")
-_ALL = 2**40
-"""More slots or tasks than there are."""
+_ALL = 2**40  # More slots or tasks than there are
 
 
 class Queue:

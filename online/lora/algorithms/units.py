@@ -34,10 +34,9 @@ from ratiobench.online.lora.public_constants import units_of
 from ratiobench.online.lora.registry import Entry, Option, register
 from ratiobench.online.lora.traces import Cell, UnitTerms
 
+# lam is counted in whole 1/UNIT and rounded down: the proof allows smaller steps, and Gamma is found for these
 UNIT = 2**40
-"""lam is counted in whole 1/UNIT and rounded down: the proof allows smaller steps, and Gamma is found for these."""
-FINENESS = 2**20
-"""Gamma is a multiple of 1/FINENESS."""
+FINENESS = 2**20  # Gamma is a multiple of 1/FINENESS
 
 
 def step(lam: int, gamma: Fraction, units: int) -> int:

@@ -20,11 +20,10 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import IntArray
 from ratiobench.online.lora.learned.past import Floats, Past
 
-POINTS = 144
-"""Most points of arrival: in a longer instance a point stands for some slots."""
+POINTS = 144  # Most points of arrival: in a longer instance a point stands for some slots
+# What is expected in a slot is drawn from past tasks that came no later in their day, or in the first of so many parts
+# of it: later ones were cut by the day's end, and moved earlier they would have too short a window
 EARLY = 5
-"""What is expected in a slot is drawn from past tasks that came no later in their day, or in the first of so many parts
-of it: later ones were cut by the day's end, and moved earlier they would have too short a window."""
 
 
 class Representatives(NamedTuple):

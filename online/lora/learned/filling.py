@@ -25,20 +25,14 @@ from ratiobench.instances.lora.history import choose
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 from ratiobench.online.lora.learned.past import Floats, Past
 
-SHAPES = 24
-"""Most shapes that past tasks are merged to, of each node type."""
-GRID = 128
-"""Steps of what is left of a node's compute and of its memory."""
-CHOICE = 3
-"""The best of so many tasks is put on a node."""
-COMPUTE = 0.7
-"""Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory."""
+SHAPES = 24  # Most shapes that past tasks are merged to, of each node type
+GRID = 128  # Steps of what is left of a node's compute and of its memory
+CHOICE = 3  # The best of so many tasks is put on a node
+COMPUTE = 0.7  # Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory
+# Parts of it that they have at least where waste is told: what has no price today is not for nothing
 LEAST_COMPUTE, LEAST_MEMORY = 0.3, 0.05
-"""Parts of it that they have at least where waste is told: what has no price today is not for nothing."""
-SAMPLE = 2000
-"""Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike."""
-STEP = 4096
-"""Shares are whole multiples of 1/STEP."""
+SAMPLE = 2000  # Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike
+STEP = 4096  # Shares are whole multiples of 1/STEP
 
 
 class Shares(NamedTuple):

@@ -8,29 +8,21 @@ import numpy as np
 
 from ratiobench.online.lora.learned.past import Floats
 
-SMOOTH = 1800
-"""Seconds: width of the bell with which the mean day is smoothed."""
-RECENT = 1800
-"""Seconds that today is compared with the mean day over."""
-MEMORY = 7200
-"""Seconds in which what is particular of now fades to 1/e."""
+SMOOTH = 1800  # Seconds: width of the bell with which the mean day is smoothed
+RECENT = 1800  # Seconds that today is compared with the mean day over
+MEMORY = 7200  # Seconds in which what is particular of now fades to 1/e
 STRENGTH, PRIOR, BURST = 1.0, 20.0, 0.8
-SAME = 0.01
-"""Earlier days whose totals spread by no more of their mean had the same total, and so will today."""
-ALONE = 0.5
-"""The spread of totals where a single day does not tell it."""
-HOUR = 3600
-"""Seconds over which the bursts of earlier days are measured, and behind which demand is ahead."""
+SAME = 0.01  # Earlier days whose totals spread by no more of their mean had the same total, and so will today
+ALONE = 0.5  # The spread of totals where a single day does not tell it
+HOUR = 3600  # Seconds over which the bursts of earlier days are measured, and behind which demand is ahead
+# Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur, and
+# where all is
 RECURS = (2.0, 4.0)
-"""Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur,
-and where all is."""
-AHEAD = 0.2
-"""So much more demand is expected beyond an hour where counts are regular."""
-BURSTY = 0.5
-"""Counts burst where `Forecast.variation` is above this."""
+AHEAD = 0.2  # So much more demand is expected beyond an hour where counts are regular
+BURSTY = 0.5  # Counts burst where `Forecast.variation` is above this
+# Seconds that what is particular of now may last where counts burst, each as likely: a quarter and three quarters of
+# times that are exponential with mean MEMORY
 LASTS = (2100, 9900)
-"""Seconds that what is particular of now may last where counts burst, each as likely: a quarter and three quarters of
-times that are exponential with mean MEMORY."""
 
 
 class Forecast:

@@ -16,8 +16,7 @@ from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 
 Floats = NDArray[np.float64]
-OPTIONS = 8
-"""Ways of pre-processing that are kept of a task: those that are not both later and dearer than another."""
+OPTIONS = 8  # Ways of pre-processing that are kept of a task: those that are not both later and dearer than another
 
 
 class Past(NamedTuple):

@@ -23,14 +23,11 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.lora.model import IntArray, Public, Task, freeze
 
-Costs = Sequence[Sequence[int | None]]
-"""(G', W) cell costs; None where no node of the type can be taken."""
+Costs = Sequence[Sequence[int | None]]  # (G', W) cell costs; None where no node of the type can be taken
 
-_EXACT_TABLE_LIMIT = TABLE_LIMIT // 8
-"""Most entries of a table of Python's integers, which take several times the room."""
+_EXACT_TABLE_LIMIT = TABLE_LIMIT // 8  # Most entries of a table of Python's integers, which take several times the room
 
-DOUBLES = 2**53
-"""Whole micro-dollars up to here are doubles."""
+DOUBLES = 2**53  # Whole micro-dollars up to here are doubles
 
 
 def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[int]], unit: int = 1) -> Cover | None:

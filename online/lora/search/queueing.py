@@ -11,15 +11,11 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating, sort_stably
 
-WIDE = 16
-"""Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part."""
-_FULL = np.iinfo(np.int64).max
-"""Stands for the free samples of a node that cannot take a part."""
+WIDE = 16  # Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part
+_FULL = np.iinfo(np.int64).max  # Stands for the free samples of a node that cannot take a part
+# Who may start before a task that comes earlier in the queue and cannot start yet. Nobody; whoever does not delay the
+# first of these; whoever delays none of these; anybody.
 NONE, EASY, CONSERVATIVE, FIRST_FIT = range(4)
-"""Who may start before a task that comes earlier in the queue and cannot start yet.
-
-Nobody; whoever does not delay the first of these; whoever delays none of these; anybody.
-"""
 
 
 @inner

@@ -21,10 +21,8 @@ from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.covering.schedules import FAR, States
 from ratiobench.instances.lora.model import IntArray
 
-_MARGIN = 1e-12
-"""Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none."""
-_SMALL_FAR = 2**30
-"""Cost of the impossible where all sums of costs are below half of it, so that they fit 32 bits."""
+_MARGIN = 1e-12  # Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none
+_SMALL_FAR = 2**30  # Cost of the impossible where all sums of costs are below half of it, so that they fit 32 bits
 
 
 class Cells(NamedTuple):

@@ -26,11 +26,11 @@ from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
 
 Number = Fraction | float | int
+# {(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB
 Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]
-"""{(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB."""
 
+# The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2
 TAUS = tuple(Fraction(n, 512) for n in (0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768))
-"""The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2."""
 _HEADROOM = 2**61
 _BITS = 40
 

@@ -18,8 +18,7 @@ from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.constants import alpha, beta
 from ratiobench.online.lora.traces import Offer, PriceTrace
 
-ROUNDING = 1e-9
-"""Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each."""
+ROUNDING = 1e-9  # Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each
 
 
 @dataclass(frozen=True, slots=True)

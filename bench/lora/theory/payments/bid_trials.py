@@ -19,8 +19,7 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
-RUNS = 200
-"""Most bids that are tried."""
+RUNS = 200  # Most bids that are tried
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,13 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
-ALLOWANCE = 2000
-"""Most decisions that the reports of one check may take: about a second of a slow algorithm."""
+ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
+# Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in every
+# run may gain by luck, as a fair coin does once in 128 times
 REPEATS = 3
-"""Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in
-every run may gain by luck, as a fair coin does once in 128 times."""
-ASKED = 300
-"""Most decisions that confirming offers which were found again may take."""
-ONE = 100
-"""A single bidder may be asked about as often as all bidders together in this many checks."""
-SEARCHED = 10
-"""Its offers may take as many searches as those of this many checks."""
+ASKED = 300  # Most decisions that confirming offers which were found again may take
+ONE = 100  # A single bidder may be asked about as often as all bidders together in this many checks
+SEARCHED = 10  # Its offers may take as many searches as those of this many checks
 
 
 def explain_no_payments(case: Case) -> str:

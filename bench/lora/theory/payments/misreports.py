@@ -12,8 +12,8 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 
+# The reports of a task to be tried, the most promising first, given its decision when it tells the truth
 Plan = Callable[[RepeatableRun, int, Decision | None], Iterator[Report]]
-"""The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""
 
 
 def list_first_bids(instance: Instance, i: int, decision: Decision | None) -> list[int]:

@@ -46,10 +46,8 @@ from ratiobench.online.outcome import OnlineRun
 Cell = tuple[int, int]
 Cost = Fraction | float | int
 
-STEPS = 4_000_000
-"""Most additions of the exact search in one audit: some five seconds."""
-COMPILED_TASKS = 30_000
-"""Most offers that are found again by the compiled search in one audit: some five seconds."""
+STEPS = 4_000_000  # Most additions of the exact search in one audit: some five seconds
+COMPILED_TASKS = 30_000  # Most offers that are found again by the compiled search in one audit: some five seconds
 
 
 _LOWERS = "its admission lowers a price"

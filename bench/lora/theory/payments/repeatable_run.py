@@ -30,10 +30,8 @@ from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
-PROCESS = 400
-"""What a run in a process of its own costs, in decisions: about a quarter of a second."""
-Answer = tuple[bool, Decision | None]
-"""Whether a run was valid, and a task's decision in it."""
+PROCESS = 400  # What a run in a process of its own costs, in decisions: about a quarter of a second
+Answer = tuple[bool, Decision | None]  # Whether a run was valid, and a task's decision in it
 
 
 class DecisionLimitReached(Exception):
