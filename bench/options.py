@@ -43,34 +43,11 @@ class Values(Protocol):
         ...
 
     def parsed(self, text: str) -> Any:
-        """Read a word of the command line, without a check.
-
-        Parameters
-        ----------
-        text : the word.
-
-        Returns
-        -------
-        The value.
-        """
+        """Read a word of the command line, without a check."""
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """Check a value; a checked value passes again.
-
-        Parameters
-        ----------
-        source, field : what errors name.
-        value : the value.
-
-        Returns
-        -------
-        The value as the command uses it.
-
-        Raises
-        ------
-        InputError : the value is not allowed.
-        """
+        """Check a value; a checked value passes again."""
         ...
 
 
@@ -105,16 +82,10 @@ class File(_Words):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Words):
-    """A floating-point number.
+    """A floating-point number."""
 
-    Parameters
-    ----------
-    range : what is allowed, in words.
-    low, high : the ends, of which `high` is excluded, and `low` where `open_` is set.
-    """
-
-    range: str
-    low: float = 0.0
+    range: str  # what is allowed, in words
+    low: float = 0.0  # low, high: the ends, of which `high` is excluded, and `low` where `open_` is set
     high: float = float("inf")
     open_: bool = False
 
@@ -249,49 +220,21 @@ class Columns(_Words):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option or argument of a command.
+    """An option or argument of a command."""
 
-    Parameters
-    ----------
-    summary : one sentence for the help, without the default.
-    values : allowed values.
-    metavar : the value in the help.
-    told : the default in words, which the help shows.
-    several : the value is a tuple: of words behind one option, with commas, or by repeating the option.
-    positional : an argument and no option.
-    flags : other spellings on the command line.
-    either : the name of a group of options of which at most one is given.
-    needed : one of that group has to be given.
-    figures : whether the figures depend on it, so that the command in the provenance names it.
-    """
-
-    summary: str
-    values: Values
-    metavar: str = ""
-    told: str = ""
-    several: bool = False
-    positional: bool = False
-    flags: tuple[str, ...] = ()
-    either: str = ""
-    needed: bool = False
-    figures: bool = False
+    summary: str  # one sentence for the help, without the default
+    values: Values  # allowed values
+    metavar: str = ""  # the value in the help
+    told: str = ""  # the default in words, which the help shows
+    several: bool = False  # the value is a tuple: of words behind one option, with commas, or by repeating the option
+    positional: bool = False  # an argument and no option
+    flags: tuple[str, ...] = ()  # other spellings on the command line
+    either: str = ""  # the name of a group of options of which at most one is given
+    needed: bool = False  # one of that group has to be given
+    figures: bool = False  # whether the figures depend on it, so that the command in the provenance names it
 
     def checked(self, name: str, value: Any) -> Any:
-        """Check a value.
-
-        Parameters
-        ----------
-        name : of the option, which errors name.
-        value : the value; several as a sequence.
-
-        Returns
-        -------
-        The value as the command uses it.
-
-        Raises
-        ------
-        InputError : the value is not allowed.
-        """
+        """Check a value."""
         if self.several:
             return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
         return self.values.checked(name, "", value)
@@ -302,18 +245,7 @@ def option(
 ) -> Any:
     """Declare a field of an `Options` that is an option.
 
-    Parameters
-    ----------
-    summary : one sentence for the help, without the default.
-    values : which values are allowed.
-    metavar : the value in the help.
-    default : its default; a tuple of several.
-    told : the default in words; None to write `default` itself.
-    about : further parameters of `Option`.
-
-    Returns
-    -------
-    The field.
+    `told`: the default in words; None to write `default` itself.
     """
     default = () if default is None and about.get("several") else default
     told = _told(default) if told is None else told
@@ -335,20 +267,7 @@ def switch(summary: str, **about: Any) -> Any:
 
 
 def argument(summary: str, values: Values, metavar: str, *, default: Any = MISSING, **about: Any) -> Any:
-    """Declare a field of an `Options` that is a positional argument.
-
-    Parameters
-    ----------
-    summary : one sentence for the help.
-    values : which values are allowed.
-    metavar : the value in the help.
-    default : its default; without one the argument is required.
-    about : further parameters of `Option`.
-
-    Returns
-    -------
-    The field.
-    """
+    """Declare a field of an `Options` that is a positional argument."""
     described = Option(summary, values, metavar, positional=True, **about)
     return field(default=() if described.several else default, metadata={"option": described})
 
@@ -360,14 +279,9 @@ def required(summary: str, values: Values, metavar: str = "", **about: Any) -> A
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a command; every value is checked when it is set.
+    """The options of a command; every value is checked when it is set."""
 
-    Parameters
-    ----------
-    json : whether the command line prints the result as JSON, where the command has a document.
-    """
-
-    json: bool = False
+    json: bool = False  # whether the command line prints the result as JSON, where the command has a document
 
     def __post_init__(self) -> None:
         defaults = defaults_of(type(self))
@@ -378,16 +292,7 @@ class Options:
 
 
 def options_of(kind: type[Options]) -> dict[str, Option]:
-    """Return the options of a command.
-
-    Parameters
-    ----------
-    kind : the class of its options.
-
-    Returns
-    -------
-    Options by the names of their fields, in order.
-    """
+    """Return the options of a command."""
     return {each.name: each.metadata["option"] for each in _described(kind)}
 
 
@@ -412,13 +317,7 @@ _BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
 def split_names(text: str) -> list[str]:
     """Split a text into names; a part with an equals sign belongs to the name before it.
 
-    Parameters
-    ----------
-    text : such as ``a,b:key=value,key=value``.
-
-    Returns
-    -------
-    The names.
+    `text`: such as ``a,b:key=value,key=value``.
 
     Examples
     --------

@@ -32,13 +32,7 @@ def _use_writable_kernel_cache() -> None:
 
 
 def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
-    """Find a folder into which nobody else can write: numba runs what lies in it.
-
-    Parameters
-    ----------
-    wanted : folders to be used if they are, or can be made, this user's own.
-    temporary : folder that others may write to; there one of mode 0700 is used, or else a fresh one made.
-    """
+    """Find a folder into which nobody else can write: numba runs what lies in it."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     for folder, barred in (*((each, 0o002) for each in wanted), (temporary / f"ratiobench-cache-{user}", 0o077)):
         with suppress(OSError):

@@ -119,9 +119,7 @@ def run_keeper(parent: int | None) -> None:
     The keeper ends with the child, with the other end of its standard input, with its parent, and on SIGTERM, and
     before that it kills whatever is below it. Its exit status is the child's.
 
-    Parameters
-    ----------
-    parent : the process that started this one; None where it cannot be known.
+    `parent`: the process that started this one; None where it cannot be known.
     """
     if sys.platform != "linux":
         if parent is not None and os.name == "posix":

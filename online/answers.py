@@ -31,12 +31,7 @@ def refusal(answer: Any, kind: str, error: Exception) -> str:
 
 
 def read_whole(value: Any, limit: int) -> int:
-    """The integer that stands there, of Python's or NumPy's types, at most `limit` in size.
-
-    Raises
-    ------
-    TypeError, ValueError : for anything else, booleans included.
-    """
+    """The integer that stands there, of Python's or NumPy's types, at most `limit` in size."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(value)
     number = int(value)
@@ -46,12 +41,7 @@ def read_whole(value: Any, limit: int) -> int:
 
 
 def read_part(name: str, value: Any, limit: int) -> int:
-    """The integer that stands in this part of an answer.
-
-    Raises
-    ------
-    InvalidAnswer : naming the part.
-    """
+    """The integer that stands in this part of an answer."""
     try:
         return read_whole(value, limit)
     except TypeError:

@@ -28,22 +28,13 @@ _METHODS = ("decide", "decide_batch")
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A policy's file, read.
-
-    Parameters
-    ----------
-    path : the file.
-    name : under which it runs: `own:CLASS`, with the options behind it.
-    shown : how people call it: `policy.py:Class`, with the options behind it.
-    algorithm : the text, to be sent to its process.
-    imports : the modules that it imports by name, anywhere in it.
-    """
+    """A policy's file, read."""
 
     path: Path
-    name: str
-    shown: str
-    algorithm: UserAlgorithm
-    imports: tuple[str, ...]
+    name: str  # under which it runs: `own:CLASS`, with the options behind it
+    shown: str  # how people call it: `policy.py:Class`, with the options behind it
+    algorithm: UserAlgorithm  # the text, to be sent to its process
+    imports: tuple[str, ...]  # the modules that it imports by name, anywhere in it
 
     @property
     def path_name(self) -> str:
@@ -61,17 +52,7 @@ def is_policy_file(text: str) -> bool:
 
 
 def read_policy_file(text: str) -> PolicyFile:
-    """Read a policy's file and find its class.
-
-    Parameters
-    ----------
-    text : `policy.py`, `policy.py:Class` or `policy.py:Class:key=value,...`. Without a class it is the only one of the
-        file that defines `decide` or `decide_batch`.
-
-    Raises
-    ------
-    InputError : the file is missing, too large or no Python, or the class is missing or not clear.
-    """
+    """Read a policy's file and find its class."""
     file, given, options = _split(text)
     path = Path(file)
     try:

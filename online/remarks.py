@@ -48,37 +48,23 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """The facts about a run that must stand beside its algorithm's name; `label` renders them.
+    """The facts about a run that must stand beside its algorithm's name; `label` renders them."""
 
-    Parameters
-    ----------
-    name : the algorithm's name, without the options that stand in brackets.
-    options : options in brackets, ``key=value``.
-    limit : decisions that ended at the algorithm's limit of work, of all.
-    gap_ppm : largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
-    notes : the algorithm's own words, each in brackets of its own.
-    solvers : name and version of each solver that had a part in the decisions.
-    starts : programs that the algorithm's process started.
-    isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not
-        apply.
-    overcharged : admitted arrivals that pay more than they bid, of all admitted.
-    single_node : every task had to stay on one node.
-    unproved : what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
-    repetitions : of a mean, the number of its runs; 0 of a single run.
-    """
-
-    name: str
-    options: tuple[str, ...] = ()
-    limit: Part | None = None
+    name: str  # the algorithm's name, without the options that stand in brackets
+    options: tuple[str, ...] = ()  # options in brackets, ``key=value``
+    limit: Part | None = None  # decisions that ended at the algorithm's limit of work, of all
+    # largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
     gap_ppm: int | None = None
-    notes: tuple[str, ...] = ()
-    solvers: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # the algorithm's own words, each in brackets of its own
+    solvers: tuple[str, ...] = ()  # name and version of each solver that had a part in the decisions
+    starts: tuple[str, ...] = ()  # programs that the algorithm's process started
+    # how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not apply.
     isolated: str = ""
-    overcharged: Part | None = None
-    single_node: bool = False
+    overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted
+    single_node: bool = False  # every task had to stay on one node
+    # what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
     unproved: bool = False
-    repetitions: int = 0
+    repetitions: int = 0  # of a mean, the number of its runs; 0 of a single run
 
     def listed(self) -> Iterator[Remark]:
         """The facts in words, in the order in which they stand behind the name."""
@@ -116,12 +102,7 @@ class Remarks:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Remarks:
-        """The remarks that `document` wrote.
-
-        Raises
-        ------
-        ValueError : the document is not of that form.
-        """
+        """The remarks that `document` wrote."""
         values: dict[str, Any] = {}
         for name, value in document.items():
             reader = _READERS.get(name)

@@ -22,14 +22,7 @@ from ratiobench.online.run import Environment, run
 class RepeatedRuns(Generic[Instance]):
     """An algorithm by its name, ready for instance after instance; close it in the end.
 
-    Parameters
-    ----------
-    game : the family's.
-    text : the algorithm's name with options, or an import path.
-
-    Raises
-    ------
-    InputError : for a name, option or import path that does not exist.
+    `text`: the algorithm's name with options, or an import path.
     """
 
     def __init__(self, game: Environment[Instance], text: str) -> None:

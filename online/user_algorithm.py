@@ -47,15 +47,6 @@ def name_algorithms(
 
     Text is a name already. A class that its module can be asked for has its import path, any other ``own:CLASS``, and
     an object ``own:NAME`` with its attribute `name`, or else its class.
-
-    Parameters
-    ----------
-    future : types of which an algorithm may carry no object: those of instances.
-
-    Raises
-    ------
-    InputError : what is no algorithm, cannot be pickled, is too large or carries what it must not know, and two that
-        have the same name.
     """
     names: list[str] = []
     own: dict[str, UserAlgorithm] = {}

@@ -52,18 +52,13 @@ class Check(InstanceOptions):
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """The verdict on a solution, or on a certificate, and what the certificate proves in full.
-
-    Parameters
-    ----------
-    drawn : the instance and the solution, where that is valid and is to be drawn.
-    """
+    """The verdict on a solution, or on a certificate, and what the certificate proves in full."""
 
     family: Family
     verdict: Mapping[str, Any]
     certificate: bool
     explained: str = ""
-    drawn: tuple[Any, Any] | None = None
+    drawn: tuple[Any, Any] | None = None  # the instance and the solution, where that is valid and is to be drawn
 
 
 def run(options: Check) -> CheckOutcome:

@@ -21,15 +21,7 @@ def as_function(
     others: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Callable[[_F], _F]:
-    """Give a function ``f(..., **options)`` the options of a command: in its signature, its docstring, its checks.
-
-    Parameters
-    ----------
-    kind : the options of the command.
-    without : those that are arguments of the function itself, or that the command line has alone.
-    others : keywords that are no options of the command, with their defaults.
-    defaults : of options whose default is another one than on the command line.
-    """
+    """Give a function ``f(..., **options)`` the options of a command: in its signature, its docstring, its checks."""
     chosen = {option: each for option, each in options_of(kind).items() if option not in without}
     known = {option: defaults_of(kind)[option] for option in chosen} | dict(defaults or {})
     keywords = known | dict(others or {})

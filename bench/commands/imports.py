@@ -103,18 +103,12 @@ class Import(Options):
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What became of a log of jobs.
+    """What became of a log of jobs."""
 
-    Parameters
-    ----------
-    instances : in the order of time; empty where they were written to files.
-    report : how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
-    files : their names.
-    """
-
-    instances: Sequence[Any]
+    instances: Sequence[Any]  # in the order of time; empty where they were written to files
+    # how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
     report: ImportReport
-    files: Sequence[str] = field(default=())
+    files: Sequence[str] = field(default=())  # their names
 
     def __repr__(self) -> str:
         return f"<Imported: {len(self.instances)} instances>"

@@ -31,12 +31,7 @@ APART = "every level at a moment of its own, since it answers all arrivals of a 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit(Options):
-    """Options of `limit`.
-
-    Parameters
-    ----------
-    own : the classes and objects to which names refer.
-    """
+    """Options of `limit`."""
 
     name: str = argument(
         "family of instances or recipe, as `list recipes` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME"
@@ -53,7 +48,7 @@ class Limit(Options):
     limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
     isolate: bool | None = isolation()
     csv: Path | None = option("write one row per algorithm and prefix, with exact figures", File(), "FILE")
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
 
     def context(self, repetition: int = 1) -> RunContext:
         """Of a run: the limit and the sandbox."""
@@ -62,22 +57,13 @@ class Limit(Options):
 
 @dataclass(frozen=True, slots=True)
 class LimitRun:
-    """An algorithm on every prefix.
+    """An algorithm on every prefix."""
 
-    Parameters
-    ----------
-    algorithm : its name.
-    state : ok, invalid, not applicable, or failed.
-    reason : why it is not ok; of an algorithm that is, what must be said of its run.
-    earned : mean ALG of each prefix; empty unless ok.
-    runs : of how many runs it is the mean.
-    """
-
-    algorithm: str
-    state: str
-    reason: str = ""
-    earned: Sequence[Fraction] = ()
-    runs: int = 0
+    algorithm: str  # its name
+    state: str  # ok, invalid, not applicable, or failed
+    reason: str = ""  # why it is not ok; of an algorithm that is, what must be said of its run
+    earned: Sequence[Fraction] = ()  # mean ALG of each prefix; empty unless ok
+    runs: int = 0  # of how many runs it is the mean
 
 
 @dataclass(frozen=True, slots=True)

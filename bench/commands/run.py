@@ -77,16 +77,10 @@ class Report(Options):
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Results whose tables and pages are written.
+    """Results whose tables and pages are written."""
 
-    Parameters
-    ----------
-    folder : of the results.
-    status : 1 when something failed, else 0.
-    """
-
-    folder: Path
-    status: int
+    folder: Path  # of the results
+    status: int  # 1 when something failed, else 0
 
 
 def run(options: Run) -> Reported:

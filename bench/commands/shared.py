@@ -32,23 +32,13 @@ class InstanceOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class IsolationOptions(Options):
-    """How users' algorithms run.
-
-    Parameters
-    ----------
-    own : the classes and objects to which names refer.
-    """
+    """How users' algorithms run."""
 
     isolate: bool | None = isolation()
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
 
     def context(self, family: Family, *files: Any) -> RunContext:
-        """The context of runs, with a sandbox that does not show the folders of these files.
-
-        Raises
-        ------
-        InputError : isolation is required and cannot be had.
-        """
+        """The context of runs, with a sandbox that does not show the folders of these files."""
         return RunContext(isolate=family.choose_isolation(self.isolate), own=self.own, hidden=folders_of(*files))
 
 

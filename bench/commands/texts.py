@@ -63,19 +63,7 @@ def write_timeline(
     runs: Sequence[OnlineRun],
     best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> None:
-    """Write the page of time lines, or the Gantt chart alone as a picture.
-
-    Parameters
-    ----------
-    path : of the page; with the ending .svg of the picture.
-    source : the instance's file, by which an instance without a name is called.
-    best : the ends of the interval on OPT, and the solution that is worth the lower one; without an upper end any
-        solution.
-
-    Raises
-    ------
-    InputError : a Gantt chart alone that would be too large.
-    """
+    """Write the page of time lines, or the Gantt chart alone as a picture."""
     if path.suffix.lower() == PICTURE:
         from ratiobench.bench.draw.document import make_document
         from ratiobench.bench.report.timeline.gantt import draw_gantt

@@ -20,16 +20,10 @@ _SCALE = 4 / 3  # Pixels of a point
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing.
+    """A drawing."""
 
-    Parameters
-    ----------
-    title : what it shows.
-    svg : the document, with its own colours, light and dark.
-    """
-
-    title: str
-    svg: str = field(repr=False)
+    title: str  # what it shows
+    svg: str = field(repr=False)  # the document, with its own colours, light and dark
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -42,13 +36,7 @@ class Picture:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as an SVG file, whole or not at all.
 
-        Parameters
-        ----------
-        path : ``NAME.svg``.
-
-        Raises
-        ------
-        InputError : another ending, or a file that cannot be written.
+        `path`: ``NAME.svg``.
         """
         file = Path(path)
         if file.suffix.lower() not in ("", ".svg"):

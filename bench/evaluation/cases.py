@@ -37,36 +37,21 @@ PUBLISHED = 1  # The seed with which the stages `parts` and `days` have the inst
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCase:
-    """An instance with the interval on its OPT.
+    """An instance with the interval on its OPT."""
 
-    Parameters
-    ----------
-    name, stage : what it is called, and in which stage it is run.
-    instance : the family's object; `identity`: the hash of its content.
-    lower, upper : ends of the interval on OPT; equal where OPT is proved.
-    arrivals : how many arrive.
-    solution : gives the best known solution.
-    """
-
-    name: str
+    name: str  # name, stage: what it is called, and in which stage it is run
     stage: str
     family: Family
-    instance: Any
+    instance: Any  # the family's object; `identity`: the hash of its content
     identity: str
-    lower: Exact
+    lower: Exact  # lower, upper: ends of the interval on OPT; equal where OPT is proved
     upper: Exact
-    arrivals: int
-    solution: Callable[[], Any]
+    arrivals: int  # how many arrive
+    solution: Callable[[], Any]  # gives the best known solution
 
 
 def tiny_cases(family: Family, seed: int, count: int) -> list[EvaluationCase]:
-    """Draw instances whose OPT is proved and contended: not everything that pays can be served.
-
-    Parameters
-    ----------
-    seed : names the draws; the same instances on every machine with the same solver's version.
-    count : how many; fewer where the family's law gives fewer in `TRIES` draws for each.
-    """
+    """Draw instances whose OPT is proved and contended: not everything that pays can be served."""
     return list(_tiny_cases(family.name, seed, count))
 
 
@@ -117,12 +102,7 @@ def _restored(family: Family, stage: str, found: Mapping[str, Any]) -> Evaluatio
 
 
 def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
-    """Draw counterparts of the set's instances of `parts` and `days`: other seeds, and other days of the same traces.
-
-    Parameters
-    ----------
-    key : hexadecimal. HMAC-SHA256 of an instance's number is the seed of all its draws.
-    """
+    """Draw counterparts of the set's instances of `parts` and `days`: other seeds, other days of the same traces."""
     support = require_support(family)
     published = [
         (stage, entry)
@@ -185,17 +165,7 @@ def _make(chosen: str, name: str, digest: str) -> tuple[Family, Any]:
 def find_cases(
     family: Family, chosen: StandardSet, stage: str, seed: int, count: int
 ) -> dict[str, Callable[[], EvaluationCase]]:
-    """The instances of a stage by name, in the order in which an evaluation runs them.
-
-    Parameters
-    ----------
-    seed : of the tiny instances; another one than `PUBLISHED` draws those of `parts` and `days`, too.
-    count : of the tiny instances.
-
-    Returns
-    -------
-    Functions that make an instance and enclose its OPT.
-    """
+    """The instances of a stage by name, in the order in which an evaluation runs them."""
     if stage == TINY:
         return {case.name: partial(_given, case) for case in tiny_cases(family, seed, count)}
     if seed == PUBLISHED:
@@ -210,12 +180,7 @@ def _given(case: EvaluationCase) -> EvaluationCase:
 
 
 def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
-    """An instance of the set, with the interval of its certificate, which is verified.
-
-    Raises
-    ------
-    InputError : the certificate is missing or not valid, or the recipe makes another instance.
-    """
+    """An instance of the set, with the interval of its certificate, which is verified."""
     assert entry.best is not None
     family, instance = _make(str(chosen.path), entry.name, chosen.digest)
     data, _ = read_certificate(chosen, entry, entry.best)

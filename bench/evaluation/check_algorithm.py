@@ -63,17 +63,7 @@ class AlgorithmCheck:
 
 
 def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) -> AlgorithmCheck:
-    """Run a user's algorithm on tiny instances, once for each requirement.
-
-    Parameters
-    ----------
-    text : `mine.py:Class[:key=value,...]` or an import path `package.module:Class`.
-    count, seed : of the instances.
-
-    Raises
-    ------
-    InputError : a missing file or class, or a shipped algorithm, which needs no check.
-    """
+    """Run a user's algorithm on tiny instances, once for each requirement."""
     policy: PolicyFile | None = None
     name = shown = text
     if is_policy_file(text):
@@ -92,19 +82,13 @@ def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) ->
 
 @dataclass(frozen=True, slots=True)
 class _Algorithm:
-    """The algorithm that is checked.
+    """The algorithm that is checked."""
 
-    Parameters
-    ----------
-    name, shown : the name under which it runs, and the one that people know.
-    isolation : how its runs are isolated.
-    """
-
-    name: str
+    name: str  # name, shown: the name under which it runs, and the one that people know
     shown: str
     own: Mapping[str, UserAlgorithm]
     policy: PolicyFile | None
-    isolation: str
+    isolation: str  # how its runs are isolated
 
 
 def _check(family: Family, cases: Sequence[EvaluationCase], algorithm: _Algorithm) -> AlgorithmCheck:

@@ -50,20 +50,7 @@ MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them
 
 
 def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
-    """Evaluate a policy.
-
-    Parameters
-    ----------
-    text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
-
-    Returns
-    -------
-    The evaluation; a policy that cannot be built or breaks a rule is not valid, which is no error here.
-
-    Raises
-    ------
-    InputError : a missing file or class, a name or set that does not exist; a sandbox that is asked for and cannot be.
-    """
+    """Evaluate a policy."""
     require_support(family)
     isolation: str | None = None
     policy: PolicyFile | None = None

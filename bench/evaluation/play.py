@@ -47,17 +47,7 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
 
 
 def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
-    """One row per instance, in their order, with the columns `COLUMNS`.
-
-    Parameters
-    ----------
-    pairs : instances with their families.
-    policy : the name of a shipped algorithm, a class, or an object that is started anew for each instance.
-
-    Raises
-    ------
-    InputError : a name or option that does not exist, or a class that cannot be built.
-    """
+    """One row per instance, in their order, with the columns `COLUMNS`."""
     makers: dict[str, _Shipped | _Handed] = {}
     shares: dict[tuple[int, Exact], float] = {}
     known: dict[int, tuple[Exact, Exact] | None] = {}

@@ -24,57 +24,32 @@ LOSSES = 50  # Arrivals of the worst instance that a document has
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """How a policy is evaluated.
+    """How a policy is evaluated."""
 
-    Parameters
-    ----------
-    seed : of the tiny instances; another one than 1 draws those of `parts` and `days`, too.
-    count : how many tiny instances are drawn.
-    stages : those that may be run, in this order.
-    threshold : a stage is followed by the next one only if the mean share on it is at least this.
-    budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
-    isolate : in a sandbox; None: where there can be one.
-    only : patterns of names (* ? [...]) of the instances that are run; empty for all.
-    last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
-    """
-
-    seed: int = 1
-    count: int = 10
-    stages: tuple[str, ...] = STAGES
-    threshold: float = 0.3
-    budget: float = 60.0
-    isolate: bool | None = None
-    only: tuple[str, ...] = ()
-    last: str = ""
+    seed: int = 1  # of the tiny instances; another one than 1 draws those of `parts` and `days`, too
+    count: int = 10  # how many tiny instances are drawn
+    stages: tuple[str, ...] = STAGES  # those that may be run, in this order
+    threshold: float = 0.3  # a stage is followed by the next one only if the mean share on it is at least this
+    budget: float = 60.0  # seconds that the policy's runs may take in all; what does not fit counts as a share of 0
+    isolate: bool | None = None  # in a sandbox; None: where there can be one
+    only: tuple[str, ...] = ()  # patterns of names (* ? [...]) of the instances that are run; empty for all
+    last: str = ""  # the stage after which the evaluation ends; instances of later ones count as 0. Empty for none
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """A policy's run on one instance, or why there is none.
+    """A policy's run on one instance, or why there is none."""
 
-    Parameters
-    ----------
-    name, stage : of the instance.
-    state : `ok`, `invalid`, `not run`.
-    case : the instance; None where it was not run.
-    value : of the objective; None without a valid run.
-    share : the share of OPT that is certainly reached, in [0, 1].
-    headroom : the share of OPT that is certainly missed, in [0, 1].
-    seconds : of the decisions, with the way to the policy's process and back.
-    reason : why there is no valid run.
-    decisions : the run's, for feedback; None without a valid run.
-    """
-
-    name: str
+    name: str  # name, stage: of the instance
     stage: str
-    state: str
-    case: EvaluationCase | None = None
-    value: Exact | None = None
-    share: Fraction = Fraction(0)
-    headroom: Fraction | None = None
-    seconds: float = 0.0
-    reason: str = ""
-    decisions: Any = None
+    state: str  # `ok`, `invalid`, `not run`
+    case: EvaluationCase | None = None  # the instance; None where it was not run
+    value: Exact | None = None  # of the objective; None without a valid run
+    share: Fraction = Fraction(0)  # the share of OPT that is certainly reached, in [0, 1]
+    headroom: Fraction | None = None  # the share of OPT that is certainly missed, in [0, 1]
+    seconds: float = 0.0  # of the decisions, with the way to the policy's process and back
+    reason: str = ""  # why there is no valid run
+    decisions: Any = None  # the run's, for feedback; None without a valid run
     admitted: int = 0
 
     def explain(self) -> LossReport | None:
@@ -98,57 +73,37 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A shipped algorithm on the instances that the policy was run on.
-
-    Parameters
-    ----------
-    values : by the instances' names.
-    share, headroom : means over these instances.
-    """
+    """A shipped algorithm on the instances that the policy was run on."""
 
     name: str
-    values: Mapping[str, Exact]
-    share: Fraction
+    values: Mapping[str, Exact]  # by the instances' names
+    share: Fraction  # share, headroom: means over these instances
     headroom: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an evaluation found.
+    """What an evaluation found."""
 
-    Parameters
-    ----------
-    policy : its name, as people write it.
-    valid : no rule was broken; the score of a policy that broke one is 0.
-    reason : the rule that was broken, at which arrival of which instance; empty for none.
-    combined_score : mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance
-        that was not run.
-    headroom : mean share of OPT that is certainly missed, over the instances that were run.
-    shipped : the best shipped algorithm on the same instances; None where nothing was run.
-    stopped : why not all instances were run; empty where they were.
-    time_limited : the budget ended it, so that the score depends on the machine.
-    isolation : how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm.
-    seconds_per_decision : mean over all runs, with the way to the policy's process and back.
-    feedback : sentences for whoever writes the next version of the policy.
-    """
-
-    policy: str
+    policy: str  # its name, as people write it
     family: Family
     set_name: str
     settings: EvaluationSettings
-    valid: bool
-    reason: str
+    valid: bool  # no rule was broken; the score of a policy that broke one is 0
+    reason: str  # the rule that was broken, at which arrival of which instance; empty for none
+    # mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance that was not
+    # run.
     combined_score: float
-    headroom: float | None
+    headroom: float | None  # mean share of OPT that is certainly missed, over the instances that were run
     stages: Sequence[StageResult]
     results: Sequence[CaseResult]
-    shipped: Shipped | None
-    stopped: str
-    time_limited: bool
-    isolation: str | None
+    shipped: Shipped | None  # the best shipped algorithm on the same instances; None where nothing was run
+    stopped: str  # why not all instances were run; empty where they were
+    time_limited: bool  # the budget ended it, so that the score depends on the machine
+    isolation: str | None  # how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm
     seconds: float
-    seconds_per_decision: float | None
-    feedback: Sequence[str] = ()
+    seconds_per_decision: float | None  # mean over all runs, with the way to the policy's process and back
+    feedback: Sequence[str] = ()  # sentences for whoever writes the next version of the policy
     loss: LossReport | None = None
     worst: str = ""
     notes: Sequence[str] = field(default=())

@@ -107,12 +107,7 @@ _NO_SUITE = (
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
-    """The suite of this name or in this file, or that of the recipe that it is, and its family.
-
-    Raises
-    ------
-    InputError : when there is none.
-    """
+    """The suite of this name or in this file, or that of the recipe that it is, and its family."""
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
     if name not in known:
         if name.endswith(SUFFIX):
@@ -146,24 +141,14 @@ def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
 
 
 def require_algorithms(family: Family, names: Iterable[str]) -> None:
-    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one.
-
-    Raises
-    ------
-    InputError : naming the algorithm.
-    """
+    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one."""
     for name in names:
         refuse_other_family(family, name)
         family.validate_algorithm(name)
 
 
 def refuse_other_family(family: Family, name: str) -> None:
-    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at.
-
-    Raises
-    ------
-    InputError : naming the algorithm, and its family.
-    """
+    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at."""
     head = name.partition(":")[0]
     if head in {known.name for known in family.algorithms()}:
         return  # and the algorithms of other families are not loaded
@@ -209,12 +194,7 @@ def family_of(instance: object) -> Family:
 
 
 def read_instance(document: object, source: str) -> tuple[Family, Any]:
-    """The instance in a decoded document, and its family, known by the format that it names.
-
-    Raises
-    ------
-    InputError : no object, no known format, no instance.
-    """
+    """The instance in a decoded document, and its family, known by the format that it names."""
     if not isinstance(document, Mapping):
         raise InputError(source, "document", f"{shorten(document)} is not an object")
     if "format" not in document:

@@ -37,70 +37,40 @@ SUITE = "standard"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The best interval that is known, and how it was found.
+    """The best interval that is known, and how it was found."""
 
-    Parameters
-    ----------
-    lower, upper : as `json_number` writes figures: integers, or fractions in strings.
-    certificate : SHA-256 of the file that proves it.
-    date : UTC, ISO 8601.
-    command : what found it.
-    seconds : that it took, all efforts together.
-    machine : the class of machine.
-    """
-
-    lower: int | str
+    lower: int | str  # lower, upper: as `json_number` writes figures: integers, or fractions in strings
     upper: int | str
-    certificate: str
-    date: str
+    certificate: str  # SHA-256 of the file that proves it
+    date: str  # UTC, ISO 8601
     command: str
-    seconds: float
-    machine: str
+    seconds: float  # that it took, all efforts together
+    machine: str  # the class of machine
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An instance of a set.
+    """An instance of a set."""
 
-    Parameters
-    ----------
-    name, tier : what it is called, and how large it is in a word; names of files.
-    family : of its problem.
-    recipe : how it is made.
-    instance : SHA-256 of its content; empty as long as nobody has made it (an unreleased set).
-    size : a few figures about it.
-    first : how hard it is: `lower`, `upper` and `seconds` of the first solve.
-    best : the best that is known; None as long as nothing is.
-    """
-
-    name: str
+    name: str  # name, tier: what it is called, and how large it is in a word; names of files
     tier: str
-    family: str
+    family: str  # of its problem
     recipe: Mapping[str, Any]
-    instance: str = ""
-    size: Mapping[str, Any] | None = None
-    first: Mapping[str, Any] | None = None
-    best: Record | None = None
+    instance: str = ""  # SHA-256 of its content; empty as long as nobody has made it (an unreleased set)
+    size: Mapping[str, Any] | None = None  # a few figures about it
+    first: Mapping[str, Any] | None = None  # how hard it is: `lower`, `upper` and `seconds` of the first solve
+    best: Record | None = None  # the best that is known; None as long as nothing is
 
 
 @dataclass(frozen=True, slots=True)
 class StandardSet:
-    """A set of instances.
+    """A set of instances."""
 
-    Parameters
-    ----------
-    name : with its version.
-    path : of the manifest.
-    released : when, ISO 8601; empty before.
-    algorithms : per family, what `run` runs beside the user's own.
-    entries : in order.
-    """
-
-    name: str
-    path: Path
-    released: str
-    algorithms: Mapping[str, Sequence[str]]
-    entries: Sequence[Entry]
+    name: str  # with its version
+    path: Path  # of the manifest
+    released: str  # when, ISO 8601; empty before
+    algorithms: Mapping[str, Sequence[str]]  # per family, what `run` runs beside the user's own
+    entries: Sequence[Entry]  # in order
 
     @property
     def folder(self) -> Path:
@@ -162,12 +132,7 @@ class StandardSet:
 
 
 def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
-    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``."""
     path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
     if path.parent == HERE and not path.exists():
         raise InputError("--set", "", explain_unknown_name(str(name), shipped_sets()))

@@ -91,12 +91,7 @@ _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
 def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
-    """The suite in a file, and its family. `taken` are names that it may not have.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """The suite in a file, and its family. `taken` are names that it may not have."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     name = table.get("name", Path(path).name.removesuffix(SUFFIX))
@@ -106,12 +101,7 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
 
 
 def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
-    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe."""
     names = {name for family in families.values() for name in family.recipes()}
     head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
     tail = text[len(head) + 1 :]
@@ -137,16 +127,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
 def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
 ) -> tuple[Family, Suite]:
-    """The suite of a decoded document, and its family; files are named from `folder`.
-
-    Parameters
-    ----------
-    alone : it has one instance, which is not named in messages, nor the case in the instance.
-
-    Raises
-    ------
-    InputError : naming source, key and value.
-    """
+    """The suite of a decoded document, and its family; files are named from `folder`."""
     tables = {name: _list_of(data, name, source) for name in ("instance", "small", "plot")}
     if not tables["instance"]:
         raise InputError(source, "instance", "there is no [[instance]]; at least one is needed")

@@ -46,11 +46,6 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
 
     Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
     there are.
-
-    Parameters
-    ----------
-    kinds : of the days (`day_facts`). Where all tasks are rigid or gangs, other kernels run, and no audits' kernels are
-        compiled: such days are audited on request.
     """
     every = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     plans = [name for name in every if name.partition(":")[0] == _PLANS]

@@ -65,15 +65,11 @@ SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The means of a run of `paper`.
+    """The means of a run of `paper`."""
 
-    Parameters
-    ----------
-    ends : (figure, column, algorithm) -> the lower and the upper end of the mean.
-    runs : (figure, column, algorithm) -> the welfare of every run by case, where it is known.
-    """
-
+    # (figure, column, algorithm) -> the lower and the upper end of the mean.
     ends: Mapping[tuple[str, str, str], tuple[Fraction, Fraction]]
+    # (figure, column, algorithm) -> the welfare of every run by case, where it is known.
     runs: Mapping[tuple[str, str, str], Mapping[str, Fraction]]
 
     def mean(self, figure: str, column: str, algorithm: str) -> Fraction:

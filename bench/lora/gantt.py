@@ -26,16 +26,8 @@ Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 def gantt(instance: Instance, solution: Solution) -> Gantt:
     """Draw up the Gantt chart of a solution.
 
-    Parameters
-    ----------
-    instance : of problem P, any kinds of schedules.
-    solution : a decision per task, valid: at no time do tasks use more than the compute of a node.
-
-    Returns
-    -------
-    A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share of the
-    node's compute that the task takes; in pieces, where no gap is high enough. A node that serves tasks by memory
-    alone (rate 1 of many) has thin blocks.
+    Returns A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share
+    of the.
     """
     kind = instance.public("").type_of_node.tolist()
     stretches = {i: _stretches(decision) for i, decision in enumerate(solution) if decision is not None}

@@ -26,12 +26,7 @@ KINDS: dict[str, type[SuiteFigure]] = dict(
 
 
 def draw_figure(found: Results, plot: Plot, family: Family) -> SuiteFigure:
-    """The data of one figure.
-
-    Raises
-    ------
-    InputError : a name that its files cannot have, a kind that is neither one of ours nor a measure of the family.
-    """
+    """The data of one figure."""
     known = (*QUANTITIES, *KINDS)
     if plot.kind not in known and found.measures and plot.kind not in found.measures:
         problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *found.measures))}"

@@ -46,20 +46,7 @@ def write_report(
     the tests of pairs of algorithms; provenance.json;
     explain/CLAIM.html for the smallest witnesses.
 
-    Parameters
-    ----------
-    folder : where `run` put its store.
-    spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
-    pictures : a folder for the figures as SVG files.
-    show : gets the texts, one after another.
-
-    Returns
-    -------
-    0, or 1 when a piece of work failed.
-
-    Raises
-    ------
-    InputError : no store there, or the folder cannot be written.
+    `spent`: seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
     """
     from ratiobench.bench.report.explain.page import write_explanations
     from ratiobench.bench.report.page.layout import render_page

@@ -82,15 +82,9 @@ def make_frame(
 ) -> pd.DataFrame:
     """The rows for a notebook: names and verdicts are categories, in the order of the suite.
 
-    Parameters
-    ----------
-    columns : names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named.
-    exact : behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction.
-    headline : check whose verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
-
-    Raises
-    ------
-    InputError : a column that is not there.
+    `columns`: names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named; `exact`:
+    behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction; `headline`: check whose
+    verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
     """
     every = [*found.exact.columns, "seconds"]
     chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)

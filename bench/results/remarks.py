@@ -19,11 +19,6 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
     """The remarks on an algorithm's runs in words, each with the number of runs that have it.
 
     Those on a single run stand as they are; options that the name has already are left out. Empty without any.
-
-    Parameters
-    ----------
-    algorithm : the name under which the mean stands.
-    runs : the remarks on each run behind the mean.
     """
     counted: dict[Remark, int] = {}
     for run in runs:

@@ -49,12 +49,7 @@ def compile_all(
 
     Steps that wait for no other run side by side, as many as there are cores.
 
-    Parameters
-    ----------
-    chosen : names of algorithms by family.
-    say : prints a line; None: to standard error.
-    kinds : of the arrivals, as `CompilationSteps` takes them.
-    without : what the kernels are not used for (`Step.only_for`).
+    `say`: prints a line; None: to standard error.
     """
     say = _to_stderr if say is None else say
     waiting = [
@@ -91,12 +86,7 @@ def compile_all(
 
 
 def select_steps(steps: Sequence[Step], without: Collection[str]) -> list[Step]:
-    """The steps without those that serve nothing else; a step that waits for one of these waits for its predecessors.
-
-    Parameters
-    ----------
-    without : what the kernels are not used for (`Step.only_for`).
-    """
+    """The steps without those that serve nothing else; a step after one of these waits for its predecessors."""
     left_out = {step.name: step.after for step in steps if step.only_for and step.only_for in without}
 
     def awaited(names: Sequence[str]) -> Iterator[str]:

@@ -106,13 +106,9 @@ class ExecutionOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ExecutionOptions, CaseOptions):
-    """How to run a suite.
+    """How to run a suite."""
 
-    Parameters
-    ----------
-    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
-    """
-
+    # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
@@ -128,11 +124,6 @@ class RunOptions(ExecutionOptions, CaseOptions):
         return self.out
 
     def context(self, family: Family) -> RunContext:
-        """The context of its online runs.
-
-        Raises
-        ------
-        InputError : isolation is required and cannot be had.
-        """
+        """The context of its online runs."""
         isolate = family.choose_isolation(self.isolate)
         return RunContext(isolate=isolate, own=self.own, hidden=(str(self.folder.absolute()),))

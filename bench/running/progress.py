@@ -37,12 +37,8 @@ class Progress:
     kinds. What an earlier run took is not asked: another machine, or this one under load, says nothing of now.
     Online runs that count the arrivals they have answered are expected to go on at this pace.
 
-    Parameters
-    ----------
-    planned : kinds of work (OPT, algorithms, ...) of each case, those found in the store included.
-    workers : pieces that are in work at a time.
-    quiet : print nothing but warnings.
-    stream : where to; standard error by default.
+    `planned`: kinds of work (OPT, algorithms, ...) of each case, those found in the store included; `workers`: pieces
+    that are in work at a time; `quiet`: print nothing but warnings; `stream`: where to; standard error by default.
     """
 
     WIDTH = 12
@@ -81,12 +77,7 @@ class Progress:
         at_work: Sequence[tuple[str, str, float]],
         counts: Mapping[tuple[str, str], ArrivalCount | None] | None = None,
     ) -> None:
-        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds.
-
-        Parameters
-        ----------
-        counts : how far the online runs among it are, by case and kind.
-        """
+        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds."""
         self._at_work, self._counts = at_work, counts or {}
         for case, kind, seconds in at_work:
             # From the first answer on: before it an algorithm is built, and may compile.

@@ -335,12 +335,7 @@ class _Sweep:
         return self.queue.pop(self.queue.index(max(self.queue, key=order)))
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
-
-        Raises
-        ------
-        ExecutorLost : the cluster is gone.
-        """
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
         running: dict[Future[Any], _Job] = {}
         begun: dict[Future[Any], float] = {}
         while self.planned or self.queue or running:
@@ -387,12 +382,7 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
-    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none.
-
-    Raises
-    ------
-    InputError : a pattern that no case's name fits, a tier that is none, or no case that is both.
-    """
+    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
     for tier in tiers:
         if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
             raise InputError("--tier", "", explain_unknown_name(tier, known))
@@ -436,13 +426,7 @@ def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that are to be run, with what the options add to them.
-
-    Raises
-    ------
-    InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where no
-        case has one, or where the suite's file names it for a case that has none.
-    """
+    """The cases that are to be run, with what the options add to them."""
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
@@ -518,12 +502,7 @@ def _in_file(suite: Suite, named: bool) -> Iterator[None]:
 
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
-    """That the figures of a file show algorithms that are run; `added` are those of the command.
-
-    Raises
-    ------
-    InputError : naming the figure, and the algorithm that no case has.
-    """
+    """That the figures of a file show algorithms that are run; `added` are those of the command."""
     run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
     known = dict.fromkeys([*run, *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
@@ -543,12 +522,7 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
 
 
 def scale_suite(suite: Suite, scale: str) -> Suite:
-    """The suite with its cases at the scale.
-
-    Raises
-    ------
-    InputError : no such scale, or a suite that has no other than its own.
-    """
+    """The suite with its cases at the scale."""
     if scale not in SCALES:
         raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
     if scale == SCALES[0]:
@@ -565,15 +539,7 @@ def scale_suite(suite: Suite, scale: str) -> Suite:
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder.
 
-    Returns
-    -------
-    Seconds of this run by the clock: ``run``.
-
-    Raises
-    ------
-    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask, no sandbox.
-    StoreError : a full disk; what was finished is kept.
-    ExecutorLost : the dask cluster is gone; what was finished is kept.
+    Returns seconds of this run by the clock: ``run``.
     """
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)

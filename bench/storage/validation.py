@@ -115,12 +115,7 @@ _INSIDE: Mapping[str, Kinds] = {
 
 
 def check_result(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:
-    """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too.
-
-    Raises
-    ------
-    InputError : naming the store, the case and the field.
-    """
+    """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too."""
     kinds = _STAGES.get(piece.stage, {}) if piece.ok else _FAILED
     if whole:
         kinds = {name: {_value: _whole, _MAYBE_VALUE: _or_null(_whole)}.get(kind, kind) for name, kind in kinds.items()}

@@ -43,12 +43,7 @@ def splits(tasks: int, machines: int) -> IntArray:
 
 
 def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
-    """OPT and a solution that attains it.
-
-    Raises
-    ------
-    ValueError : above WAYS_LIMIT solutions, or above NUMBERS_LIMIT loads of machines in them.
-    """
+    """OPT and a solution that attains it."""
     problem = aggregate_users(instance)
     machines, found = problem.etc.shape[1], ways(problem)
     if found > WAYS_LIMIT:

@@ -126,19 +126,12 @@ def price_model(problem: AggregateProblem) -> LinearModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateModel:
-    """Dinkelbach's MILP at one rate, and how to read it.
+    """Dinkelbach's MILP at one rate, and how to read it."""
 
-    Parameters
-    ----------
-    model : maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant
-        surplus / rate.
-    unit : milliseconds.
-    constant : surplus / rate in `unit` ms, to be added to the objective.
-    """
-
+    # maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant surplus / rate.
     model: LinearModel
-    unit: float
-    constant: float
+    unit: float  # milliseconds
+    constant: float  # surplus / rate in `unit` ms, to be added to the objective
 
     def excess(self, bound: float, absolute: float, relative: float) -> Fraction:
         """(B - 0) of the text: by how many ms of makespan, at the rate, no solution does better; rounded safely up."""

@@ -49,12 +49,7 @@ def balance_loads(problem: AggregateProblem) -> IntArray:
 
 
 def descend(problem: AggregateProblem, totals: IntArray, chunk: int = 1) -> IntArray:
-    """Move tasks, and swap tasks of the last machine for others, while the profit rate rises.
-
-    Parameters
-    ----------
-    chunk : how many tasks move at once at first; when nothing improves, a quarter of it, down to one.
-    """
+    """Move tasks, and swap tasks of the last machine for others, while the profit rate rises."""
     types, machines = problem.etc.shape
     if types * machines * machines > PAIRS_LIMIT or types * types * machines > PAIRS_LIMIT or machines == 1:
         return totals

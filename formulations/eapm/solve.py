@@ -57,19 +57,8 @@ def solve(
 ) -> SolveReport:
     """OPT of EAPM or a certified interval on it, in units of money per second.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / |upper| at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
-    start : a solution to begin from; it is verified first.
-    certified : find the best machine prices also where another proof is enough, for the report's certificate
-        (see `ratiobench.formulations.eapm.verify`).
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -283,10 +272,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     ``charnes-cooper`` is the linear relaxation, whose optimum is its bound on OPT. ``dinkelbach`` is the program of the
     last round, at the rate that `solve` attains: the rate is OPT if and only if the optimum is 0, and a positive
     optimum comes with a better solution. The MPS text minimises the negated objective (`LinearModel.mps` says why).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

@@ -23,16 +23,10 @@ STEP = 0.3
 
 
 class Weights(NamedTuple):
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    prices : (m,) in any unit.
-    shares : (K, m) mean placement, tasks.
-    """
-
-    prices: FloatArray
-    shares: FloatArray
+    prices: FloatArray  # (m,) in any unit
+    shares: FloatArray  # (K, m) mean placement, tasks
 
 
 def weights(problem: AggregateProblem) -> Weights:

@@ -30,25 +30,15 @@ CLIP = 3.0  # A cell whose use is this many times what there is, or more, counts
 
 @dataclass(slots=True, eq=False)
 class Prices:
-    """What a search for prices found.
-
-    Parameters
-    ----------
-    grid : of the prices.
-    lam, mu : (K,) per GPU second and per edge second, jobs.
-    value : (n,) of a milli-iteration, jobs.
-    cost : (n,) g of the jobs at these.
-    bound : in doubles, no proof.
-    rounds : that were done.
-    """
+    """What a search for prices found."""
 
     grid: Grid
-    lam: FloatArray
+    lam: FloatArray  # lam, mu: (K,) per GPU second and per edge second, jobs
     mu: FloatArray
-    value: FloatArray
-    cost: FloatArray
-    bound: float
-    rounds: int = 0
+    value: FloatArray  # (n,) of a milli-iteration, jobs
+    cost: FloatArray  # (n,) g of the jobs at these
+    bound: float  # in doubles, no proof
+    rounds: int = 0  # that were done
 
 
 def begin(problem: Problem, grid: Grid) -> Prices:
@@ -79,11 +69,8 @@ def descend(
 ) -> Prices:
     """Rounds of a deflected subgradient method from these prices; the best ones found.
 
-    Parameters
-    ----------
-    first, last : steps, in `unit_price`, for a cell of which twice as much is used as there is; in between they fall
-        geometrically.
-    over : whether to stop.
+    `first`, `last`: steps, in `unit_price`, for a cell of which twice as much is used as there is; in between they fall
+    geometrically.
     """
     grid, length = prices.grid, prices.grid.length
     cells, jobs, servers = grid.cells, problem.jobs, grid.servers.astype(np.float64)
@@ -113,21 +100,13 @@ def descend(
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Integer prices and what they prove.
+    """Integer prices and what they prove."""
 
-    Parameters
-    ----------
-    points : of the grid.
-    lam, mu : per cell, in 1/SCALE jobs per second.
-    worths : per job, of its whole work, in 1/SCALE jobs.
-    total : the bound in 1/SCALE jobs.
-    """
-
-    points: tuple[int, ...]
-    lam: tuple[int, ...]
+    points: tuple[int, ...]  # of the grid
+    lam: tuple[int, ...]  # lam, mu: per cell, in 1/SCALE jobs per second
     mu: tuple[int, ...]
-    worths: tuple[int, ...]
-    total: int
+    worths: tuple[int, ...]  # per job, of its whole work, in 1/SCALE jobs
+    total: int  # the bound in 1/SCALE jobs
 
     @property
     def upper(self) -> int:

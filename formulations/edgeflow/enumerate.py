@@ -21,12 +21,7 @@ _LOST: _State = (-1, CLOUD, 0, -1, 0)
 
 
 def enumerate_optimum(instance: Instance, most: int = STATES_LIMIT) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it.
-
-    Raises
-    ------
-    ValueError : above `most` states in one second.
-    """
+    """OPT and a schedule that attains it."""
     jobs = range(instance.jobs)
     begin, end = int(instance.submit.min(initial=0)), int(instance.deadline.max(initial=0))
     start = tuple((int(work), CLOUD, 0, -1, 0) for work in instance.work.tolist())

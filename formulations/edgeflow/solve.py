@@ -73,18 +73,8 @@ def solve(
 ) -> SolveReport:
     """How many deadlines can be met, or a certified interval on it.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / |upper| at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
-    start : a schedule to begin from, of an online run for example; it is verified first.
-    certified : changes nothing, every report has a certificate.
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -322,10 +312,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
 
     ``lp`` has fractional jobs: its optimum, rounded down, bounds OPT. ``mip``, the default, has whole ones. The MPS
     text minimises the negated objective (`LinearModel.mps` says why).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

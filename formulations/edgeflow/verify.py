@@ -35,12 +35,7 @@ PROVES = (
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")

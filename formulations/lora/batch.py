@@ -67,14 +67,9 @@ def solve_batch(
 ) -> Answer:
     """The best solution that the effort finds for some tasks on what the nodes have left, and a bound.
 
-    Parameters
-    ----------
-    instance : the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
-        worth.
-    free, free_mb : (K, T) samples and MB left.
-    effort : units of search, at least 1; the same answer on any machine.
-    gap : (upper - lower) / upper at which to stop.
-    starts : solutions to be at least as good as.
+    `instance`: the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
+    worth; `free`, `free_mb`: (K, T) samples and MB left; `effort`: units of search, at least 1; the same answer on any
+    machine.
     """
     p = pool(instance)
     if p.tasks == 0:

@@ -58,21 +58,7 @@ def crosscheck(
 
     Where all tasks are rigid or gangs, the formulations are those of runs.
 
-    Parameters
-    ----------
-    effort : units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
-    seconds : a time limit for each row in place of the effort; the answers then depend on the machine.
-    tell : is called with a line about what is solved next.
-
-    Returns
-    -------
-    CrossCheck with one row for each pair and the certified interval last.
-
-    Raises
-    ------
-    InputError : `effort` or `seconds` out of range, or tasks of several kinds.
-
-    Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
+    `effort`: units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
     """
     schedules = ScheduleKind.ANY
     if instance.run.any() or instance.running:
@@ -102,17 +88,7 @@ def pairs(schedules: ScheduleKind = ScheduleKind.ANY) -> list[Pair]:
 
 
 def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
-    """Solve one formulation with one solver, without a start, exactly as the model was built.
-
-    Parameters
-    ----------
-    pair : names of the formulation and of the backend.
-    effort, seconds : as for `crosscheck`.
-
-    Returns
-    -------
-    The row; a model that is too large, or a solver that fails, is a row with a message.
-    """
+    """Solve one formulation with one solver, without a start, exactly as the model was built."""
     size = registry()[pair.formulation].columns(instance)
     if size > BUILD_COLUMNS:
         message = f"not built, {size} columns are more than {BUILD_COLUMNS}"

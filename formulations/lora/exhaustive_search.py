@@ -26,16 +26,8 @@ def search_exhaustively(
 ) -> tuple[int, Solution | None] | None:
     """The optimum of a batch on what the nodes have left; None where there is too much to look at.
 
-    Parameters
-    ----------
-    instance : the tasks, without vendors.
-    tasks : those that may be admitted; all others are rejected.
-    free, free_mb : (K, T) samples and MB left.
-    least : the welfare of a known solution, at least 0.
-
-    Returns
-    -------
-    The optimum with a solution that has it, or `least` and None where nothing is better.
+    `free`, `free_mb`: (K, T) samples and MB left; returns the optimum with a solution that has it, or `least` and None
+    where nothing is better.
     """
     if max(len(tasks), int((instance.deadline - instance.arrival).max(initial=0))) >= DEPTH:
         return None

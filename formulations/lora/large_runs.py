@@ -49,10 +49,7 @@ class _Columns(NamedTuple):
 def limits(effort: int, seconds: float | None) -> Limits:
     """Limits of the program.
 
-    Parameters
-    ----------
-    effort : units of work of the whole search.
-    seconds : that are left; the program takes a third of them at most.
+    `effort`: units of work of the whole search.
     """
     return Limits(work=WORK * min(effort, 4), gap=GAP, seconds=None if seconds is None else max(0.1, seconds / 3))
 
@@ -65,14 +62,7 @@ def has_large_gangs(r: Runs) -> bool:
 
 
 def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Callable[[], bool]) -> Kept | None:
-    """The schedule on nodes that the program leads to; None where the solver finds none.
-
-    Parameters
-    ----------
-    prices : dual prices of the runs.
-    limits : of the solver, HiGHS.
-    over : True ends the annealings.
-    """
+    """The schedule on nodes that the program leads to; None where the solver finds none."""
     columns = _choose_columns(r, prices)
     if not len(columns.task):
         return None

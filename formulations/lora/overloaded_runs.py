@@ -50,13 +50,7 @@ def give_nodes(
 ) -> Kept:
     """A schedule on nodes that begins from the runs of a pool.
 
-    Parameters
-    ----------
-    pooled : runs without nodes.
-    prices : dual prices of the runs.
-    large : a usual value of large runs, in micro-dollars.
-    blocks, number : of the annealing; another number draws other blocks.
-    over : True ends the annealing.
+    `large`: a usual value of large runs, in micro-dollars.
     """
     z, price, seed = empty_schedule(r, o), _price_nodes(r, prices), seed_of("overloads", number)
     chosen = np.flatnonzero(pooled.entry >= 0)

@@ -67,58 +67,35 @@ LEAST_GAIN = -0.5  # Tasks with less reduced profit than so many bids are left t
 
 
 class Schedule(NamedTuple):
-    """A set of runs, and what is free.
+    """A set of runs, and what is free."""
 
-    Parameters
-    ----------
-    entry, start, net : (n,) chosen entry (-1 for none), first slot, net value.
-    nodes : (places,) nodes of the parts, where `pooled` is False.
-    compute, memory : (K, T) or, pooled, (G, T) samples and MB that are free.
-    roomy : (G, LEVELS+1, T) nodes with at least so many parts of their compute free; unused in a pool.
-    running, busy : tasks that run on a type in a slot: busy[g, t] of them from r.begin[g, t] on.
-    spot : (r.spot[n],) where a task stands in `running`, by the slots of its window.
-    """
-
-    entry: IntArray
+    entry: IntArray  # entry, start, net: (n,) chosen entry (-1 for none), first slot, net value
     start: IntArray
     net: IntArray
-    nodes: IntArray
-    compute: IntArray
+    nodes: IntArray  # (places,) nodes of the parts, where `pooled` is False
+    compute: IntArray  # compute, memory: (K, T) or, pooled, (G, T) samples and MB that are free
     memory: IntArray
-    roomy: IntArray
-    running: IntArray
+    roomy: IntArray  # (G, LEVELS+1, T) nodes with at least so many parts of their compute free; unused in a pool
+    running: IntArray  # running, busy: tasks that run on a type in a slot: busy[g, t] of them from r.begin[g, t] on
     busy: IntArray
-    spot: IntArray
+    spot: IntArray  # (r.spot[n],) where a task stands in `running`, by the slots of its window
 
 
 class Order(NamedTuple):
-    """What the search knows of the tasks beside their runs.
+    """What the search knows of the tasks beside their runs."""
 
-    Parameters
-    ----------
-    rank : (2, n) value per node and slot by bid and by reduced profit; both are at least 0.
-    size : (n,) node-slots that a task takes.
-    refill : tasks that wait which a block tries per node-slot that it has freed.
-    gain : (n,) reduced profit.
-    lam, phi : (G, T+1) prefix sums of the prices.
-    members, begin : tasks worth a try whose window holds a slot, slot by slot.
-    first, spot : first slot of a task's window; (n+1,) where its slots begin in a flat array.
-    room : (G, T+1) where the tasks that run on a type in a slot begin in a flat array; (g, T) is the end.
-    level : (entries,) parts of a node's compute, of LEVELS, that a part of the run has at least.
-    """
-
-    rank: Prices
-    size: Prices
-    refill: float
-    gain: Prices
-    lam: Prices
+    rank: Prices  # (2, n) value per node and slot by bid and by reduced profit; both are at least 0
+    size: Prices  # (n,) node-slots that a task takes
+    refill: float  # tasks that wait which a block tries per node-slot that it has freed
+    gain: Prices  # (n,) reduced profit
+    lam: Prices  # lam, phi: (G, T+1) prefix sums of the prices
     phi: Prices
-    members: IntArray
+    members: IntArray  # members, begin: tasks worth a try whose window holds a slot, slot by slot
     begin: IntArray
-    first: IntArray
+    first: IntArray  # first, spot: first slot of a task's window; (n+1,) where its slots begin in a flat array
     spot: IntArray
-    room: IntArray
-    level: IntArray
+    room: IntArray  # (G, T+1) where the tasks that run on a type in a slot begin in a flat array; (g, T) is the end
+    level: IntArray  # (entries,) parts of a node's compute, of LEVELS, that a part of the run has at least
 
 
 def order_tasks(r: Runs, prices: RunPrices) -> Order:
@@ -544,11 +521,7 @@ def copy_best(kept, z):  # type: ignore[no-untyped-def]
 def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore[no-untyped-def]
     """Blocks of annealing; the welfare at the end. The best schedule that was met is in `kept`, with its welfare.
 
-    Parameters
-    ----------
-    kept : entry, start, net, nodes and (1,) welfare of the best schedule so far; out.
-    heat, cooling : temperature of the first block, and its factor from block to block.
-    forced : share of the blocks that make room for a task.
+    `kept`: entry, start, net, nodes and (1,) welfare of the best schedule so far; out.
     """
     value, where, waste = _scratch(r, o)
     parts = r.parts.max()
@@ -724,13 +697,7 @@ def list_schedule(r: Runs, o: Order, orders: Sequence[IntArray], shares: Sequenc
 
 
 def draw_lists(r: Runs, o: Order, best: Kept, count: int, over: Callable[[], bool]) -> Kept:
-    """The best of list schedules in orders that are drawn around value per slot, reduced profit and bid.
-
-    Parameters
-    ----------
-    count : lists to draw.
-    over : asked between lists.
-    """
+    """The best of list schedules in orders that are drawn around value per slot, reduced profit and bid."""
     gain = o.gain / o.size
     bases = [o.rank[0], o.rank[0], gain - min(0.0, float(gain.min())), r.bid.astype(np.float64)]
     stream = Stream("runs", "orders")
@@ -778,13 +745,7 @@ def insert_again(r: Runs, o: Order, kept: Kept) -> Kept:
 
 
 def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int, heat: float = HEATS[0]) -> Kept:
-    """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from.
-
-    Parameters
-    ----------
-    number : of this annealing; another one draws other blocks.
-    heat : the temperature to begin with.
-    """
+    """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from."""
     best = Kept(*(column.copy() for column in kept))
     if blocks and len(o.members):
         z = restore(r, o, kept, False)
@@ -899,11 +860,7 @@ class Search:
 def search(r: Runs, o: Order, best: Kept, effort: int, enough: int, over: Callable[[], bool]) -> tuple[Kept, int]:
     """Search from the best schedule so far; the best one, and the blocks done.
 
-    Parameters
-    ----------
-    effort : units of work.
-    enough : a welfare at which to stop.
-    over : asked often; True ends the search.
+    `effort`: units of work.
     """
     if not len(o.members):
         return best, 0

@@ -100,9 +100,7 @@ class _Column(NamedTuple):
 def find(instance: Instance, seconds: float | None = None) -> list[SlotCut]:
     """Inequalities that are tight at the relaxation's optimum with all that were found.
 
-    Parameters
-    ----------
-    seconds : no further round begins after that long; None for no limit.
+    `seconds`: no further round begins after that long; None for no limit.
     """
     began = time.perf_counter()
     relaxation = _Relaxation(instance)

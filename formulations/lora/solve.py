@@ -94,20 +94,8 @@ def solve(
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
-    gap : relative gap (upper - lower) / upper at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Compiling kernels and starting a solver come before it.
-    start : a solution to begin from; it is verified first.
-    certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
-        certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
-        branched on, with the linear programmes in HiGHS, unless the backend is `none`.
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -189,12 +177,7 @@ class Plan:
 
 
 def choose(instance: Instance, formulation: str, backend: str) -> Plan:
-    """Check the names, and choose by size what was left to choose.
-
-    Raises
-    ------
-    InputError : for a name that does not exist, or a pair that does not go together.
-    """
+    """Check the names, and choose by size what was left to choose."""
     known, schedules = registry(), find_kind(instance)
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
     names = [name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)]
@@ -354,12 +337,7 @@ def _slot_cuts(instance: Instance, interval: _Interval, seconds: float | None) -
 
 
 def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
-    """As `choose`, where tasks are rigid, gangs or of several kinds.
-
-    Raises
-    ------
-    InputError : for a name that does not exist, a pair that does not go together, or a model of other tasks.
-    """
+    """As `choose`, where tasks are rigid, gangs or of several kinds."""
     known = registry()
     names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
 
@@ -849,10 +827,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
 
     The LP text maximises. The MPS text minimises the negated objective (`LinearModel.mps` says why), so its optimum
     is minus OPT.
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

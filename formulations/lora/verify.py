@@ -102,12 +102,7 @@ SPLIT, SORT, PYTHON = 4, 16, 64
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
@@ -233,16 +228,7 @@ def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: t
 
 
 def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
-    """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains.
-
-    Parameters
-    ----------
-    data : the decoded document, which `verify` accepts.
-
-    Returns
-    -------
-    One line; gains of more than `GAINS_SHOWN` tasks are told as one number. With branches it says how many there are.
-    """
+    """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains."""
     certificate, _ = parse(data, source)
     if len(certificate.tree) > 1 or certificate.runs:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
@@ -282,17 +268,7 @@ def tree_bound(
 ) -> int:
     """The largest bound of a leaf in micro-dollars, 0 at least.
 
-    Parameters
-    ----------
-    unit : prices are in 1/unit micro-dollars.
-    tables : tables of prices, which the leaves name by their place.
-    tree : nodes in preorder.
-    runs : whether decisions are about runs of rigid tasks and gangs. Else no task may be of these kinds or stay on one
-        node.
-
-    Raises
-    ------
-    CertificateError : for what is no tree of decisions, or for what are no prices.
+    `unit`: prices are in 1/unit micro-dollars.
     """
     _require_unit(unit)
     require(runs or not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
@@ -319,10 +295,7 @@ def tree_bound(
 def count_affordable_tables(instance: Instance, unit: int, prices: Prices) -> int:
     """Return how many leaves with tables like this one a tree may have before it is too large to check.
 
-    Parameters
-    ----------
-    unit : prices are in 1/unit micro-dollars.
-    prices : of a leaf without decisions.
+    `unit`: prices are in 1/unit micro-dollars.
     """
     steps = Steps(instance.tasks)
     try:
@@ -580,9 +553,7 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
 def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, int]], count: Any, steps: Steps) -> int:
     """As `_best_set`, from all maximal patterns of the sizes: of each size the items of the largest values are taken.
 
-    Parameters
-    ----------
-    count : (patterns, sizes) how many items of each size.
+    `count`: (patterns, sizes) how many items of each size.
     """
     most = int(count.max(initial=0))
     worth = np.zeros((len(sizes), most + 1), dtype=object)
@@ -832,11 +803,8 @@ def _surplus_of_kind(
 ) -> int:
     """Best reduced profit, 0 at least, of a task that stays on one node or runs without a pause.
 
-    Parameters
-    ----------
-    cost : (types, slots of the widest window) what a cell of one part pays and costs, Python integers.
-    rate : (types,) samples per cell.
-    cheapest : price of the cheapest offer by first slot.
+    `cost`: (types, slots of the widest window) what a cell of one part pays and costs, Python integers; `rate`:
+    (types,) samples per cell; `cheapest`: price of the cheapest offer by first slot.
     """
     kind, parts, work = _KINDS[int(instance.run[i])], int(instance.parts[i]), int(instance.work[i])
     first, width, best = min(cheapest), cost.shape[1], 0
@@ -862,10 +830,6 @@ class _Runs:
     """The runs of all tasks that are never paused, one after the other: columns of one entry for each run.
 
     A run is a task, a type and the slot in which it begins, with the cheapest offer that lets it begin there.
-
-    Parameters
-    ----------
-    usable : of `_usable`, task by task.
     """
 
     def __init__(self, instance: Instance, usable: list[tuple[list[int], dict[int, int]]], steps: Steps) -> None:
@@ -915,10 +879,7 @@ class _Runs:
     ) -> int | None:
         """Sum of the best reduced profits of all tasks in 1/unit micro-dollars; None where an admitted one has no run.
 
-        Parameters
-        ----------
-        lam, phi : (types, slots) prices, Python integers.
-        pi : prices of classes, slot by slot.
+        `lam`, `phi`: (types, slots) prices, Python integers; `pi`: prices of classes, slot by slot.
         """
         listed = [key for key in self.classes if key in pi]
         tables = [lam, phi, np.array([pi[key] for key in listed], dtype=object)]

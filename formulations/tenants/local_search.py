@@ -471,12 +471,7 @@ def never_over() -> bool:
 
 
 class Search:
-    """Local search on one problem.
-
-    Parameters
-    ----------
-    problem : with at least one job.
-    """
+    """Local search on one problem."""
 
     def __init__(self, problem: Tables) -> None:
         self.problem = problem

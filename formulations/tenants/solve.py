@@ -54,19 +54,8 @@ def solve(
 ) -> SolveReport:
     """OPT of tenants or a certified interval on it, in 1/100 micro-dollar; the least cost is best.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / lower at which to stop early.
-    seconds : a time limit; marks the report `time_limited`.
-    start : a solution to begin from; it is verified first.
-    certified : find the best prices also where another proof is enough, for the report's certificate
-        (see `ratiobench.formulations.tenants.verify`).
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -271,12 +260,7 @@ def warm() -> None:
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
-    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
-    """
+    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS)."""
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     if formulation not in ("auto", TIME_INDEXED):

@@ -144,12 +144,7 @@ def join(left, left_over, right, right_over, spare, over, part):  # type: ignore
 
 
 def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it.
-
-    Raises
-    ------
-    ValueError : above JOBS_LIMIT jobs or PAIRS_LIMIT pairs.
-    """
+    """OPT and a schedule that attains it."""
     if problem.jobs > JOBS_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {JOBS_LIMIT}")
     found, kinds = _all_fronts(problem), _useful(problem)
@@ -170,14 +165,7 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
 def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, Solution | None]:
     """OPT and a schedule that attains it, or `upper` and None where no schedule costs less.
 
-    Parameters
-    ----------
-    prices : (n,) one per job; the nearer the bound that they prove to OPT, the less work.
-    upper : the cost of the best schedule known.
-
-    Raises
-    ------
-    ValueError : above PRICED_LIMIT jobs, SETS_LIMIT sets, PAIRS_LIMIT pairs, or JOINS_LIMIT pairs of sets.
+    `prices`: (n,) one per job; the nearer the bound that they prove to OPT, the less work.
     """
     if problem.jobs > PRICED_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {PRICED_LIMIT}")

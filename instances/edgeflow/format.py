@@ -30,21 +30,7 @@ _COLUMNS = ("submit", "deadline", "model", "work", "share")
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
-    """
+    """Validate a decoded document and build the instance."""
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
@@ -142,16 +128,7 @@ def _job(job: Fields, known: dict[str, int], models: tuple[Model, ...], before: 
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads.
-    """
+    """Convert an instance to its JSON document."""
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -180,16 +157,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
-    """
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 

@@ -50,12 +50,7 @@ class Row(NamedTuple):
 
 
 def read_log(path: str | os.PathLike[str]) -> tuple[Row, ...]:
-    """The jobs that used GPUs for some time, in order of submission; the widest share is 64 GPUs.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value.
-    """
+    """The jobs that used GPUs for some time, in order of submission; the widest share is 64 GPUs."""
     source = str(path)
     with open_text(path) as file:
         found = sorted(_rows(rows(file, source), source), key=lambda row: row.submit)

@@ -134,12 +134,7 @@ def forms() -> tuple[Form, ...]:
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of one of these kinds."""
     found = _checked(recipe)
     return {"gpu-day": _day, "elasticflow": _published, "gpu-log": _log}[recipe["kind"]](found)
 
@@ -367,12 +362,7 @@ _WINDOW = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)(?:/
 
 
 def read_windows(texts: str, servers: int) -> list[tuple[int, int, int]]:
-    """(from, to, servers) in seconds of the day, in order.
-
-    Raises
-    ------
-    InputError : for a text that is no FROM-TO[/PART]+..., or windows that overlap.
-    """
+    """(from, to, servers) in seconds of the day, in order."""
     found = []
     for text in texts.split("+"):
         match = _WINDOW.fullmatch(text)

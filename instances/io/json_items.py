@@ -67,12 +67,7 @@ class _Reader:
         return found
 
     def value(self, what: str) -> Any:
-        """The value that begins here.
-
-        Raises
-        ------
-        InputError : for what is no JSON, is nested too deeply or is longer than `LONGEST_ENTRY`.
-        """
+        """The value that begins here."""
         self.peek()
         while True:
             error, start = None, self._at
@@ -99,21 +94,7 @@ class _Reader:
 
 
 def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str, Any]]:
-    """The entries of the list under `key`, and the values of all other keys, in the order of the file.
-
-    Parameters
-    ----------
-    file : of which nothing was read; a JSON object.
-    key : of the list; the object has it.
-
-    Yields
-    ------
-    The path, such as ``jobs[3]`` or ``errors``, and the value. Of a key that stands twice both values come.
-
-    Raises
-    ------
-    InputError : for what is no such document; it names the line and the column, or the path.
-    """
+    """The entries of the list under `key`, and the values of all other keys, in the order of the file."""
     reader = _Reader(file, source)
     if reader.peek() != "{":
         raise InputError(source, "", f"not a JSON object with a list `{key}`")

@@ -34,34 +34,11 @@ class Kind(Protocol):
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """Check a value.
-
-        Parameters
-        ----------
-        source, field : what errors name.
-        value : the value.
-
-        Returns
-        -------
-        The value, as recipes have it.
-
-        Raises
-        ------
-        InputError : the value cannot be used; names source, field and value.
-        """
+        """Check a value."""
         ...
 
     def parsed(self, text: str) -> Any:
-        """Read a text of the command line, without a check.
-
-        Parameters
-        ----------
-        text : the text.
-
-        Returns
-        -------
-        The value.
-        """
+        """Read a text of the command line, without a check."""
         ...
 
 
@@ -320,33 +297,20 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a recipe.
+    """A key of a recipe."""
 
-    Parameters
-    ----------
-    name : with the names of the objects that contain it, ``vendors.count``.
-    kind : what its values may be.
-    meaning : in a few words.
-    default : the value where it is not given; None where there is none.
-    unit : of its values.
-    default_text : the default in words, where it is no value.
-    place : its path in the recipe, where that is not its name.
-    """
-
-    name: str
+    name: str  # with the names of the objects that contain it, ``vendors.count``
     kind: Kind
-    meaning: str
-    default: Any = None
+    meaning: str  # in a few words
+    default: Any = None  # the value where it is not given; None where there is none
     unit: str = ""
-    default_text: str = ""
-    place: str = ""
+    default_text: str = ""  # the default in words, where it is no value
+    place: str = ""  # its path in the recipe, where that is not its name
 
     def row(self) -> dict[str, str]:
         """Describe the key as a row of a table.
 
-        Returns
-        -------
-        Texts by column: name, range, unit, default, meaning.
+        Returns texts by column: name, range, unit, default, meaning.
         """
         default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
@@ -356,42 +320,18 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of recipe.
+    """A kind of recipe."""
 
-    Parameters
-    ----------
-    name : on the command line and in files.
-    summary : what it makes, in a sentence.
-    keys : in the order of the table.
-    fixed : what every such recipe has besides, its ``kind`` in the first place.
-    read : checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
-    label : place of the instance's name, where such recipes have one.
-    """
-
-    name: str
-    summary: str
-    keys: tuple[Key, ...]
-    fixed: Mapping[str, Any]
+    name: str  # on the command line and in files
+    summary: str  # what it makes, in a sentence
+    keys: tuple[Key, ...]  # in the order of the table
+    fixed: Mapping[str, Any]  # what every such recipe has besides, its ``kind`` in the first place
+    # checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
     read: Callable[[Mapping[str, Any]], object]
-    label: str = ""
+    label: str = ""  # place of the instance's name, where such recipes have one
 
     def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        """Make a recipe of these values.
-
-        Parameters
-        ----------
-        source, field : what errors name; `field` is written before the key.
-        given : values by the names of their keys.
-        label : name of the instance, where recipes of this kind have one.
-
-        Returns
-        -------
-        The recipe as JSON values, with defaults.
-
-        Raises
-        ------
-        InputError : a key or value that cannot be used; names source, key and value.
-        """
+        """Make a recipe of these values."""
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:
             if key.name in given:
@@ -446,12 +386,7 @@ def text_of(value: Any) -> str:
 
 
 def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a nested object by the names of the keys, as they stand.
-
-    Raises
-    ------
-    InputError : a key that is not among them; what should be an object and is none.
-    """
+    """The values of a nested object by the names of the keys, as they stand."""
     if not isinstance(data, Mapping):
         raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
@@ -471,12 +406,7 @@ def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: 
 class Values(Mapping[str, Any]):
     """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None.
 
-    Parameters
-    ----------
-    source : in messages.
-    keys : all that there may be.
-    data : the recipe; its ``kind`` is left out where that is no key.
-    field : where the recipe stands, in messages.
+    `data`: the recipe; its ``kind`` is left out where that is no key; `field`: where the recipe stands, in messages.
     """
 
     def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:

@@ -50,12 +50,7 @@ def pack(document: Any) -> bytes:
 
 
 def unpack(data: bytes, source: str, limit: int) -> Any:
-    """The document in packed bytes, of which at most `limit` are unpacked.
-
-    Raises
-    ------
-    InputError : for bytes that are no whole packed document, for more than the limit, and for more values than `MOST`.
-    """
+    """The document in packed bytes, of which at most `limit` are unpacked."""
     content = content_of(data, source, limit)
     try:
         cursor = _Cursor(content)
@@ -72,12 +67,7 @@ def unpack(data: bytes, source: str, limit: int) -> Any:
 
 
 def content_of(data: bytes, source: str, limit: int) -> bytes:
-    """The columns in packed bytes, texts in them as they are.
-
-    Raises
-    ------
-    InputError : for bytes that are no whole packed document, and for more than the limit.
-    """
+    """The columns in packed bytes, texts in them as they are."""
     reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=4 * _WINDOW)
     try:
         content = reader.decompress(data[len(MAGIC) :], limit + 1)

@@ -14,12 +14,7 @@ T = TypeVar("T")
 
 
 def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
-    """What the maker of the recipe's kind makes of it.
-
-    Raises
-    ------
-    InputError : for a kind that is not there; and whatever the maker raises.
-    """
+    """What the maker of the recipe's kind makes of it."""
     kind = recipe.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise InputError(SOURCE, "kind", f"{shorten(kind)} is none of {', '.join(sorted(kinds))}")

@@ -32,22 +32,13 @@ _FASTEST = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A node type.
+    """A node type."""
 
-    Parameters
-    ----------
-    name : label: ``h200``, ``a100``, ``a40``, or that of a file.
-    basis : ``measured`` or ``derived``.
-    samples_per_s : of the saturated GPU.
-    memory_mb : C_km.
-    watts : above idle in the fastest row; None where nobody knows.
-    """
-
-    name: str
-    basis: str
-    samples_per_s: Fraction
-    memory_mb: int
-    watts: Fraction | None
+    name: str  # label: ``h200``, ``a100``, ``a40``, or that of a file
+    basis: str  # ``measured`` or ``derived``
+    samples_per_s: Fraction  # of the saturated GPU
+    memory_mb: int  # C_km
+    watts: Fraction | None  # above idle in the fastest row; None where nobody knows
 
     @property
     def compute(self) -> int:
@@ -57,45 +48,27 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one of `tasks` tasks that share a GPU at batch `batch` takes of it.
+    """What one of `tasks` tasks that share a GPU at batch `batch` takes of it."""
 
-    Parameters
-    ----------
-    tasks, batch : co-location degree n and samples per step.
-    memory_mb : r_i, MB beside the shared base.
-    rate : {GPU: s_ik, samples per slot}.
-    energy_wh : {GPU: Wh per slot above idle}.
-    """
-
-    tasks: int
+    tasks: int  # tasks, batch: co-location degree n and samples per step
     batch: int
-    memory_mb: int
-    rate: dict[str, int]
-    energy_wh: dict[str, int]
+    memory_mb: int  # r_i, MB beside the shared base
+    rate: dict[str, int]  # {GPU: s_ik, samples per slot}
+    energy_wh: dict[str, int]  # {GPU: Wh per slot above idle}
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A table: the GPUs in it, and what tasks take of them.
+    """A table: the GPUs in it, and what tasks take of them."""
 
-    Parameters
-    ----------
-    source : where the figures come from, and what of them is derived.
-    way : model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
-    base_memory_mb : r_b, the frozen base model.
-    gpus : the node types by name.
-    profiles : every co-location degree and batch that fitted the GPU, in the table's order.
-    document : the file, decoded; None for the shipped table.
-    notes : what must be known of instances that are made of it.
-    """
-
-    source: str
+    source: str  # where the figures come from, and what of them is derived
+    # model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
     way: tuple[str, int, int]
-    base_memory_mb: int
-    gpus: Mapping[str, Gpu]
-    profiles: tuple[Profile, ...]
-    document: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = ()
+    base_memory_mb: int  # r_b, the frozen base model
+    gpus: Mapping[str, Gpu]  # the node types by name
+    profiles: tuple[Profile, ...]  # every co-location degree and batch that fitted the GPU, in the table's order
+    document: Mapping[str, Any] | None = None  # the file, decoded; None for the shipped table
+    notes: tuple[str, ...] = ()  # what must be known of instances that are made of it
 
     @property
     def method_text(self) -> str:
@@ -114,12 +87,7 @@ class Calibration:
         return tuple(sorted({p.batch for p in self.profiles}))
 
     def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
-        """The profiles with a co-location degree and a batch of the lists.
-
-        Raises
-        ------
-        InputError : for a value that the table does not have, or when none of the combinations fitted.
-        """
+        """The profiles with a co-location degree and a batch of the lists."""
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
                 if value not in known:
@@ -174,12 +142,7 @@ def _profile(
 
 
 def read_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read and check a file of measurements.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """Read and check a file of measurements."""
     data, source = read_bytes(path)
     return parse(load_json(data, source), source)
 
@@ -191,12 +154,7 @@ _ROW = {"tasks", "batch", "millisamples_per_s", "peak_mb", "deciwatts_above_idle
 
 
 def parse(data: Any, source: str, path: str = "") -> Calibration:
-    """The calibration in a decoded file; `path`: where it stands in a larger document.
-
-    Raises
-    ------
-    InputError : naming the source, the field and the value.
-    """
+    """The calibration in a decoded file; `path`: where it stands in a larger document."""
     if isinstance(data, Mapping) and data.get("format") != FORMAT:
         raise InputError(source, join_path(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
     top = Fields(source, path, data, _TOP, {"idle_deciwatts"})

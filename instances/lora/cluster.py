@@ -29,24 +29,14 @@ _UNITS = {"usd_per_kwh": 1000, "usd_per_mwh": 1, "price_per_mwh": 1}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Identical nodes.
+    """Identical nodes."""
 
-    Parameters
-    ----------
-    name : label.
-    count : how many there are.
-    gpus : of one node.
-    memory_mb : of one GPU.
-    speed : relative to the GPU on which the log's durations were taken; thousandths.
-    watts : of one GPU above idle; thousandths.
-    """
-
-    name: str
-    count: int
+    name: str  # label
+    count: int  # how many there are
     gpus: int
-    memory_mb: int
-    speed: Fraction
-    watts: Fraction
+    memory_mb: int  # of one GPU
+    speed: Fraction  # relative to the GPU on which the log's durations were taken; thousandths
+    watts: Fraction  # of one GPU above idle; thousandths
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +49,7 @@ class Cluster:
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
-    """Read and check a cluster file.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """Read and check a cluster file."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     _known(source, "", table, _TOP)

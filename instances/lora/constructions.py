@@ -27,20 +27,13 @@ Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memor
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One node and its tasks, before it is an instance.
+    """One node and its tasks, before it is an instance."""
 
-    Parameters
-    ----------
-    slots, compute, memory_mb : T, C_p and C_m - r_b.
-    tasks : in arrival order.
-    valuation : of the last task where it differs from the bid, else None.
-    """
-
-    slots: int
+    slots: int  # slots, compute, memory_mb: T, C_p and C_m - r_b
     compute: int
     memory_mb: int
-    tasks: tuple[Task, ...]
-    valuation: int | None = None
+    tasks: tuple[Task, ...]  # in arrival order
+    valuation: int | None = None  # of the last task where it differs from the bid, else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +62,7 @@ def constructions() -> list[tuple[str, str]]:
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The member that a recipe of kind `family` names.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The member that a recipe of kind `family` names."""
     family, shape = _read(recipe)
     given = "_".join(f"{key}{recipe[key]}" for key in family.parameters if key in recipe)
     return parse(_document(f"{family.name}_{given}" if given else family.name, family, shape), SOURCE)

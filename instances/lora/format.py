@@ -47,19 +47,6 @@ _RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
 
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
-
     Examples
     --------
     >>> from ratiobench.instances import lora
@@ -285,14 +272,6 @@ def _energy(
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document.
 
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads; a field only where it differs from its default.
-
     Examples
     --------
     >>> from ratiobench.instances import lora
@@ -366,14 +345,6 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document, valuations written out: keys sorted, no spaces.
 
     Examples
     --------

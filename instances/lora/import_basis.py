@@ -56,11 +56,8 @@ class Basis:
     def add(self, job: Job, sizes: Sizes, last: int, named: bool, per_second: int) -> None:
         """The job is a task.
 
-        Parameters
-        ----------
-        last : the last slot of its window, before that is cut at the end of the instance.
-        named : whether some node type has the name of the GPU type that it asks for, or it asks for none.
-        per_second : units of work of a GPU-second.
+        `last`: the last slot of its window, before that is cut at the end of the instance; `per_second`: units of work
+        of a GPU-second.
         """
         laws, seconds = self._laws, _gpu_seconds(job)
         free = sizes.split.run is ScheduleKind.ANY and not sizes.limit

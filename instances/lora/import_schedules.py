@@ -26,19 +26,12 @@ ENOUGH = 10  # Per cent that whole slots may add to the GPU time before the repo
 
 @dataclass(slots=True)
 class Facts:
-    """What the tasks of an instance do not say of their jobs, task by task.
+    """What the tasks of an instance do not say of their jobs, task by task."""
 
-    Parameters
-    ----------
-    best : units per slot of all parts on the fastest type.
-    short : whether it ran for less than a slot.
-    wide : whether it is wider than a node.
-    last : the first slot by whose end it can be done, on an empty cluster; it may be behind the last one.
-    """
-
-    best: array[int] = field(default_factory=lambda: array("q"))
-    short: bytearray = field(default_factory=bytearray)
-    wide: bytearray = field(default_factory=bytearray)
+    best: array[int] = field(default_factory=lambda: array("q"))  # units per slot of all parts on the fastest type
+    short: bytearray = field(default_factory=bytearray)  # whether it ran for less than a slot
+    wide: bytearray = field(default_factory=bytearray)  # whether it is wider than a node
+    # the first slot by whose end it can be done, on an empty cluster; it may be behind the last one.
     last: array[int] = field(default_factory=lambda: array("q"))
 
 
@@ -80,12 +73,7 @@ class Schedules:
         return None
 
     def sentences(self, counts: Counter[str]) -> Iterator[str]:
-        """What the jobs may do, how wide and how long they claim to be, and what whole slots add.
-
-        Parameters
-        ----------
-        counts : of an import, as its report has them.
-        """
+        """What the jobs may do, how wide and how long they claim to be, and what whole slots add."""
         total = self.kinds.total()
         if not total:
             return

@@ -110,12 +110,7 @@ def generate_announced(recipe: Mapping[str, Any]) -> Instance | None:
 
 
 def read(recipe: Mapping[str, Any]) -> tuple[Values, Construction]:
-    """The values of a recipe's keys and the instance that they describe.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The values of a recipe's keys and the instance that they describe."""
     name = recipe.get("name")
     if not isinstance(name, str) or name not in FAMILIES:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(FAMILIES)}")

@@ -108,12 +108,7 @@ class Recipe:
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of one of these kinds and fill in its defaults.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """Check a recipe of one of these kinds and fill in its defaults."""
     kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", data.get("kind"))
     found = Values(SOURCE, KEYS[kind], data)
     for key in ("gpus", "prices"):
@@ -127,12 +122,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of one of these kinds."""
     recipe = read_recipe(data)
     values = recipe.values
     used = [k for k, count in enumerate(values["gpus"]) if count]

@@ -132,16 +132,11 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
 def plan(now, gpus, deadline, work, stall, ready, model, keep, weight, levels, speeds, top, rule, inside, found):  # type: ignore[no-untyped-def]
     """A plan for jobs in the order of their deadlines; how many are planned.
 
-    Parameters
-    ----------
-    deadline, work, stall, ready, model : (n,) per job: second, milli-iterations, seconds of stalls to come, second from
-        which it progresses if it goes on, its model.
-    keep : (n,) the level at which a job first tries to go on to its end; -1: it does not.
-    weight : (n,) doubles, what leaving a job out is decided by, with `DROP_LARGEST`.
-    levels, speeds, top : (models, L) tables, and the last level of each model.
-    rule : what is done with a job that cannot be filled.
-    inside : (n,) who is to be planned; changed: who is.
-    found : (n, COLUMNS) the plan.
+    `deadline`, `work`, `stall`, `ready`, `model`: (n,) per job: second, milli-iterations, seconds of stalls to come,
+    second from which it progresses if it goes on, its model; `keep`: (n,) the level at which a job first tries to go on
+    to its end; -1: it does not; `weight`: (n,) doubles, what leaving a job out is decided by, with `DROP_LARGEST`;
+    `levels`, `speeds`, `top`: (models, L) tables, and the last level of each model; `inside`: (n,) who is to be
+    planned; changed: who is; `found`: (n, COLUMNS) the plan.
     """
     n = len(deadline)
     size = 2 * n + 4

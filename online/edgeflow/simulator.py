@@ -42,10 +42,8 @@ Mode = tuple[int, int]  # A place and a number of GPUs
 class Simulator:
     """The clock, the jobs that are here and the rules, for one run on one instance.
 
-    Parameters
-    ----------
-    keep_late : a job whose deadline has passed stays until its work is done; else it is gone at its deadline.
-    hidden : nobody knows the edge windows to come, nor when the present one ends.
+    `keep_late`: a job whose deadline has passed stays until its work is done; else it is gone at its deadline;
+    `hidden`: nobody knows the edge windows to come, nor when the present one ends.
     """
 
     noun = "job"

@@ -14,20 +14,13 @@ SETTLE = "settle"  # The event that a run ended before what was booked; its answ
 
 
 class FinalSchedule(NamedTuple):
-    """What ran.
+    """What ran."""
 
-    Parameters
-    ----------
-    solution : the decisions, with the cells in which each task ran.
-    waited : tasks that were told to wait.
-    left : those of them that were never decided: no schedule could serve them any more, or the last slot was over.
-    killed, late : runs that were ended at their limit, and others that are void.
-    """
-
-    solution: Solution
-    waited: int = 0
+    solution: Solution  # the decisions, with the cells in which each task ran
+    waited: int = 0  # tasks that were told to wait
+    # those of them that were never decided: no schedule could serve them any more, or the last slot was over.
     left: int = 0
-    killed: int = 0
+    killed: int = 0  # killed, late: runs that were ended at their limit, and others that are void
     late: int = 0
 
 
@@ -75,10 +68,7 @@ def _is_of_slot(entry: LogEntry) -> bool:
 def count_cells_run(cells: Sequence[tuple[int, int]], rates: Sequence[int], work: int) -> int:
     """How many of the cells, which are in slot order, have begun when the work is done; all where it never is.
 
-    Parameters
-    ----------
-    rates : samples in each cell.
-    work : samples.
+    `rates`: samples in each cell; `work`: samples.
     """
     done, at = 0, 0
     while at < len(cells) and done < work:

@@ -31,12 +31,7 @@ class _Stop(NamedTuple):
 
 
 class Checkpoints:
-    """The run of an algorithm of ours that decides task by task and was built for this instance.
-
-    Parameters
-    ----------
-    constants, seed : of the run.
-    """
+    """The run of an algorithm of ours that decides task by task and was built for this instance."""
 
     def __init__(self, instance: Instance, algorithm: Any, constants: Mapping[str, Fraction], seed: str) -> None:
         self._instance, self._seed = instance, seed

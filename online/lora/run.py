@@ -41,12 +41,9 @@ LEAVE = {"deadline": False, "never": True}
 class LoraEnvironment(Environment[Instance]):
     """Tasks on nodes and slots, task by task or slot by slot.
 
-    Parameters
-    ----------
-    one_node : every task is kept on one node, as an algorithm of the form `migrate=no` does.
-    late : no task leaves at its deadline, as with the option `leave=never` of algorithms that decide later; anyone's
-        own algorithm sets it so, too, and is handed it as all options.
-    runs : every task is rigid or a gang.
+    `one_node`: every task is kept on one node, as an algorithm of the form `migrate=no` does; `late`: no task leaves at
+    its deadline, as with the option `leave=never` of algorithms that decide later; anyone's own algorithm sets it so,
+    too, and is handed it as all options; `runs`: every task is rigid or a gang.
     """
 
     registry = REGISTRY

@@ -43,11 +43,8 @@ _FEW_COSTS = 2**14  # Up to so many costs of an instance are multiplied out at o
 class CapacityState:
     """What is free on each node and slot; two copies, of which algorithms see one.
 
-    Parameters
-    ----------
-    late : runs may end after the deadline.
-    running : jobs from before that run when the first slot begins. They hold their nodes as long as was planned, and
-        give them back when they end.
+    `late`: runs may end after the deadline; `running`: jobs from before that run when the first slot begins. They hold
+    their nodes as long as was planned, and give them back when they end.
     """
 
     def __init__(self, public: Public, *, late: bool = False, running: Sequence[RunningJob] = ()) -> None:
@@ -130,9 +127,7 @@ class CapacityState:
     def take(self, task: Task, answer: Any, work: int | None = None) -> Decision | str | None:
         """Copy, check and book an answer to an arrival; Foul names the first equation that it breaks.
 
-        Parameters
-        ----------
-        work : samples that the task really takes, where that is not its `work`.
+        `work`: samples that the task really takes, where that is not its `work`.
         """
         decision = _copied(task.index, answer)
         if decision is None or decision == WAIT:
@@ -268,23 +263,16 @@ class CapacityState:
 
 
 class _Run(NamedTuple):
-    """A run that has not ended.
+    """A run that has not ended."""
 
-    Parameters
-    ----------
-    first, last : slots that are booked.
-    end : the first slot after its real end; how : it ends.
-    rest : (node, slot, samples) of the cells that are given back then; memory_mb : in each.
-    cells : it runs in.
-    """
-
-    first: int
+    first: int  # first, last: slots that are booked
     last: int
-    end: int
+    end: int  # the first slot after its real end; how : it ends
+    # (node, slot, samples) of the cells that are given back then; memory_mb : in each.
     rest: tuple[tuple[int, int, int], ...]
     memory_mb: int
     how: str
-    cells: int
+    cells: int  # it runs in
     labels: Labels
 
     def add_to(self, used: tuple[dict[str, int], ...], slot: int) -> None:
@@ -369,9 +357,7 @@ def _kept_arrivals(instance: Instance) -> Arrivals:
 class Simulator:
     """The books and the arrivals of one run on one instance; `books` of another table are gone on with.
 
-    Parameters
-    ----------
-    late : no task leaves at its deadline; a run that ends later is void.
+    `late`: no task leaves at its deadline; a run that ends later is void.
     """
 
     noun = "task"
@@ -518,13 +504,7 @@ class Simulator:
 
 
 def find_last_start(task: Task, public: Public, *, late: bool) -> int:
-    """The last slot in which some schedule of a task can begin on an empty cluster; 0 where there is none.
-
-    Parameters
-    ----------
-    late : it may end after its deadline. That of a task with a limit may end after it in any case: its work may be
-        done before.
-    """
+    """The last slot in which some schedule of a task can begin on an empty cluster; 0 where there is none."""
     end = public.slots if late else task.deadline
     last = 0
     for g, node in enumerate(public.node_types):

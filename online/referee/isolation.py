@@ -212,28 +212,14 @@ _shut = _Shut()
 class Runner:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
-    Parameters
-    ----------
-    protocol : the family's module that says what an answer is.
-    betrays : whether a file that the algorithm read shows what it must not know.
-    echo : takes what it prints.
-    seed : name of the random stream of an algorithm that draws: it gets a number that depends on this alone, as its
-        attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
-        `seed`.
-    number : of the run, among those that are compared with each other: two in a row share no hash seed.
-
-    Attributes
-    ----------
-    randomised : it says so itself.
-    drew : something was drawn in its process from a source that nobody seeded.
-    started : the programs that it has started, by their names; our solvers are not among them.
-    compiling : seconds that numba took in its process since the algorithm was built.
-    isolation : how the process is isolated (`ratiobench.online.remarks`); empty where isolation does not apply.
-
-    Raises
-    ------
-    InputError : for a module or class that does not exist or cannot be built, and where there is to be a sandbox and
-        cannot be one.
+    `protocol`: the family's module that says what an answer is; `betrays`: whether a file that the algorithm read shows
+    what it must not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends
+    on this alone, as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the
+    place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
+    no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
+    that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
+    process since the algorithm was built; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty
+    where isolation does not apply.
     """
 
     def __init__(
@@ -292,12 +278,7 @@ class Runner:
             raise RuleViolation("error", None, reply)
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
-        """Hand over the public part and the constants.
-
-        Raises
-        ------
-        InputError : for an option that the algorithm has not read by then.
-        """
+        """Hand over the public part and the constants."""
         self._guard.begin()
         unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
         if unread:
@@ -530,22 +511,12 @@ def _detail(reply: Mapping[str, Any]) -> str:
 
 
 def require_buildable(registry: Registry[Any], text: str) -> None:
-    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
-
-    Raises
-    ------
-    InputError : for a module, class or constructor that does not do. What else goes wrong is the run's to say.
-    """
+    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process."""
     is_randomised(registry, text)
 
 
 def is_randomised(registry: Registry[Any], text: str) -> bool:
-    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`.
-
-    Raises
-    ------
-    InputError : as `require_buildable`.
-    """
+    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`."""
     spec = registry.parse(text)
     if spec.entry is not None:
         return spec.entry.is_randomised(spec.options)
@@ -553,12 +524,7 @@ def is_randomised(registry: Registry[Any], text: str) -> bool:
 
 
 def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
-    """The constants that an algorithm needs and that its name does not state.
-
-    Raises
-    ------
-    InputError : as `require_buildable`.
-    """
+    """The constants that an algorithm needs and that its name does not state."""
     spec = registry.parse(text)
     declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
     return tuple(name for name in declared if name not in spec.given)
@@ -585,31 +551,20 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
 
 @dataclass(slots=True)
 class UserRun:
-    """A run of anyone's algorithm.
+    """A run of anyone's algorithm."""
 
-    Parameters
-    ----------
-    log : every question that was answered, with its answer; it ends before a foul.
-    violations : empty, or what ended or spoilt it.
-    constants : those it declares, settled.
-    counts : what it counts itself.
-    remarks : its name, what it says of itself on one line, the programs it started, and how it was isolated.
-    exposed : what it shows of itself for audits, in JSON values that nobody has checked.
-    drew : something was drawn in its process from a source that nobody seeded.
-    batch : it answers all arrivals of a moment together.
-    seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building,
-        nor of what numba compiles in it.
-    """
-
-    log: list[LogEntry]
-    violations: list[Violation]
-    constants: tuple[Constant, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
+    violations: list[Violation]  # empty, or what ended or spoilt it
+    constants: tuple[Constant, ...] = ()  # those it declares, settled
+    counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
+    # its name, what it says of itself on one line, the programs it started, and how it was isolated.
     remarks: Remarks = field(default=Remarks(""))
+    # wall time of start and decisions, with the way to the algorithm's process and back; not of its building, nor of
+    # what numba compiles in it.
     seconds: float = 0.0
-    exposed: Any = None
-    drew: bool = False
-    batch: bool = False
+    exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
+    drew: bool = False  # something was drawn in its process from a source that nobody seeded
+    batch: bool = False  # it answers all arrivals of a moment together
 
 
 def _perform(

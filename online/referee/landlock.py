@@ -47,15 +47,6 @@ def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None
     """Restrict this thread, and all threads and processes that it starts, to the files of the rules; for ever.
 
     No TCP, no signal to a process outside, and no socket of another process, as far as the kernel's version goes.
-
-    Parameters
-    ----------
-    rules : paths, each with LIST, READ, USE or WRITE. Paths that do not exist are left out.
-    known : a version of Landlock that is assumed; by default the kernel's own.
-
-    Raises
-    ------
-    OSError : the kernel refuses it.
     """
     known = version() if known is None else known
     libc = ctypes.CDLL(None, use_errno=True)

@@ -47,9 +47,7 @@ _BOOT = (
 class IsolatedFork(ServedProcess):
     """A run's process in the sandbox of a session.
 
-    Parameters
-    ----------
-    server : the sandbox. Its process stands for the run's in counts of memory: nothing else runs in it.
+    `server`: the sandbox. Its process stands for the run's in counts of memory: nothing else runs in it.
     """
 
     def __init__(
@@ -98,23 +96,13 @@ class _Sandbox:
         return self._process.poll() is None
 
     def await_ready(self) -> None:
-        """Wait until runs can start at once.
-
-        Raises
-        ------
-        OSError : the server is gone.
-        """
+        """Wait until runs can start at once."""
         if not self._ready and not self._control.recv(32):
             raise ConnectionError("the server of the sandbox is gone")
         self._ready = True
 
     def fork(self, cpu_seconds: int) -> IsolatedFork:
-        """Start a process that may use so much processor time.
-
-        Raises
-        ------
-        OSError : the server is gone.
-        """
+        """Start a process that may use so much processor time."""
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
             for descriptor in (stdin, stdout, stderr):
@@ -149,9 +137,7 @@ class _Sandbox:
 class Session:
     """The sandboxes of one algorithm.
 
-    Parameters
-    ----------
-    preload : modules of libraries that the server loads once for all runs; those that are not there are left out.
+    `preload`: modules of libraries that the server loads once for all runs; those that are not there are left out.
     """
 
     def __init__(self, preload: Sequence[str] = ()) -> None:
@@ -160,14 +146,7 @@ class Session:
         self._servers: dict[tuple[str, int], _Sandbox] = {}
 
     def start(self, protocol: str, number: int, cpu_seconds: int) -> IsolatedFork:
-        """A process that answers by `ratiobench.online.referee.runner.serve`.
-
-        Parameters
-        ----------
-        protocol : the family's module that says what an answer is.
-        number : of the run, among those that are compared with each other.
-        cpu_seconds : processor time of each of its processes.
-        """
+        """A process that answers by `ratiobench.online.referee.runner.serve`."""
         for again in (False, True):
             server = self._server(protocol, number % SERVERS)
             try:
@@ -184,12 +163,7 @@ class Session:
         return bool(self._servers) and all(each.alive for each in self._servers.values())
 
     def prepare(self, protocol: str) -> None:
-        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need.
-
-        Raises
-        ------
-        InputError : Python does not start in them: packages that it needs lie outside the folders that they show.
-        """
+        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need."""
         servers = [self._server(protocol, place) for place in range(SERVERS)]
         try:
             for server in servers:
@@ -227,14 +201,7 @@ _kept: dict[tuple[int, str, tuple[str, ...]], Session] = {}
 
 @contextlib.contextmanager
 def session(preload: Sequence[str] = (), *, keep: bool = False) -> Iterator[Session]:
-    """Inside, isolated runs of this thread share the sandboxes of one session.
-
-    Parameters
-    ----------
-    preload : as of `Session`.
-    keep : the sandboxes stay for the next session with these modules, until this process ends: what evaluates many
-        algorithms one after another starts them once.
-    """
+    """Inside, isolated runs of this thread share the sandboxes of one session."""
     key = os.getpid(), os.getcwd(), tuple(preload)
     opened = _kept.pop(key, None) or Session(preload)
     token = _current.set(opened)
@@ -264,11 +231,6 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
     """Fork a process for every message on standard input, until its other end is closed.
 
     In a forked process this goes on as `ratiobench.online.referee.runner.serve`. One run goes on at a time.
-
-    Parameters
-    ----------
-    writable : folders that can be written; what is in them now is what every run finds.
-    preload : modules to load before the first run.
     """
     if not _is_inside():  # it ends every process that it sees
         os._exit(1)

@@ -107,15 +107,8 @@ def is_supported() -> bool:
 def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to: int | None = None) -> bytes:
     """The filter, as the kernel and bubblewrap read it: an array of `struct sock_filter`.
 
-    Parameters
-    ----------
-    machine : x86_64 or aarch64; empty for this one.
-    keep_attributes : files keep mode, owner, times and further attributes: Landlock does not protect these.
-    signals_to : the only process that may be sent signals; None: any process that the kernel allows.
-
-    Raises
-    ------
-    KeyError : another machine.
+    `machine`: x86_64 or aarch64; empty for this one; `signals_to`: the only process that may be sent signals; None: any
+    process that the kernel allows.
     """
     found = MACHINES[machine or platform.machine()]
     place = found.place
@@ -188,12 +181,7 @@ class _Program(ctypes.Structure):
 
 
 def install(code: bytes) -> None:
-    """Put a filter on this thread, and on all threads and processes that it starts; it stays.
-
-    Raises
-    ------
-    OSError : the kernel refuses it.
-    """
+    """Put a filter on this thread, and on all threads and processes that it starts; it stays."""
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))

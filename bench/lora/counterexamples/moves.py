@@ -13,10 +13,7 @@ from ratiobench.instances.io.seeds import Stream
 class RandomNumbers:
     """Integers from a named stream, with the number of words taken, so that a search can be taken up again.
 
-    Parameters
-    ----------
-    names : of the stream.
-    skip : words that have been taken before.
+    `skip`: words that have been taken before.
     """
 
     __slots__ = ("_buffer", "_stream", "used")
@@ -51,21 +48,14 @@ class RandomNumbers:
 
 
 class Bounds(NamedTuple):
-    """What a sketch may hold.
+    """What a sketch may hold."""
 
-    Parameters
-    ----------
-    tasks, slots, nodes, largest : at most so many, and no larger number.
-    costs : least operational cost; None for no costs.
-    vendors : tasks may need one.
-    """
-
-    tasks: int
+    tasks: int  # tasks, slots, nodes, largest: at most so many, and no larger number
     slots: int
     nodes: int
     largest: int
-    costs: int | None
-    vendors: bool
+    costs: int | None  # least operational cost; None for no costs
+    vendors: bool  # tasks may need one
 
 
 def is_within(sketch: TinyInstance, bounds: Bounds) -> bool:

@@ -69,12 +69,9 @@ class _Mark(NamedTuple):
 class LocalSearch(Search[_Mark]):
     """The state of a local search, and its steps.
 
-    Parameters
-    ----------
-    number, step : the present round; steps since its last better sketch.
-    here, top : present sketch and best one of the round; None before a start that can be measured was found.
-    best : the best of all rounds, shrunk as soon as it violates the claim.
-    tasks : most tasks to try (falls below a violation's when smaller ones are looked for).
+    `number`, `step`: the present round; steps since its last better sketch; `here`, `top`: present sketch and best one
+    of the round; None before a start that can be measured was found; `best`: the best of all rounds, shrunk as soon as
+    it violates the claim; `tasks`: most tasks to try (falls below a violation's when smaller ones are looked for).
     """
 
     def __init__(self, target: Target, settings: SearchSettings) -> None:
@@ -205,12 +202,7 @@ class LocalSearch(Search[_Mark]):
         }
 
     def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it.
-
-        Raises
-        ------
-        InputError : naming the field that does not fit this search.
-        """
+        """Take up a search where `document` left it."""
         self.require_own(data, source, ("tries", "round", "step", "words", "tasks"))
         self.tries, self.number, self.step, self.tasks = data["tries"], data["round"], data["step"], data["tasks"]
         self.draws = self._stream(data["words"])
@@ -261,15 +253,8 @@ def search_counterexample(
 ) -> SearchResult:
     """Look for an instance that violates the claim, or comes closest to it.
 
-    Parameters
-    ----------
-    state, source : what an earlier search kept, and the file it stands in; None to begin.
-    keep : called with the state after every improvement, and at the end (also of an interrupted search).
-    tell : called with a line about the progress, about once a second.
-
-    Raises
-    ------
-    InputError : for a claim that is no target, and a state that does not fit.
+    `state`, `source`: what an earlier search kept, and the file it stands in; None to begin; `tell`: called with a line
+    about the progress, about once a second.
     """
     if settings.exact:
         return _search_exactly(find_target(claim), settings, tell)

@@ -58,22 +58,16 @@ class ClaimInapplicable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(SearchSpace):
-    """A claim that a search can aim at, and how its entry in the table of claims says to search.
+    """A claim that a search can aim at, and how its entry in the table of claims says to search."""
 
-    Parameters
-    ----------
-    name : of the claim.
-    measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
-        that module.
-    pace : tries after which the clock is looked at.
-    """
-
-    name: str
+    name: str  # of the claim
+    # the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
     measure: Callable[[Trial, Fraction], Measure]
+    # shrinking, polish: the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
+    # that module.
     shrinking: int | None = None
     polish: int | None = None
-    pace: int = 64
+    pace: int = 64  # tries after which the clock is looked at
 
 
 class Trial:
@@ -379,12 +373,7 @@ TARGETS: Mapping[str, Target] = {
 
 
 def find_target(claim: str) -> Target:
-    """The target of this name.
-
-    Raises
-    ------
-    InputError : when there is none.
-    """
+    """The target of this name."""
     if claim not in TARGETS:
         raise InputError("claim", "", f"{shorten(claim)} is not one of {', '.join(TARGETS)}")
     return TARGETS[claim]

@@ -32,10 +32,8 @@ SILENCE = 2.0  # Seconds after which a line about the progress is due, also whil
 class _Ratio:
     """OPT/ALG on a sketch, or the other algorithm's value over ALG, with what was broken on the way.
 
-    Attributes
-    ----------
-    broke, invalid : the first rule that the algorithm broke, and on how many sketches it broke one.
-    unbounded : on how many sketches it earned nothing, where these are passed over (`bounded`).
+    `broke`, `invalid`: the first rule that the algorithm broke, and on how many sketches it broke one; `unbounded`: on
+    how many sketches it earned nothing, where these are passed over (`bounded`).
     """
 
     def __init__(
@@ -103,10 +101,6 @@ def search_worst_case(
 ) -> SearchResult:
     """Look for the instance with the largest OPT/ALG of the algorithm, or with the largest value of `settings.against`
     over ALG; parameters as for `search_counterexample`.
-
-    Raises
-    ------
-    InputError : for an algorithm that does not exist, and a state that does not fit.
     """
     against = settings.against
     with ExitStack() as stack:

@@ -36,10 +36,7 @@ def bound_rising(levels: Sequence[int]) -> Fraction:
 def bound_choice(types: int, groups: int, levels: Sequence[int]) -> Fraction:
     """Theorem N3: c >= min {G/m, (G/(G-m) + S) / (1 - (H_G - H_{G-m}) + m/(G-m))}.
 
-    Parameters
-    ----------
-    types, groups : G and m, 1 <= m < G.
-    levels : of the second phase; the first one is the value of the first phase.
+    `levels`: of the second phase; the first one is the value of the first phase.
     """
     rest = types - groups
     harmonic = sum((Fraction(1, k) for k in range(rest + 1, types + 1)), Fraction(0))
@@ -48,12 +45,7 @@ def bound_choice(types: int, groups: int, levels: Sequence[int]) -> Fraction:
 
 
 def parse_recipe(text: str) -> dict[str, Any]:
-    """The recipe that ``rising``, ``limit:rising`` or ``limit:rising:theta=20,K=1`` names.
-
-    Raises
-    ------
-    InputError : naming the family, the key or the value.
-    """
+    """The recipe that ``rising``, ``limit:rising`` or ``limit:rising:theta=20,K=1`` names."""
     from ratiobench.bench.family.suite_file import read_recipe
     from ratiobench.bench.lora import FAMILY
 

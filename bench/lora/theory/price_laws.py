@@ -239,19 +239,12 @@ def _values_outside(case: Case, terms: UnitTerms, units: Mapping[int, int]) -> s
 
 
 class Slack(NamedTuple):
-    """What Theorems S and S2 need of an instance.
+    """What Theorems S and S2 need of an instance."""
 
-    Parameters
-    ----------
-    sigma : least slots of a window over the slots that the task needs at its slowest.
-    omega : at least the weight of any tasks on one node.
-    full : f, at most the weight on a node without room for a task.
-    density : largest value per unit of weight, of the lightest schedule. weights : of a cell, by task with one type.
-    """
-
-    sigma: Fraction
-    omega: Fraction
-    full: Fraction
+    sigma: Fraction  # least slots of a window over the slots that the task needs at its slowest
+    omega: Fraction  # at least the weight of any tasks on one node
+    full: Fraction  # f, at most the weight on a node without room for a task
+    # largest value per unit of weight, of the lightest schedule. weights : of a cell, by task with one type.
     density: Fraction
     weights: Mapping[int, Fraction]
 

@@ -52,16 +52,10 @@ Sentence = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class RankingTable:
-    """Who reaches most and least of the optimum, a row per group of cases.
+    """Who reaches most and least of the optimum, a row per group of cases."""
 
-    Parameters
-    ----------
-    head : the headings.
-    rows : as many cells as headings, in words.
-    """
-
-    head: Sequence[Sentence]
-    rows: Sequence[Sequence[Sentence]]
+    head: Sequence[Sentence]  # the headings
+    rows: Sequence[Sequence[Sentence]]  # as many cells as headings, in words
 
     def algorithms(self) -> list[str]:
         """Whole names of the algorithms that it names."""
@@ -69,12 +63,7 @@ class RankingTable:
         return list(dict.fromkeys(span.algorithm for span in spans if span.algorithm))
 
     def texts(self, labels: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-        """The rows as text, by heading.
-
-        Parameters
-        ----------
-        labels : shorter names of algorithms by their whole ones.
-        """
+        """The rows as text, by heading."""
         head = [_text(each, labels) for each in self.head]
         return [dict(zip(head, (_text(cell, labels) for cell in row), strict=True)) for row in self.rows]
 
@@ -98,25 +87,17 @@ def shorten_names(names: Iterable[str], most: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a run says first.
+    """What a run says first."""
 
-    Parameters
-    ----------
-    answers : how often one's own algorithm beats others, if one ran; where there are many groups, who is best and worst
-        in how many.
-    verdicts : which claims fell.
-    troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
-    about : date, version and machine, in one line; empty where nothing is known.
-    standings : who reaches how much of the optimum; None where there are too many groups, or nothing has run.
-    yours : the same of one's own algorithms, a row each, where they are too many or too long for columns of
-        `standings`.
-    """
-
+    # how often one's own algorithm beats others, if one ran; where there are many groups, who is best and worst in how
+    # many.
     answers: Sequence[Sentence]
-    verdicts: Sequence[Sentence]
-    troubles: Sequence[Sentence]
-    about: str
+    verdicts: Sequence[Sentence]  # which claims fell
+    troubles: Sequence[Sentence]  # what is unbounded, invalid, failed or missing, and who charges more than a bid
+    about: str  # date, version and machine, in one line; empty where nothing is known
+    # who reaches how much of the optimum; None where there are too many groups, or nothing has run.
     standings: RankingTable | None = None
+    # the same of one's own algorithms, a row each, where they are too many or too long for columns of `standings`.
     yours: RankingTable | None = None
 
     def lines(self) -> list[str]:

@@ -30,15 +30,7 @@ def answer_text(
     folder: Path,
     groups: Mapping[str, str] | None = None,
 ) -> str:
-    """The answer in at most two dozen lines: the headline, claims that fell, the page as a link.
-
-    Parameters
-    ----------
-    found : the rows.
-    settled : the claims over all of them.
-    folder : where `report.html` and `results.csv` lie.
-    groups : words for names of groups.
-    """
+    """The answer in at most two dozen lines: the headline, claims that fell, the page as a link."""
     headline = make_headline(found, family, settled, groups)
     tables = [each for each in (headline.standings, headline.yours) if each is not None]
     labels = shorten_names((name for each in tables for name in each.algorithms()), LABEL)

@@ -386,19 +386,12 @@ def _percent(share: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RestsOn:
-    """An assumption over all days.
+    """An assumption over all days."""
 
-    Parameters
-    ----------
-    what, kind : as `Assumption` has them.
-    jobs : to which it applies.
-    hours : GPU-hours that they use; None where that is not known of all.
-    """
-
-    what: str
+    what: str  # what, kind: as `Assumption` has them
     kind: str
-    jobs: int
-    hours: Fraction | None
+    jobs: int  # to which it applies
+    hours: Fraction | None  # GPU-hours that they use; None where that is not known of all
 
     @property
     def text(self) -> str:
@@ -409,16 +402,10 @@ class RestsOn:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """All assumptions of the judged days, those that are left out first, then those of most GPU-hours.
+    """All assumptions of the judged days, those that are left out first, then those of most GPU-hours."""
 
-    Parameters
-    ----------
-    lines : the assumptions.
-    jobs, hours : all that arrived, and the GPU-hours that they use.
-    """
-
-    lines: Sequence[RestsOn]
-    jobs: int
+    lines: Sequence[RestsOn]  # the assumptions
+    jobs: int  # jobs, hours: all that arrived, and the GPU-hours that they use
     hours: Fraction
 
 

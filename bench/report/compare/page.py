@@ -24,42 +24,26 @@ from ratiobench.bench.results.read import Results
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSection:
-    """What the section shows.
+    """What the section shows."""
 
-    Parameters
-    ----------
-    a, b : the two that are compared where nobody chooses others.
-    scatter, profile : the charts.
-    said : on how many cases which of the two is better.
-    data : what a script needs to compare any two.
-    table : the profiles.
-    wins : how often one's own algorithm beats each other one; None where none ran.
-    significance : which algorithms differ, by tests over the cases; None where only one runs on most cases.
-    """
-
-    a: str
+    a: str  # a, b: the two that are compared where nobody chooses others
     b: str
-    scatter: str
+    scatter: str  # scatter, profile: the charts
     profile: str
-    said: str
-    data: Mapping[str, Any]
-    table: Table
-    wins: Table | None
+    said: str  # on how many cases which of the two is better
+    data: Mapping[str, Any]  # what a script needs to compare any two
+    table: Table  # the profiles
+    wins: Table | None  # how often one's own algorithm beats each other one; None where none ran
+    # which algorithms differ, by tests over the cases; None where only one runs on most cases.
     significance: SignificanceSection | None
 
 
 @dataclass(frozen=True, slots=True)
 class SignificanceSection:
-    """What the page shows of the tests.
+    """What the page shows of the tests."""
 
-    Parameters
-    ----------
-    conclusion : what they say, and what the cases and pairing mean.
-    table : all pairs; None with too few cases.
-    """
-
-    conclusion: Sequence[str]
-    table: Table | None
+    conclusion: Sequence[str]  # what they say, and what the cases and pairing mean
+    table: Table | None  # all pairs; None with too few cases
 
 
 def draw_comparison(found: Results) -> dict[str, str]:

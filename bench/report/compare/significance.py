@@ -60,15 +60,7 @@ def mid_ranks(keys: Sequence[Any]) -> list[Fraction]:
 
 
 def signed_rank_test(differences: Sequence[Fraction]) -> float:
-    """The two-sided p-value of Wilcoxon's signed-rank test; differences of 0 are left out.
-
-    Returns
-    -------
-    The chance, each difference having either sign with chance 1/2, of a sum of ranks as far from its mean; exact up to
-    `EXACT_CASES` differences, ties included. 1 if no difference is left.
-
-    Source: Wilcoxon (1945); Hollander and Wolfe, Nonparametric Statistical Methods (1999), 3.1.
-    """
+    """The two-sided p-value of Wilcoxon's signed-rank test; differences of 0 are left out."""
     signed = [each for each in differences if each]
     if not signed:
         return 1.0
@@ -130,23 +122,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Significance:
-    """The tests over the cases that all compared algorithms have.
+    """The tests over the cases that all compared algorithms have."""
 
-    Parameters
-    ----------
-    algorithms : those that are compared, in the order of the suite.
-    left_out : algorithms that were not to run on all of these cases.
-    skipped : cases that are not compared, since a run is missing, or no algorithm has a valid run.
-    counterexamples : cases that are not compared, since they were searched for against one algorithm.
-    pairs : all pairs, those of the algorithm with the best mean rank first; empty with too few cases.
-    """
-
-    algorithms: Sequence[str]
-    left_out: Sequence[str]
+    algorithms: Sequence[str]  # those that are compared, in the order of the suite
+    left_out: Sequence[str]  # algorithms that were not to run on all of these cases
     cases: int
-    skipped: int
-    counterexamples: int
-    pairs: Sequence[Pair]
+    skipped: int  # cases that are not compared, since a run is missing, or no algorithm has a valid run
+    counterexamples: int  # cases that are not compared, since they were searched for against one algorithm
+    pairs: Sequence[Pair]  # all pairs, those of the algorithm with the best mean rank first; empty with too few cases
 
     def conclusion(self) -> str:
         """What the tests say, in a sentence or two."""

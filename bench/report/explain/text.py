@@ -46,12 +46,7 @@ def explain_too_large(family: Family, instance: Any) -> str:
 def explain(
     family: Family, instance: Any, algorithm: str = "", claim: str = "", settings: SolveSettings | None = None
 ) -> Explanation:
-    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty.
-
-    Raises
-    ------
-    InputError : for a family that explains nothing, an instance that is too large, and what does not exist.
-    """
+    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)

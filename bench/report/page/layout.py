@@ -83,20 +83,12 @@ def render_page(
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """A chart for each of some groups or cases.
+    """A chart for each of some groups or cases."""
 
-    Parameters
-    ----------
-    what : what there is a chart for each of.
-    count : how many.
-    charts : the charts; empty where there are more than `DRAWN`.
-    is_folded : whether they open on demand.
-    """
-
-    what: str
-    count: int
-    charts: Sequence[Chart]
-    is_folded: bool
+    what: str  # what there is a chart for each of
+    count: int  # how many
+    charts: Sequence[Chart]  # the charts; empty where there are more than `DRAWN`
+    is_folded: bool  # whether they open on demand
 
     @property
     def is_too_large(self) -> bool:

@@ -12,16 +12,7 @@ from ratiobench.instances.io.files import make_folder, write_atomically
 
 
 def write_pictures(drawn: Sequence[SuiteFigure], folder: Path, others: Mapping[str, str] | None = None) -> list[Path]:
-    """Write every chart of the suite's figures: NAME.svg where a figure has one, else NAME-GROUP.svg or NAME-STUDY.svg.
-
-    Parameters
-    ----------
-    others : more charts, by their files' names.
-
-    Raises
-    ------
-    InputError : a folder that cannot be written.
-    """
+    """Write every chart of the suite's figures: NAME.svg if a figure has one, else NAME-GROUP.svg or NAME-STUDY.svg."""
     charts = {
         "-".join(filter(None, [figure.plot.name, _slug(chart.name)])): chart.svg
         for figure in drawn

@@ -35,13 +35,7 @@ def state(entry: Entry) -> str:
 
 
 def describe_set(chosen: StandardSet, families: Mapping[str, Family]) -> str:
-    """The tables of the page as Markdown: the instances of each family, then every improvement in order.
-
-    Parameters
-    ----------
-    chosen : the set; its history is the file beside its manifest.
-    families : by name, those of its entries at least.
-    """
+    """The tables of the page as Markdown: the instances of each family, then every improvement in order."""
     return "\n".join([*_summary(chosen), *_instances(chosen, families), *_history(chosen)]) + "\n"
 
 

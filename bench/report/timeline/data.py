@@ -21,19 +21,12 @@ DIGITS = 9  # Of a stored figure of a time line: they are drawn, and nothing els
 
 @dataclass(frozen=True)
 class Line:
-    """A time line made ready to be drawn.
+    """A time line made ready to be drawn."""
 
-    Parameters
-    ----------
-    timeline : with at most `MOST` times.
-    labels : of the times; ``from to`` where several share a place.
-    counts : arrivals by outcome, `ADMITTED` first, for each time.
-    marks : places on the axis of time, with their texts; empty for the times themselves.
-    """
-
-    timeline: Timeline
-    labels: Sequence[str]
-    counts: Mapping[str, Sequence[int]]
+    timeline: Timeline  # with at most `MOST` times
+    labels: Sequence[str]  # of the times; ``from to`` where several share a place
+    counts: Mapping[str, Sequence[int]]  # arrivals by outcome, `ADMITTED` first, for each time
+    # places on the axis of time, with their texts; empty for the times themselves.
     marks: Sequence[tuple[float, str]] = ()
 
 
@@ -121,27 +114,15 @@ def _rounded(values: Sequence[Fraction]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class RunTimeline:
-    """What the rows of one run say.
+    """What the rows of one run say."""
 
-    Parameters
-    ----------
-    line : to be drawn; its loads and prices are rounded.
-    used : the share of all capacity that was used, exact; None where it is not said.
-    classes : arrivals by class, exact.
-    """
-
-    line: Line
-    used: Fraction | None
-    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
+    line: Line  # to be drawn; its loads and prices are rounded
+    used: Fraction | None  # the share of all capacity that was used, exact; None where it is not said
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)  # arrivals by class, exact
 
 
 def read_timelines(rows: Sequence[Mapping[str, Any]], where: str) -> RunTimeline | None:
-    """What `list_timelines` wrote; None of no rows.
-
-    Raises
-    ------
-    InputError : rows that it does not write; `where` says which they are.
-    """
+    """What `list_timelines` wrote; None of no rows."""
     if not rows:
         return None
     try:

@@ -23,12 +23,7 @@ MOST_ROWS, MOST_BLOCKS = 500, 20_000  # Machines and rectangles up to which the 
 
 
 def require_drawable(gantt: Gantt) -> None:
-    """Refuse a chart that would be too large for a browser.
-
-    Raises
-    ------
-    InputError : more than `MOST_ROWS` machines or `MOST_BLOCKS` rectangles.
-    """
+    """Refuse a chart that would be too large for a browser."""
     blocks = sum(len(task.blocks) for task in gantt.tasks)
     for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
         if count > most:
@@ -37,20 +32,7 @@ def require_drawable(gantt: Gantt) -> None:
 
 
 def draw_gantt(gantt: Gantt) -> str:
-    """Draw a Gantt chart.
-
-    Parameters
-    ----------
-    gantt : of at most `MOST_ROWS` machines and `MOST_BLOCKS` rectangles.
-
-    Returns
-    -------
-    An SVG element. Every task is one mark, so that all nodes of a gang are highlighted together.
-
-    Raises
-    ------
-    InputError : it is larger.
-    """
+    """Draw a Gantt chart."""
     require_drawable(gantt)
     rows, times = len(gantt.rows), len(gantt.times)
     height = min(HIGHEST, max(LOWEST, USUAL / max(1, rows)))

@@ -90,18 +90,11 @@ IDLE = 3  # Rounds without a price after which a facet is dropped
 
 
 class Evaluated(NamedTuple):
-    """What prices prove, in doubles.
+    """What prices prove, in doubles."""
 
-    Parameters
-    ----------
-    value : the bound in micro-dollars; -inf where the decisions allow no solution.
-    price : (entries, T).
-    gain : (n,) best reduced profits of tasks, losses included.
-    """
-
-    value: float
-    price: Floats
-    gain: Floats
+    value: float  # the bound in micro-dollars; -inf where the decisions allow no solution
+    price: Floats  # (entries, T)
+    gain: Floats  # (n,) best reduced profits of tasks, losses included
 
 
 @dataclass(slots=True)
@@ -208,11 +201,7 @@ class Decomposition:
     def descend(self, d: Ranges, begin: Floats, known: float, rounds: int, theta: float = 1.0) -> Evaluated:
         """Better prices by a subgradient method, which ends below `known`.
 
-        Parameters
-        ----------
-        begin : (entries, T) prices to begin with.
-        known : welfare of a solution, which no bound undercuts.
-        rounds : evaluations.
+        `begin`: (entries, T) prices to begin with.
         """
         p = self.pool
         price, best_price, gain = begin.copy(), np.empty(begin.shape), np.empty(p.tasks)
@@ -327,13 +316,8 @@ class Decomposition:
     ) -> tuple[Evaluated, Floats]:
         """The least bound found, and the columns' values at the end.
 
-        Parameters
-        ----------
-        begin : (entries, T) prices to begin with.
-        enough : a value below which no more is needed.
-        descents : evaluations of the subgradient method before.
-        rounds : most rounds of facets.
-        tolerance : a programme is solved when its optimum is so near to the bound, micro-dollars.
+        `begin`: (entries, T) prices to begin with; `tolerance`: a programme is solved when its optimum is so near to
+        the bound, micro-dollars.
         """
         p = self.pool
         self.open_columns(d)
@@ -428,18 +412,11 @@ class Node:
 
 
 class PrimalSearch(Protocol):
-    """The best solution that is known, and ways to a better one.
+    """The best solution that is known, and ways to a better one."""
 
-    Parameters
-    ----------
-    facets : rows that all solutions keep.
-    lower : welfare of the best solution.
-    proved : no better one exists, as a solver reports.
-    """
-
-    facets: list[CellRow]
-    lower: int
-    proved: bool
+    facets: list[CellRow]  # rows that all solutions keep
+    lower: int  # welfare of the best solution
+    proved: bool  # no better one exists, as a solver reports
 
     def anneal(self, price: Floats, admitted: Floats, runs: int, part: float, target: float = 0.0) -> None:
         """Look for one among all solutions by annealing.
@@ -492,20 +469,10 @@ class Search:
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
-        Parameters
-        ----------
-        price : (entries, T) to begin with.
-        nodes : most nodes that are solved.
-        effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
-            which before the tree is at most `UNITS`.
-        affordable : how many leaves with prices like those of the root can be checked.
-        annealing_part : of the seconds that annealings before the tree may take.
-        time_to_branch : says when it is time to branch.
-        spent : seconds so far, of which programs within the tree take no more than nodes; always 0 where no clock may
-            decide.
-        time_for_program : says when it is time for a program of all tasks within the tree.
-        to_the_end : the tree goes on where HiGHS reports a proof; else such a proof is looked for sooner, and ends it.
-        near : annealings may take longer where they have not reached this part of the root's bound.
+        `price`: (entries, T) to begin with; `effort`: multiplies rounds at the root, turns of programs of some tasks,
+        and the work of programs of all tasks, which before the tree is at most `UNITS`; `annealing_part`: of the
+        seconds that annealings before the tree may take; `spent`: seconds so far, of which programs within the tree
+        take no more than nodes; always 0 where no clock may decide.
         """
         programme, self._to_the_end = self.programme, to_the_end
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))

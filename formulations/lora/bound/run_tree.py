@@ -101,20 +101,12 @@ class _Node:
 class _Programme:
     """The linear programme over some of the runs, under decisions.
 
-    Parameters
-    ----------
-    price : (2, G, T) prices of whole nodes, by which the first runs are chosen.
-    most : iterations of the simplex method in all.
-    until : moment of `time.perf_counter` at which it ends; None for none.
-
-    Attributes
-    ----------
-    whole : (2, G, 1) samples per slot and MB of a node.
-    free : (2, G, T) nodes that jobs from before leave, by compute and memory.
-    first : (n+1,) place of each task's first run, and the number of runs.
-    at : column of each run, -1 for none.
-    column : the run of each column; before these stands one column of each task, for an admitted one that has no run.
-    closed, admitted : runs that the decisions forbid, tasks that they admit.
+    `price`: (2, G, T) prices of whole nodes, by which the first runs are chosen; `most`: iterations of the simplex
+    method in all; `until`: moment of `time.perf_counter` at which it ends; None for none; `whole`: (2, G, 1) samples
+    per slot and MB of a node; `free`: (2, G, T) nodes that jobs from before leave, by compute and memory; `first`:
+    (n+1,) place of each task's first run, and the number of runs; `at`: column of each run, -1 for none; `column`: the
+    run of each column; before these stands one column of each task, for an admitted one that has no run; `closed`,
+    `admitted`: runs that the decisions forbid, tasks that they admit.
     """
 
     def __init__(self, r: Runs, price: Prices, most: int, until: float | None) -> None:
@@ -283,14 +275,8 @@ class _Programme:
 def grow(r: Runs, price: Prices, enough: int, effort: int, seconds: float | None) -> RunTree | None:
     """A tree that proves as much as some units of work find; None where the first programme is not solved.
 
-    Parameters
-    ----------
-    r : the runs of an instance all of whose tasks are rigid or gangs.
-    price : (2, G, T) prices of whole nodes to begin with, by compute and memory, micro-dollars.
-    enough : an upper end that is good enough, at least the welfare of a solution; a leaf whose bound is not above it
-        gets no branches.
-    effort : units of work; with 0 the tree is its root.
-    seconds : a time limit; None for none.
+    `price`: (2, G, T) prices of whole nodes to begin with, by compute and memory, micro-dollars; `effort`: units of
+    work; with 0 the tree is its root; `seconds`: a time limit; None for none.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     work = WORK * effort * USUAL_CELLS // max(USUAL_CELLS, count_cells(r))

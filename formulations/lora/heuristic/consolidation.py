@@ -69,11 +69,7 @@ def warm(p: Pool, s: State, d: Workspace) -> None:
 def _fuller(count, value, rate, memory, least, least_mb, most, most_mb, steps, taken, best):  # type: ignore[no-untyped-def]
     """Look for items of more value than those in `best`, within limits of both resources; whether some were found.
 
-    Parameters
-    ----------
-    value, rate, memory : (count,) items in descending value.
-    taken : scratch: 0 where an item was not looked at, 1 where it is taken, 2 where it is left out.
-    best : (count,) in and out.
+    `value`, `rate`, `memory`: (count,) items in descending value; `best`: (count,) in and out.
     """
     start = 0.0
     rest = 0.0

@@ -87,15 +87,8 @@ def heuristic(
     Constructions: the pooled answer behind the bound, packed onto nodes; insertion by value density or bid at shares of
     the dual prices; `start`.
 
-    Parameters
-    ----------
-    bound : dual prices and pooled answer.
-    effort : units of the search that improves; more of it continues what less of it does.
-    start : a feasible solution to begin from as well.
-    over : asked between steps; True ends the search early.
-    enough : a welfare at which to stop, None for the bound.
-    tell : called between steps with what makes the best solution so far.
-    threads : at most so many run at once; the result is the same.
+    `effort`: units of the search that improves; more of it continues what less of it does; `enough`: a welfare at which
+    to stop, None for the bound.
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)

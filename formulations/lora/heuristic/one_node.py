@@ -53,12 +53,7 @@ def heuristic(
     tell: Tell = ignore_solution,
     threads: int = 2,
 ) -> Found:
-    """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`.
-
-    Parameters
-    ----------
-    start : a solution of this kind to begin from as well.
-    """
+    """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`."""
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
     workspace = new_workspace(p, [None] * len(p.nodes), bound.rent, seed)

@@ -75,16 +75,9 @@ def search(
 ) -> Solution:
     """A solution that is no worse than a known one.
 
-    Parameters
-    ----------
-    solution : feasible.
-    price : (entries, T) dual prices of cells, micro-dollars.
-    rent : (C, T) dual prices of cells by class, micro-dollars.
-    admitted : (n,) how far the linear programme admits each task of the pool, 0 to 1.
-    runs : annealings from the best solution, after some from nothing; short ones first, then longer ones.
-    seed : of random numbers.
-    over : True ends the search.
-    enough : whether to end before the next annealing, by the welfare of the best solution in micro-dollars.
+    `price`: (entries, T) dual prices of cells, micro-dollars; `rent`: (C, T) dual prices of cells by class,
+    micro-dollars; `admitted`: (n,) how far the linear programme admits each task of the pool, 0 to 1; `enough`: whether
+    to end before the next annealing, by the welfare of the best solution in micro-dollars.
     """
     p = find_pool(instance)
     if p.tasks == 0:
@@ -107,15 +100,7 @@ def search(
 def stop_at_target(runs: int, target: float, soon: Callable[[], bool]) -> Callable[[int], bool]:
     """End annealings after some of them if they have reached a target, else never.
 
-    Parameters
-    ----------
-    runs : annealings after which it is decided.
-    target : welfare, micro-dollars.
-    soon : True decides before.
-
-    Returns
-    -------
-    Whether to end, by the welfare of the best solution; called before each annealing.
+    `target`: welfare, micro-dollars.
     """
     done, reached = 0, False
 

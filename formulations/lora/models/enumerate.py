@@ -31,10 +31,6 @@ def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
     """Every schedule of the task's kind, minimal cover or not, the most valuable first; capacities are not looked at.
 
     A task with more work than its limit has none.
-
-    Raises
-    ------
-    ValueError : above ASSIGNMENT_LIMIT ways to place it.
     """
     nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
     if task.limit is not None and task.limit < task.work:
@@ -93,12 +89,7 @@ def _assignments(type_of_node: list[int], task: Task, slot: int) -> Iterator[tup
 
 
 def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
-    """OPT, and a solution that attains it.
-
-    Raises
-    ------
-    ValueError : for an instance above the stated sizes.
-    """
+    """OPT, and a solution that attains it."""
     if not instance.tasks:
         return 0, ()
     if instance.tasks > TASK_LIMIT:

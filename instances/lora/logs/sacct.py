@@ -123,18 +123,12 @@ def _labels(row: Mapping[str, str], where: str, source: str) -> Labels:
 
 
 class _Resources(NamedTuple):
-    """What a text such as ``cpu=8,gres/gpu=4,node=2`` says.
+    """What a text such as ``cpu=8,gres/gpu=4,node=2`` says."""
 
-    Parameters
-    ----------
-    gpus, kind : number and type of the GPUs; nodes : how many, 0 where it does not say.
-    bad : the entry that cannot be read; empty for none.
-    """
-
-    gpus: int
+    gpus: int  # gpus, kind: number and type of the GPUs; nodes : how many, 0 where it does not say
     kind: str
     nodes: int
-    bad: str
+    bad: str  # the entry that cannot be read; empty for none
 
 
 @lru_cache(maxsize=4096)

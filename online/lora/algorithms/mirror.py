@@ -55,10 +55,7 @@ def count_by_slot(days: list[Instance], slots: int) -> NDArray[np.float64]:
 class MovingPrices(WeightPrices):
     """A price per unit of weight by type and slot, moved after every arrival.
 
-    Parameters
-    ----------
-    rule : mirror or first-order.
-    pace : the step.
+    `rule`: mirror or first-order.
     """
 
     constants = ("median_density",)

@@ -52,12 +52,7 @@ class PriceList(NamedTuple):
 
 
 def read_prices(path: str) -> PriceList:
-    """Read a price list.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """Read a price list."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     for key in table:

@@ -81,12 +81,7 @@ class UnitPrices(WeightPrices):
         self.margin, self.widened = margin, ("largest_unit_value",)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All prices are zero.
-
-        Raises
-        ------
-        InputError : L or N is not above 0.
-        """
+        """All prices are zero."""
         super().start(public, constants)
         for name in ("least_unit_value", "fewest_units"):
             if constants[name] <= 0:

@@ -36,18 +36,12 @@ STEP = 4096  # Shares are whole multiples of 1/STEP
 
 
 class Shares(NamedTuple):
-    """What tasks pay on one node type over what a node is worth.
+    """What tasks pay on one node type over what a node is worth."""
 
-    Parameters
-    ----------
-    rate, memory, share : (m,) classes, each with its share; none where shares are linear.
-    linear : share of all of a node's compute, and of all of its memory.
-    """
-
-    rate: IntArray
+    rate: IntArray  # rate, memory, share: (m,) classes, each with its share; none where shares are linear
     memory: IntArray
     share: Floats
-    linear: tuple[float, float]
+    linear: tuple[float, float]  # share of all of a node's compute, and of all of its memory
 
 
 def find_shares(day: Instance) -> list[Shares]:
@@ -172,13 +166,8 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
 class Filling:
     """Shares of tasks and waste tables on every node type.
 
-    Parameters
-    ----------
-    shares : those of an earlier day; None: a task takes as much of a node as of what it takes most of.
-
-    Attributes
-    ----------
-    tables : (G, GRID+1, GRID+1).
+    `shares`: those of an earlier day; None: a task takes as much of a node as of what it takes most of; `tables`: (G,
+    GRID+1, GRID+1).
     """
 
     def __init__(self, past: Past, public: Public, shares: list[Shares] | None) -> None:

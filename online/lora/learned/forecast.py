@@ -34,21 +34,13 @@ class Forecast:
     earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
     (1/v + expected by now / f).
 
-    Parameters
-    ----------
-    days : (T,) counts of each earlier day.
-    seconds : length of a slot.
-    total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
-        `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
-    ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the
-        more they vary, and 1 where an hour's count varies by as much as it is.
-
-    Attributes
-    ----------
-    profile : (T,) of the mean day.
-    variation : the squared spread of an hour's count over its mean squared, beyond what one by one makes of it. It is
-        measured as if the mean of every hour were known by these days alone: of two or three days too much where the
-        mean day is flat (twice of two). One day is compared with itself, and seems regular.
+    `days`: (T,) counts of each earlier day; `seconds`: length of a slot; `total`: `known`: the day's total is that of
+    the earlier days; `unknown`: it is not, and the level stays 1; `auto`: known where the totals of two earlier days or
+    more are alike, else the level is learned; `ahead`: what is expected beyond an hour counts so many times; None: 1 +
+    AHEAD where counts are regular, less the more they vary, and 1 where an hour's count varies by as much as it is;
+    `profile`: (T,) of the mean day; `variation`: the squared spread of an hour's count over its mean squared, beyond
+    what one by one makes of it. It is measured as if the mean of every hour were known by these days alone: of two or
+    three days too much where the mean day is flat (twice of two). One day is compared with itself, and seems regular.
     """
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:

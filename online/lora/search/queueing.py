@@ -84,11 +84,8 @@ def _take(free, free_mb, nodes, parts, start, end, rate, memory, sign):  # type:
 def _find(free, free_mb, first_node, task, rates, lengths, start, latest, cut, count):  # type: ignore[no-untyped-def]
     """(type, start, end) of the earliest run that begins in start..latest; type -1 without one. Slots from 0.
 
-    Parameters
-    ----------
-    task : (memory, parts, the slot before which a run must end).
-    cut : a run may be cut off by the last slot.
-    count : (T,) for the search's own use.
+    `task`: (memory, parts, the slot before which a run must end); `cut`: a run may be cut off by the last slot;
+    `count`: (T,) for the search's own use.
     """
     memory, parts, before = task
     slots = free.shape[1]
@@ -130,20 +127,12 @@ def _find(free, free_mb, first_node, task, rates, lengths, start, latest, cut, c
 def plan_starts(now, free, free_mb, first_node, order, tasks, rate, length, cut, mode, window, depth):  # type: ignore[no-untyped-def]
     """The runs that start now, of the tasks that wait, in the order of the queue.
 
-    Parameters
-    ----------
-    now : the present slot, from 0. window : runs are promised that begin in so many slots from now on. depth : so many
-        tasks are looked at.
-    free, free_mb : (K, T) samples and MB that are free; changed.
-    order : (n,) rows of the tables below, in the order of the queue: tasks that may start now.
-    tasks : (I, 3) MB of a part, parts, and the slot, from 0, before which a run must end.
-    rate, length : (I, G) samples per slot of a part; slots of a run, 0 where there is none.
-    cut : (I,) whether a run may be cut off by the last slot.
-    mode : NONE, EASY, CONSERVATIVE or FIRST_FIT.
-
-    Returns
-    -------
-    (m, 3) row, type and first slot after the run; (m, most parts) nodes.
+    `now`: the present slot, from 0. window : runs are promised that begin in so many slots from now on. depth : so many
+    tasks are looked at; `free`, `free_mb`: (K, T) samples and MB that are free; changed; `order`: (n,) rows of the
+    tables below, in the order of the queue: tasks that may start now; `tasks`: (I, 3) MB of a part, parts, and the
+    slot, from 0, before which a run must end; `rate`, `length`: (I, G) samples per slot of a part; slots of a run, 0
+    where there is none; `cut`: (I,) whether a run may be cut off by the last slot; returns (m, 3) row, type and first
+    slot after the run; (m, most parts) nodes.
     """
     slots = free.shape[1]
     most = 1

@@ -36,18 +36,11 @@ _BITS = 40
 
 
 class DualValue(NamedTuple):
-    """D at some prices, and what every task adds to it.
+    """D at some prices, and what every task adds to it."""
 
-    Parameters
-    ----------
-    value : D, micro-dollars.
-    surplus : max(0, max_l F'_il) of every task, in 1/unit micro-dollars.
-    unit : their denominator.
-    """
-
-    value: Fraction
-    surplus: tuple[int, ...]
-    unit: int
+    value: Fraction  # D, micro-dollars
+    surplus: tuple[int, ...]  # max(0, max_l F'_il) of every task, in 1/unit micro-dollars
+    unit: int  # their denominator
 
 
 class _Whole(NamedTuple):

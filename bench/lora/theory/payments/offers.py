@@ -54,40 +54,26 @@ _LOWERS = "its admission lowers a price"
 
 
 class RecordedOffer(NamedTuple):
-    """One offer as the mechanism kept it.
+    """One offer as the mechanism kept it."""
 
-    Parameters
-    ----------
-    task : index.
-    cost : c; None where it found no schedule with room.
-    less : b - c as it was computed, where that is what a run in doubles kept; else None.
-    option, cells : the schedule.
-    admitted : whether it was taken.
-    """
-
-    task: int
-    cost: Cost | None
-    less: float | None
-    option: int
+    task: int  # index
+    cost: Cost | None  # c; None where it found no schedule with room
+    less: float | None  # b - c as it was computed, where that is what a run in doubles kept; else None
+    option: int  # option, cells: the schedule
     cells: tuple[Cell, ...]
-    admitted: bool
+    admitted: bool  # whether it was taken
 
 
 @dataclass(frozen=True, slots=True)
 class OfferVerification:
-    """The result of finding every offer again.
+    """The result of finding every offer again."""
 
-    Parameters
-    ----------
-    costs : c of each task that was looked at, as the second search found it; None without a schedule.
-    broken : the first of the facts that fails, in figures: task and what is wrong; None if none fails.
-    doubt : why nothing is decided; empty if everything is.
-    blind : offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
-    """
-
+    # c of each task that was looked at, as the second search found it; None without a schedule.
     costs: Sequence[Cost | None]
+    # the first of the facts that fails, in figures: task and what is wrong; None if none fails.
     broken: dict[str, Any] | None
-    doubt: str
+    doubt: str  # why nothing is decided; empty if everything is
+    # offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
     blind: bool = False
 
     @property
@@ -154,12 +140,7 @@ class _Books:
             self._found = find_costs(instance, run.decisions, options, rule, self._prices, tasks, self._tasks)
 
     def least(self, i: int) -> Cost | None:
-        """c of a task.
-
-        Raises
-        ------
-        OutOfSteps, StateSpaceTooLarge : when it would take too long.
-        """
+        """c of a task."""
         if self._found is not None:
             if i >= self._found.limit:
                 raise StepLimitReached
@@ -265,13 +246,7 @@ class _Books:
 
 
 def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> OfferVerification:
-    """Find every offer of a run again: facts (1) to (3) above.
-
-    Parameters
-    ----------
-    until : the last task to look at, by default the last of all; what comes later changes nothing for those before.
-    times : as much work is allowed as in this many audits.
-    """
+    """Find every offer of a run again: facts (1) to (3) above."""
     offers, costs = list_offers(instance, run), list[Cost | None]()
     if isinstance(run.trace, PostedTrace):
         return _verify_taken(instance, run, offers)

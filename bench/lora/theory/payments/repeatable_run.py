@@ -67,10 +67,8 @@ def follows_bids(run: OnlineRun) -> bool:
 class RepeatableRun:
     """A run that can be had again.
 
-    Parameters
-    ----------
-    allowance : the decisions that all runs together may take.
-    keep : leave constants as they were, those that came from the bids included.
+    `allowance`: the decisions that all runs together may take; `keep`: leave constants as they were, those that came
+    from the bids included.
     """
 
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
@@ -138,10 +136,6 @@ class RepeatableRun:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
 
         It stays in `answers`.
-
-        Raises
-        ------
-        OutOfDecisions : when it is not allowed any more.
         """
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         if self.left < 0:
