@@ -140,7 +140,6 @@ class Results(_tables.Results):
         return make_printable(str(self.about.get("suite", "")), 80)
 
     def _means(self) -> list[GroupMean]:
-        """The means of every group, the best first."""
         means = group_means(self.records, self.sense)
         groups = list(dict.fromkeys(mean.group for mean in means))
         means.sort(key=lambda mean: (groups.index(mean.group), *_best_first(mean.reached)))

@@ -120,7 +120,6 @@ def _names(tree: ast.Module) -> set[str]:
 
 
 def _imports(tree: ast.Module) -> tuple[str, ...]:
-    """The modules that it imports by statements."""
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -302,7 +302,6 @@ class Registry(Generic[Instance]):
         return self._join(spec, self._read_days(spec, tested))
 
     def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
-        """The days of a prior as one instance."""
         if len(days) == 1 or self.join is None:
             return days[0][1]
         try:
@@ -449,7 +448,6 @@ def require_prior(spec: Spec, prior: object) -> None:
 
 
 def _source(spec: Spec, other: object) -> Source:
-    """Where constants are from that a name does not state."""
     if other is None:
         return Source.ORACLE
     return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR

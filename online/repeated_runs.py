@@ -63,7 +63,6 @@ class RepeatedRuns(Generic[Instance]):
         return judged.value, judged.violations
 
     def _ready(self) -> Runner:
-        """The algorithm, just built."""
         if self._player is None:
             self._player = Runner(self._spec, self._game.registry.protocol, _nothing)
         else:

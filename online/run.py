@@ -135,7 +135,6 @@ def run(
 def _run(
     environment: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
 ) -> OnlineRun:
-    """A run of a registered algorithm, in this process."""
     _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
     settled = environment.settled(algorithm, constants)
     return run_built(environment, instance, algorithm, spec.name, version_of(spec), settled, seed)

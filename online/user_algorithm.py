@@ -66,7 +66,6 @@ _PLAIN = (dict, list, tuple, str, int, type(None))
 
 
 def _import_path(given: object) -> str | None:
-    """The import path of a class, if that leads to this class and to no other."""
     if not isinstance(given, type) or "." in given.__qualname__:
         return None
     module = sys.modules.get(given.__module__)
@@ -143,7 +142,6 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
         self.files: set[Path] = set()
 
     def reducer_override(self, given: Any) -> Any:
-        """How an object is pickled."""
         if type(given) in self._future or _is_answer(type(given)):
             problem = (
                 f"it carries what it must not know, an object of {type(given).__module__}.{type(given).__qualname__}"
@@ -165,7 +163,6 @@ class _Placeless(_Guarded):
     """
 
     def reducer_override(self, given: Any) -> Any:
-        """How an object is pickled."""
         if isinstance(given, CodeType):
             names = (given.co_names, given.co_varnames, given.co_freevars, given.co_cellvars)
             consts = tuple(map(self._ordered, given.co_consts))
@@ -231,7 +228,6 @@ class _Placeless(_Guarded):
         return value if all(map(operator.is_, found, value)) else kind(found)
 
     def _text(self, value: Any) -> str:
-        """An element of a set, as a text that is the same in every process."""
         text = repr(self._ordered(value))
         if _ADDRESS.search(text):
             printed = make_printable(text, SHOWN)
@@ -241,12 +237,10 @@ class _Placeless(_Guarded):
 
 
 def _by_value_now() -> list[ModuleType | None]:
-    """The modules whose contents are pickled."""
     return [sys.modules.get(name) for name in ("__main__", *cloudpickle.list_registry_pickle_by_value())]
 
 
 def _dumped(pickler: type[_Guarded], given: Any, name: str, future: tuple[type, ...]) -> tuple[bytes, set[Path]]:
-    """The pickle, and the files of modules that it names."""
     file = io.BytesIO()
     dumper = pickler(file, name, future)
     dumper.dump(given)

@@ -276,7 +276,6 @@ def _broken(check: Mapping[str, Any]) -> str:
 
 
 def _shared_figures(checks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
-    """The figures that more than one check has with one and the same value."""
     values: dict[str, list[str | None]] = {}
     for check in checks:
         for name, value in check["figures"].items():

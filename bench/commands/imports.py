@@ -176,7 +176,6 @@ def document(options: Import, found: ImportOutcome | Path) -> dict[str, Any]:
 
 
 def _write_example(log: Path) -> Path:
-    """Write the example log, and its cluster beside it."""
     cluster = log.with_suffix(".toml")
     if log.suffix != ".csv":
         raise InputError("--example", "", f"{shorten(str(log))} does not end with .csv")

@@ -145,7 +145,6 @@ def _run_once(options: Limit, family: Family, instance: Any, name: str, announce
 
 
 def _sums(case: LimitCase, gains: Sequence[Any]) -> list[Fraction]:
-    """ALG of each prefix."""
     found, total, place = [], Fraction(0), 0
     for prefix in case.prefixes:
         total += sum(gains[place : prefix.arrivals], Fraction(0))

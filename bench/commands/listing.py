@@ -138,7 +138,6 @@ def _describe_problem(family: Family) -> NamedSummary:
 
 
 def _backends(family: Family) -> list[NamedSummary]:
-    """The solvers that a family uses, and for which formulations."""
     found = []
     for name in backends.backends():
         solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]

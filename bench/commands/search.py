@@ -156,7 +156,6 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
 
 
 def _audited(found: SearchResult) -> str:
-    """The verdict of the audit on the instance."""
     if found.check is None:
         return f"  the audit has no check named {found.claim}"
     from ratiobench.bench.report.shared.text import assumptions_text

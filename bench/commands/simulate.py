@@ -167,7 +167,6 @@ def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineR
 
 
 def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:
-    """Several algorithms on one instance, side by side."""
     runs: dict[str, OnlineRun | str] = {}
     with run_context(options.context):
         require_algorithms(family, names)
@@ -221,7 +220,6 @@ def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | 
 
 
 def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> TableRow:
-    """The row of a run in the table."""
     if isinstance(run, str):
         return TableRow(name, f"failed: {run}")
     account = account_of(family, instance, run)
@@ -237,7 +235,6 @@ def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run:
 
 
 def _ratio_row(family: Family, opt: OptInterval, run: OnlineRun) -> Row:
-    """A row with the ratio and the difference from OPT alone."""
     found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
     least, most = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
     return Row(

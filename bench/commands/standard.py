@@ -121,7 +121,6 @@ class _Verified:
 
     @property
     def wrong(self) -> int:
-        """How many are not valid."""
         return sum(map(bool, self.problems.values()))
 
 

@@ -98,7 +98,6 @@ class Drawing:
 
 
 def _n(value: float) -> str:
-    """A length with two decimals."""
     return f"{round(value, 2):.7g}"
 
 

@@ -52,8 +52,6 @@ def _another(case: Case[Instance]) -> str:
 
 
 def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Instance]], Check]:
-    """The check with the reading of the paper among its figures."""
-
     def check_in_reading(case: Case[Instance]) -> Check:
         made = check(case)
         return replace(made, figures={"reading": _reading(case.run.algorithm), **made.figures})
@@ -62,7 +60,6 @@ def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Inst
 
 
 def _counted(name: str, count: str, what: str, case: Case[Instance]) -> Check:
-    """That something never happened."""
     _, run, _ = case
     found, systems = run.counts[count], run.counts["systems"]
     verdict = Verdict.VIOLATED if found else Verdict.HOLDS

@@ -50,7 +50,6 @@ _DEFAULT = "Online is the paper's algorithm in the reading that is the default h
 
 
 def _case(group: str, j: int, recipe: Mapping[str, Any], algorithms: tuple[str, ...]) -> Case:
-    """Repetition j: its matrices are its own, and the same in every group."""
     seed, name = ["eapm", f"run {j}"], f"{group}, run {j}"
     whole = {"seed": seed, "matrix": {"method": "table1", "seed": seed}, **recipe, "name": name}
     return Case(name, whole, algorithms, OPT, group)

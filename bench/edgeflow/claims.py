@@ -71,7 +71,6 @@ def _on_edge(case: Case[Instance]) -> str:
 
 
 def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
-    """left <= right; where that is not `sure`, it is undecided."""
     if left > right:
         verdict = Verdict.VIOLATED
     else:
@@ -109,7 +108,6 @@ def _helps(case: Case[Instance]) -> Check:
 
 
 def _guaranteed(case: Case[Instance]) -> Check:
-    """A job that was given anything was admitted."""
     instance, run, _ = case
     met = check(instance, run.decisions).met
     missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
@@ -135,7 +133,6 @@ def _for_good(case: Case[Instance]) -> Check:
 
 
 def _aware(case: Case[Instance]) -> Check:
-    """AFS beside it."""
     instance, run, _ = case
     other = _played(instance, "afs").admitted
     return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")

@@ -112,15 +112,12 @@ class _Problem:
         return {each.name: (each.statement, SEARCHED[each.name]) for each in CLAIMS if each.name in SEARCHED}
 
     def draw(self, stream: Stream, arrivals: int, largest: int, nodes: int) -> Document:
-        """A random instance."""
         return draw_document(stream, arrivals, largest, nodes)
 
     def smaller(self, document: Document) -> Iterator[Document]:
-        """Documents with something less."""
         return _smaller(document)
 
     def parse(self, document: Document, source: str = "<document>") -> Instance:
-        """The instance in a document."""
         return parse(document, source)
 
     def check(self, claim: str, instance: Instance, *, exact: bool) -> Check:

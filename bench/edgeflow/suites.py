@@ -38,7 +38,6 @@ def _size(gpus: int, servers: int) -> str:
 
 
 def _day(group: str, day: int, algorithms: tuple[str, ...], **recipe: Any) -> Case:
-    """A day of PAI; of one day all recipes have the same jobs."""
     name = f"{group}, day {day}"
     whole = {"kind": "gpu-day", "cluster": "pai", "day": day, "jobs": 200, "seed": ["trace1", day], **recipe}
     return Case(name, {**whole, "name": name}, algorithms, OPT, group)

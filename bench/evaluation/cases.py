@@ -121,7 +121,6 @@ def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
 
 
 def _with_seed(recipe: Any, seed: Sequence[str]) -> Any:
-    """The recipe with this value of every key `seed`."""
     if isinstance(recipe, dict):
         return {key: list(seed) if key == "seed" else _with_seed(value, seed) for key, value in recipe.items()}
     return [_with_seed(each, seed) for each in recipe] if isinstance(recipe, list) else recipe

@@ -118,7 +118,6 @@ def _check(family: Family, cases: Sequence[EvaluationCase], algorithm: _Algorith
 def _more(
     family: Family, cases: Sequence[EvaluationCase], runs: Sequence[OnlineRun], algorithm: _Algorithm
 ) -> Iterator[Requirement]:
-    """The requirements that need more runs than one, of an algorithm that is valid."""
     again = [_run(family, case, algorithm) for case in cases]
     yield _compare("determinism", cases, runs, again)
     slow = max(zip(runs, cases, strict=True), key=lambda each: each[0].seconds / max(1, each[1].arrivals))
@@ -148,7 +147,6 @@ def _compare(
 
 
 def _misspelt(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> Requirement:
-    """Whether an option that does not exist is refused."""
     options = algorithm.name.count(":") > 1
     name = f"{algorithm.name}{',' if options else ':'}{MISSPELT}=1"
     try:
@@ -162,7 +160,6 @@ def _misspelt(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> Re
 
 
 def _stopped(shown: str, family: Family, where: str, detail: str) -> AlgorithmCheck:
-    """The check of an algorithm that does not even run."""
     found = [
         Requirement(each, FAILED, make_printable(detail, 400)) if each == where else Requirement(each, SKIPPED)
         for each in REQUIREMENTS

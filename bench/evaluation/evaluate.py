@@ -176,7 +176,6 @@ class _Clock:
                 self._total += time.perf_counter() - self._since
 
     def seconds(self) -> float:
-        """So far."""
         with self._lock:
             return self._total + (time.perf_counter() - self._since if self._active else 0.0)
 
@@ -223,7 +222,6 @@ class _Runner:
                     each.cancel()
 
     def run(self, case: EvaluationCase) -> CaseResult:
-        """The result on one instance."""
         if self._refused:
             return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
         left = self._budget - self._clock.seconds()

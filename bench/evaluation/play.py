@@ -106,7 +106,6 @@ class _Shipped:
         self._admitted: dict[int, tuple[Environment[Any], Any]] = {}
 
     def run(self, instance: Any) -> _Run:
-        """A run on one instance, which the caller keeps."""
         if id(instance) not in self._admitted:
             self._admitted[id(instance)] = self._environment.admit(instance, self._spec)
         environment, spec = self._admitted[id(instance)]
@@ -133,7 +132,6 @@ class _Handed:
         self._spec = self._environment.registry.parse(f"policy:{kind.__name__}")
 
     def run(self, instance: Any) -> _Run:
-        """A run on one instance."""
         environment, policy = self._environment, self._policy
         registry = environment.registry
         try:

@@ -158,7 +158,6 @@ def _quotient(part: Exact, whole: Exact) -> Fraction:
 
 
 def _document(found: Evaluation) -> dict[str, Any]:
-    """The evaluation as JSON values."""
     settings, shipped = found.settings, found.shipped
     return {
         "format": FORMAT,

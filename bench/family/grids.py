@@ -166,7 +166,6 @@ class Grid:
             yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)
 
     def _singles(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
-        """Values where no grid is allowed."""
         for name, value in self._flat(table, field):
             choices = self._choices(name, value, field)
             if len(choices) > 1:
@@ -176,7 +175,6 @@ class Grid:
 
 
 def _longer(values: Mapping[str, Any], name: str) -> list[Any]:
-    """The seed with one more name."""
     seed = values.get("seed", 0)
     return [*(seed if isinstance(seed, list) else [seed]), name]
 

@@ -195,7 +195,6 @@ def _is_told(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    """Whether it is a few named figures."""
     return isinstance(value, dict) and all(
         _is_told(key)
         and len(key) <= 40
@@ -271,7 +270,6 @@ def _entry(source: str, place: str, row: Any) -> Entry:
 
 
 def _files_in(recipe: Any) -> Iterator[str]:
-    """The files that a recipe names, at any depth."""
     if isinstance(recipe, dict):
         yield from (recipe[key] for key in _FILES if isinstance(recipe.get(key), str))
     if isinstance(recipe, dict | list):

@@ -182,7 +182,6 @@ def _list_of(data: Mapping[str, Any], name: str, source: str) -> list[Any]:
 def _candidates(
     top: Values, tables: Mapping[str, list[Any]], source: str, families: Mapping[str, Family]
 ) -> list[Family]:
-    """The families that the suite can be of: the one that is named, or those that have all of its recipes."""
     if top["family"] is not None:
         if top["family"] not in families:
             problem = (
@@ -213,7 +212,6 @@ class _Reader:
         self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
 
     def cases(self, tables: Sequence[Any], name: str) -> tuple[Case, ...]:
-        """The cases of all tables; their names differ."""
         found: dict[str, Case] = {}
         for j, table in enumerate(tables):
             field = "" if self.alone else f"{name}[{j}]"

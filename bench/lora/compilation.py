@@ -94,12 +94,10 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
 
 
 def _plan_steps(plans: Sequence[str], after: tuple[str, ...]) -> list[Step]:
-    """The step of the algorithms that plan; none without any."""
     return [Step(_PLANNED, 4, partial(_run_possible, plans, RUNS_ENVIRONMENT.small()), after)] if plans else []
 
 
 def _warm_covers() -> None:
-    """In integers and in doubles."""
     instance = named("tiny_two_types")
     task, public = instance.task(0), instance.public("")
     usable, node = np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)

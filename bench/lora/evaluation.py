@@ -187,7 +187,6 @@ def _summary(
     extra: Sequence[int],
     dearer: int,
 ) -> list[str]:
-    """The sums of the comparison, in sentences."""
     lost = sum(best_worth[i] or 0 for i in missed)
     kept = sum(worth[i] or 0 for i in extra)
     full = [i for i in missed if reasons.get(i) == FULL]
@@ -226,7 +225,6 @@ def _work(instance: Instance, decisions: Solution) -> int:
 
 
 def _use(instance: Instance, decisions: Solution) -> float:
-    """The part of all compute that is used."""
     kind = instance.public("").type_of_node
     used = sum(
         int(instance.rate[i][kind[node]])

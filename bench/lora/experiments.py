@@ -120,7 +120,6 @@ def judge_outperformance(
 
 
 def _in_order(values: Sequence[Fraction], shown: Iterator[str]) -> str:
-    """Whether the values rise strictly; with what is shown of them."""
     return f"{HOLDS if all(a < b for a, b in pairwise(values)) else FAILS} ({', '.join(shown)})"
 
 

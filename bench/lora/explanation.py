@@ -75,7 +75,6 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
 
 
 def _tasks(instance: Instance) -> Listing:
-    """What arrives."""
     names = [node.name for node in instance.node_types]
     head = ["task", "arrival", "deadline", "work", "memory MB", "bid"]
     head += ["rate"] if len(names) == 1 else [f"rate on {name}" for name in names]
@@ -99,7 +98,6 @@ def _tasks(instance: Instance) -> Listing:
 
 
 def _nodes(instance: Instance) -> Listing:
-    """Where they run."""
     rows: list[list[Figure]] = []
     for node in instance.node_types:
         tariff = sorted(set(node.tariff.tolist()))
@@ -114,7 +112,6 @@ def _text(sentence: Sentence) -> str:
 
 
 def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
-    """Who runs where and when."""
     held: dict[Cell, list[int]] = {}
     for i, decision in enumerate(solution):
         for cell in () if decision is None else decision.cells:
@@ -147,7 +144,6 @@ class _Story:
         }
 
     def remarks(self) -> list[Sentence]:
-        """How the moments are to be read."""
         trace = self.run.trace
         lines = []
         if isinstance(trace, PriceTrace):

@@ -139,7 +139,6 @@ def _kind(instance: Instance, i: int, decision: Decision, stretches: Sequence[St
 
 
 def _title_before(job: RunningJob, number: int, kind: Sequence[int], instance: Instance) -> str:
-    """What the pointer shows of a job from before."""
     names = ", ".join(f"{node}" for node in job.nodes[:8]) + ", ..." * (len(job.nodes) > 8)
     whose = [f"user {job.labels.user}"] * bool(job.labels.user) + [f"group {job.labels.group}"] * bool(job.labels.group)
     name = instance.node_types[kind[job.nodes[0]]].name
@@ -156,7 +155,6 @@ def _title(
     kind: Sequence[int],
     clock: Sequence[str],
 ) -> str:
-    """What the pointer shows of a task."""
     labels = instance.labels.get(i, Labels())
     whose = [f"{what} {name}" for what, name in (("user", labels.user), ("group", labels.group)) if name]
     nodes = sorted({node for node, _, _ in stretches})

@@ -31,7 +31,6 @@ def _nodes(number: int) -> dict[str, int]:
 
 
 def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) -> Case:
-    """Run j of a value: the base with one change."""
     trace, day = TRACES[j % len(TRACES)], j // len(TRACES)
     name = f"{axis} {value}, run {j}"
     recipe = {
@@ -43,8 +42,6 @@ def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) 
 
 
 def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small: Sequence[str]) -> Axis:
-    """The axis with the change of each value; a value of several changes has one for each run in turn."""
-
     def cases(values: Sequence[str], runs: int, tasks: int) -> tuple[Case, ...]:
         found = []
         for value in values:
@@ -57,7 +54,6 @@ def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small
 
 
 def _of_trace(trace: str) -> list[dict[str, Any]]:
-    """Its first days, one for each run."""
     return [{"arrivals": {"trace": trace, "day": day}} for day in days(trace)[:RUNS]]
 
 

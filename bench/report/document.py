@@ -61,12 +61,10 @@ def results_document(folder: Path) -> dict[str, Any]:
 
 
 def _words(sentence: Sequence[Any]) -> str:
-    """A sentence of the headline."""
     return "".join(span.text for span in sentence)
 
 
 def _provenance(found: Results) -> dict[str, Any]:
-    """What the figures depend on, and how they are cited."""
     about = found.about
     names = ("command", "date", "effort", "scale")
     return {

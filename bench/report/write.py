@@ -150,7 +150,6 @@ def _write_collected(folder: Path, drawn: Sequence[SuiteFigure]) -> None:
 
 
 def _write_provenance(folder: Path, found: Results) -> None:
-    """Where the figures come from."""
     about = {key: value for key, value in found.about.items() if key != "plots"}
     keys = sorted({key.partition(" | ")[0] for case in found.cases for _, key in case.algorithms})
     about |= {"cases": len(found.cases), "versions": keys, "solves": sorted({case.solve_key for case in found.cases})}

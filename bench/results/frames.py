@@ -123,7 +123,6 @@ def _exact(value: Any) -> Any:
 
 
 def _double(value: Any) -> float:
-    """The nearest double; infinite beyond all of them."""
     if isinstance(value, float):
         return value
     exact = Fraction(value)

@@ -96,12 +96,10 @@ def _mean(values: Sequence[Any]) -> Fraction | None:
 
 
 def _whole(value: Fraction | None) -> int | Fraction | None:
-    """As an integer, if it is one."""
     return value if value is None or value.denominator > 1 else value.numerator
 
 
 def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    """The columns of a check."""
     verdicts = [row.get(check) for row in rows]
     worst = next((verdict for verdict in _WORST if verdict in verdicts), None)
     if worst is None:

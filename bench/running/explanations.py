@@ -30,7 +30,6 @@ def store_explanations(family: Family, store: Store, folder: Path) -> None:
 
 
 def _explanation(family: Family, folder: Path, witness: Witness) -> StoredResult:
-    """The explanation, or the reason why there is none."""
     started = time.perf_counter()
     try:
         data, source = read_bytes(folder / f"{witness.instance}.json.gz")

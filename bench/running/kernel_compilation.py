@@ -139,7 +139,6 @@ def compile_missing(
 
 
 def _without_user_code(family: Family, name: str) -> str:
-    """The name; without its options where they name a user's code."""
     return name.partition(":")[0] if family.runs_user_code(name) else name
 
 
@@ -170,7 +169,6 @@ def _shared(say: Say) -> list[Kernel]:
 
 
 def _compile_step(family: str, choice: Choice, kinds: Collection[str], name: str, telling: bool) -> list[Kernel]:
-    """In a process of its own."""
     say = _to_stderr if telling else _silent
     step = next(each for each in _steps(families()[family], choice, kinds) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking

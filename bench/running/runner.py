@@ -143,7 +143,6 @@ class _Sweep:
         self.planned.append(_Job(call, made, lost, case.name, MAKING))
 
     def _reference_key(self, case: Case) -> str:
-        """What the reference of a case depends on, beside its instance."""
         if case.certificate:
             return f"certificate {sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         return self.family.solve_key(case.solve)
@@ -156,7 +155,6 @@ class _Sweep:
         return " | ".join(filter(None, parts))
 
     def path(self, instance: str) -> Path:
-        """The instance's file."""
         return self.folder / f"{instance}.json.gz"
 
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:

@@ -185,7 +185,6 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
 
 
 def _size_of(family: Family, instance: Any) -> dict[str, Any]:
-    """The figures by which the family measures size, and its load where it has one."""
     described = family.describe(instance)
     selection = [*family.size, *(["load"] if "load" in described and "load" not in family.size else [])]
     return {key: described[key] for key in selection if key in described}

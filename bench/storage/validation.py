@@ -19,14 +19,12 @@ _WRITTEN = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 
 
 def _figure(value: Any) -> bool:
-    """An integer, or what `Fraction` writes."""
     if isinstance(value, str):
         return _WRITTEN.fullmatch(value) is not None and str(Fraction(value)) == value
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _value(value: Any) -> bool:
-    """A figure that can be the value of a solution or a bound on it."""
     return _figure(value) and abs(Fraction(value)) <= _LARGEST
 
 

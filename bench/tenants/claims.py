@@ -75,13 +75,11 @@ def _default(case: Case[Instance]) -> str:
 
 
 def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
-    """left <= right; where that is not `sure`, it is undecided."""
     verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
     return Check("", verdict, Fraction(left), Fraction(right), reason)
 
 
 def _optimal(case: Case[Instance]) -> Check:
-    """A verified schedule that is cheaper."""
     _, run, reference = case
     cost = int(run.welfare)
     found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)

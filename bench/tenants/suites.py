@@ -32,7 +32,6 @@ NARROW = tuple(name_patent(h=h, width=width) for h in ("ratio", "slack-late") fo
 
 
 def _case(group: str, kind: str, seed: int, algorithms: tuple[str, ...], solve: SolveSettings, **recipe: Any) -> Case:
-    """Seed by seed the same jobs in every group that has as many, from the same trace."""
     name = f"{group}, {recipe['trace']} {seed}" if "trace" in recipe else f"{group}, {seed}"
     whole = {"kind": kind, "seed": ["tenants", seed], **recipe, "name": name}
     return Case(name, whole, algorithms, solve, group)

@@ -102,7 +102,6 @@ def with_plugins(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _module(backend: str) -> str:
-    """The module of a backend."""
     plugin = find_plugins(BACKENDS).get(backend)
     shipped = any(module.name == backend for module in pkgutil.iter_modules(__path__))
     return f"{__name__}.{backend}" if plugin is None or shipped else plugin.value.partition(":")[0]
@@ -170,7 +169,6 @@ def make_answer(
 
 
 def _remedy(backend: str, termination: Termination) -> str:
-    """How to install the solver where it is missing."""
     missing = termination is Termination.UNAVAILABLE and backend in EXTRAS
     return f": pip install -e '.[{backend}]'" if missing else ""
 

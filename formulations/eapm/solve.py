@@ -88,8 +88,6 @@ def solve(
 
 
 def _choose(problem: AggregateProblem, formulation: str, backend: str) -> tuple[str, str]:
-    """The formulation and the backend, by size where they are left to choose."""
-
     def automatic(backend: str) -> str | None:
         if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
             return ENUMERATION
@@ -115,18 +113,15 @@ class _Run(SolveInterval[Fraction]):
         self.price: Bound | None = None
 
     def place(self, totals: IntArray, source: str) -> None:
-        """Offer these totals, where they are better."""
         if self.solution is None or self.problem.value(totals) > self.lower:
             self.offer(split(self.problem, totals), source)
 
     def prove(self, bound: Bound, proof: Proof) -> None:
-        """Take a bound that has a certificate."""
         self.bound(bound.upper, proof)
         if self.price is None or bound.upper < self.price.upper:
             self.price = bound
 
     def fits(self) -> bool:
-        """Can the models be built? A note says so if not."""
         size, limit = self.problem.etc.size, models.COLUMNS_LIMIT
         if size > limit:
             self.notes.append(f"no model is built: {size} columns are more than {limit}")
@@ -141,7 +136,6 @@ class _Run(SolveInterval[Fraction]):
         return Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
 
     def loss(self) -> None:
-        """The optimum where every solution loses."""
         totals, bound = bounds.best_loss(self.problem)
         self.place(totals, "closed form")
         self.prove(bound, Proof.LAGRANGIAN)

@@ -102,8 +102,6 @@ def solve(
 
 
 def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
-    """The formulation and the backend, by size where they are left to choose."""
-
     def automatic(backend: str) -> str:
         able = [name for name in (DUAL, MIP, SLOTS) if backend in ALLOWED[name]]
         tiny = backend == "auto" and slots.fits(instance)
@@ -170,7 +168,6 @@ class _Run(SolveInterval[int]):
         return bound.descend(self.problem, begun, *DESCENTS[-1], self.over)
 
     def _fits(self, name: str) -> bool:
-        """Can the models be built? A note says so if not."""
         size = models.columns(self.problem, grid_of(self.problem))
         if size > models.COLUMNS_LIMIT:
             self.notes.append(f"{name}: no model is built, {size} columns are more than {models.COLUMNS_LIMIT}")

@@ -84,7 +84,6 @@ def met(instance: Instance, decisions: Solution) -> int:
 
 
 def _speed(instance: Instance, model: Model, i: int, piece: Piece) -> int:
-    """Of a piece; Wrong where it may not be."""
     start, end, place, gpus = piece
     if place == 1:
         within = any(w.start <= start and end <= w.end for w in instance.edge)

@@ -111,7 +111,6 @@ class _Batch:
             self.best = s
 
     def attempts(self, effort: int, gap: Fraction) -> Iterator[None]:
-        """All that is tried, what is cheap first."""
         p = self._pool
         density, alone = (np.argsort(-key, kind="stable") for key in (self._rank, self._alone))
         for order in (np.arange(p.tasks), density, alone):
@@ -162,7 +161,6 @@ class _Batch:
         self.offer(best_state)
 
     def _see_all(self) -> None:
-        """The optimum, where there is little to look at."""
         tasks = self._pool.task.tolist()
         found = search_exhaustively(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
         if found is not None:
@@ -201,7 +199,6 @@ class _Batch:
             apart |= torn
 
     def _vector(self, relaxed: BatchRelaxation) -> NDArray[np.float64]:
-        """The best state as a solution of the relaxation."""
         p, s = self._pool, self.best
         at, kinds = places(p), type_of_node(p)
         vector = np.zeros(len(relaxed.model.columns))
@@ -239,7 +236,6 @@ class _Batch:
         return tuple(decisions), torn
 
     def make_state(self, solution: Solution) -> State:
-        """The state of a solution; decisions of no welfare are left out."""
         p, s = self._pool, copy_state(self._empty)
         at, kinds = places(p), type_of_node(p)
         for j, i in enumerate(p.task.tolist()):

@@ -114,7 +114,6 @@ def printed_key() -> str:
 
 
 def _certified(instance: Instance, effort: int, seconds: float | None) -> CrossCheckRow:
-    """The interval that a certificate proves to the independent checker."""
     report = solve(instance, effort=effort, seconds=seconds, certified=True)
     certificate: Certificate | None = report.certificate  # type: ignore[assignment]
     spent = report.seconds

@@ -125,7 +125,6 @@ class _Search:
         self.run(place + 1, value)
 
     def _take(self, i: int, cells: _Cells) -> bool:
-        """Take the room of a schedule, if there is enough."""
         rates = self._instance.rate[i].tolist()
         for k, t in cells:
             if rates[self._type_of[k]] > self._free[k][t - 1] or self._memory[i] > self._free_mb[k][t - 1]:

@@ -88,7 +88,6 @@ def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Ca
 
 
 def _largest(value: Prices) -> IntArray:
-    """The places of the largest values that make up `LARGE` of the sum."""
     order = np.argsort(-value, kind="stable")
     count = int((np.cumsum(value[order]) < LARGE * value.sum()).sum()) + 1
     found: IntArray = order[: min(count, len(order))]

@@ -315,7 +315,6 @@ def _insert(r, o, z, i, share, noise, seed, value, where, waste):  # type: ignor
 
 @inlined
 def _scratch(r, o):  # type: ignore[no-untyped-def]
-    """Scratch of `_insert`."""
     most = 0
     for i in range(len(r.task)):
         here = 0
@@ -327,7 +326,6 @@ def _scratch(r, o):  # type: ignore[no-untyped-def]
 
 @compiled
 def _insert_all(r, o, z, order, share, seed):  # type: ignore[no-untyped-def]
-    """Insert the tasks of the order that have no run; the welfare."""
     value, where, waste = _scratch(r, o)
     _insert_each(r, o, z, order, share, seed, value, where, waste)
     return z.net.sum()
@@ -399,7 +397,6 @@ def _note(r, z, log, i):  # type: ignore[no-untyped-def]
 
 @inner
 def _undo(r, o, z, log):  # type: ignore[no-untyped-def]
-    """Everything that was touched is as it was."""
     for j in range(log.size[0]):
         if z.entry[log.task[j]] >= 0:
             _give(r, o, z, log.task[j])
@@ -415,7 +412,6 @@ def _undo(r, o, z, log):  # type: ignore[no-untyped-def]
 
 @inlined
 def _on(r, z, i, k):  # type: ignore[no-untyped-def]
-    """Has task i a part on node k?"""
     found = False
     for j in range(r.place[i], r.place[i + 1]):
         found = found or z.nodes[j] == k
@@ -826,7 +822,6 @@ class Search:
             blocks = min(blocks + blocks // 2 + 1, MOST_BLOCKS)
 
     def _go_to_nodes(self, pool: Kept, blocks: int) -> None:
-        """Pack a pool, and go on over nodes."""
         packed = pack(self._r, self._o, pool)
         self._offer(packed)
         self._offer(self._anneal(packed, blocks, NODE_HEATS[0], False))

@@ -267,7 +267,6 @@ class _Interval(SolveInterval[int]):
 
 
 def _class_prices(dual: DualBound) -> tuple[ClassPrice, ...]:
-    """The prices of classes that are not 0 everywhere."""
     if dual.state is None:  # no class has a price of its own
         return ()
     p = dual.state.capacity.pool
@@ -605,7 +604,6 @@ def _clock(began: float, seconds: float | None, share: float) -> Callable[[float
 def _prices_and_search(
     instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
 ) -> tuple[Pool, DualBound] | None:
-    """The Lagrangian bound, and the solution that its prices lead to."""
     priced = _prices(instance, effort, interval, clock)
     if priced is not None:
         _search(instance, *priced, effort, gap, interval, clock(1.0))
@@ -665,7 +663,6 @@ def _search(
     seed: int = 1,
     threads: int = 2,
 ) -> None:
-    """Improve the interval's solution."""
     cells = number_of_nodes(instance) * instance.slots
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")

@@ -566,7 +566,6 @@ def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, 
 
 
 def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """As `_best_set`, from the list of all sets that fit."""
     exact = np.int64 if max(map(sum, zip(*items, strict=True)), default=0) < 2**63 else object
     steps.take(SORT * PYTHON * len(items), "cells")
     sums = np.zeros((1, 3), dtype=exact)

@@ -132,5 +132,4 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
 
 
 def _whole(number: object) -> bool:
-    """A whole number; True is none."""
     return isinstance(number, Integral) and not isinstance(number, bool)

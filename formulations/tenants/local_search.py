@@ -163,7 +163,6 @@ def _move(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
 
 @inner
 def _swap(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
-    """The jobs at place p of queue a and at place q of queue b change places; of one queue, p < q."""
     i = plan.queue[a, p]
     j = plan.queue[b, q]
     t = max(_ready(plan, a, p), jobs.release[j]) + jobs.run[j, plan.kind[a]]

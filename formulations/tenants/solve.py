@@ -110,11 +110,9 @@ class _Run(SolveInterval[int]):
         self.bound(-self.prices.bound, Proof.TRIVIAL)
 
     def place(self, queues: Queues, source: str) -> None:
-        """Offer the schedule of these queues."""
         self.offer(solution_of(self.problem, queues), source)
 
     def half(self) -> bool:
-        """Is half of the time over? The other half is for the bound."""
         return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
 
     def simply(self) -> None:
@@ -128,7 +126,6 @@ class _Run(SolveInterval[int]):
             self.place(search.build_list_schedule(np.argsort(keys, kind="stable")), name)
 
     def cp_sat(self, solver: str, effort: int) -> None:
-        """CP-SAT's schedule and bound."""
         reply = backends.call(solver, f"{models.__name__}:intervals", self.problem)
         if reply.termination is not None:
             self.used, self.termination = solver, reply.termination

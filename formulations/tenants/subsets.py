@@ -231,7 +231,6 @@ def _parted(steps: list[Joined], chosen: int) -> list[int]:
 
 
 def _all_fronts(problem: Tables) -> list[tuple[np.ndarray, ...]]:
-    """The pairs of every type."""
     found = []
     for k in range(len(problem.counts)):
         run, money = (np.ascontiguousarray(table[:, k]) for table in (problem.run, problem.money))
@@ -263,7 +262,6 @@ def _schedule(problem: Tables, found: list[tuple[np.ndarray, ...]], kinds: list[
 
 
 def _order(pairs: tuple[np.ndarray, ...], chosen: int) -> list[int]:
-    """The best order of a set."""
     first, _, _, lasts, befores = pairs
     at, order = int(first[chosen + 1]) - 1, list[int]()
     while at > 0:

@@ -76,7 +76,6 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _some(top: Fields, key: str, most: int | None) -> list[Any]:
-    """A list with at least one entry."""
     values = top.items(key)
     if not values:
         raise InputError(top.source, key, "empty; at least one entry is needed")

@@ -138,7 +138,6 @@ class Table1:
 
 
 def _shifted(value: int, bits: int) -> int:
-    """value / 2^bits, rounded half up."""
     return (value + (1 << (bits - 1))) >> bits
 
 

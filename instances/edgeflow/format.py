@@ -85,7 +85,6 @@ def _models(top: Fields) -> tuple[Model, ...]:
 
 
 def _speeds(model: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shares that were measured, and the speed at each."""
     gpus: list[int] = []
     speed: list[int] = []
     for j, raw in enumerate(model.items("speed")):

@@ -140,7 +140,6 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
 
 def _checked(recipe: Mapping[str, Any]) -> Values:
-    """The checked values of a recipe; keys that need each other, too."""
     kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", recipe.get("kind"))
     found = Values(SOURCE, KEYS[kind], recipe)
     if kind == "elasticflow":

@@ -278,7 +278,6 @@ def _special(target: Path) -> bool:
 
 
 def _temporary(target: Path) -> tuple[int, str]:
-    """A new file beside the target."""
     try:
         return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

@@ -58,7 +58,6 @@ class _Reader:
                 return ""
 
     def take(self, wanted: str) -> str:
-        """The next character, which has to be one of these."""
         found = self.peek()
         if not found or found not in wanted:
             told = f"{shorten(found)} where" if found else "the file ends where"
@@ -67,7 +66,6 @@ class _Reader:
         return found
 
     def value(self, what: str) -> Any:
-        """The value that begins here."""
         self.peek()
         while True:
             error, start = None, self._at

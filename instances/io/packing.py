@@ -155,7 +155,6 @@ class _Cursor:
         self.content, self.place, self.left = content, 0, MOST
 
     def column(self, number: int) -> list[Any]:
-        """So many values; ValueError or LookupError for what is no column of them."""
         kind = self._take(1)
         self._count(number)
         if kind == b"I":
@@ -196,7 +195,6 @@ class _Cursor:
         raise ValueError
 
     def _count(self, number: int) -> None:
-        """Take so many values from those that are left."""
         self.left -= number
         if self.left < 0:
             raise TooManyValues

@@ -110,7 +110,6 @@ class _Calibrations:
         return found
 
     def _speed(self, path: str, measured: Calibration, gpu: Gpu) -> tuple[int, str]:
-        """Thousandths of the speed of the log's GPU, and which one that is."""
         self.compared = True
         named = _REFERENCE if self.reference is None else str(self.reference)
         if named in read_shipped().gpus:
@@ -161,7 +160,6 @@ def _node(source: str, path: str, table: Any, calibrations: _Calibrations) -> No
 
 
 def _number(source: str, field: str, value: Any, least: int | Fraction) -> Fraction:
-    """A number of at most three decimals."""
     found = _fraction(value)
     if found is not None and least <= found and (found * 1000).denominator == 1:
         return found

@@ -288,7 +288,6 @@ def document(instance: Instance) -> dict[str, Any]:
 
 
 def _format_of(instance: Instance) -> str:
-    """The first format that can say what the instance holds."""
     second = instance.run.any() or instance.limit.any() or instance.labels or instance.running
     return FORMAT_2 if second else FORMAT
 

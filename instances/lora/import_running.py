@@ -92,7 +92,6 @@ def _find_nodes(
 
 
 def _document(converter: Converter, job: Job, sizes: Sizes, begin: int, g: int, nodes: Sequence[int]) -> dict[str, Any]:
-    """The entry of a job in `running`."""
     start, end = span(job)
     slots, rate = converter.laws.slots, sizes.shape.rate[g]
 

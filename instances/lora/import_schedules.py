@@ -163,7 +163,6 @@ def _slot(seconds: int) -> str:
 
 
 def _time(seconds: Any) -> str:
-    """A time for reading."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -294,7 +294,6 @@ def _instances(
 
 
 def _price_list(converter: Converter) -> str:
-    """The list price on every node type, by its speed."""
     listed = converter.laws.listed
     if listed is None:
         return ""
@@ -438,7 +437,6 @@ def _cut_limit(sizes: Sizes, laws: Laws, arrival: int) -> int:
 
 
 def _count_schedules(counts: Counter[str], job: Job, sizes: Sizes) -> None:
-    """Count what the report says of gangs and limits."""
     split = sizes.split
     counts[split.run.value] += 1
     if split.parts > 1:

@@ -331,7 +331,6 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 def _slots(found: Values) -> int:
-    """T: as given, or to the end of the days."""
     minutes, start = found["slot_minutes"], found["start"]
     in_day = -(-MINUTES // minutes)
     if start > in_day:

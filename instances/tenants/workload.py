@@ -231,7 +231,6 @@ def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: 
 
 
 def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:
-    """The tenant of every job, and its sensitivity."""
     tenants, span = recipe.values["tenants"], recipe.values["cs"]
     wishes = recipe.stream("cs").integers(span[0], span[1], tenants or n).tolist()
     owner = recipe.stream("tenant").integers(0, tenants - 1, n).tolist() if tenants else list(range(n))

@@ -240,7 +240,6 @@ class Simulator:
             self._end[i] = self._second + stall - -int(self._left[i]) // speed
 
     def _halt(self, i: int) -> None:
-        """Book the progress so far."""
         self._left[i] -= self._speed[i] * max(0, self._second - int(self._ready[i]))
         self._speed[i] = 0
 

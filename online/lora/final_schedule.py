@@ -46,7 +46,6 @@ def settle_log(instance: Instance, log: Log) -> FinalSchedule:
 
 
 def _settled_payment(decision: Decision, settled: Mapping[int | None, int], i: int) -> Decision:
-    """The decision with the payment that was settled when its run ended early, if it was."""
     return decision._replace(payment=settled[i]) if i in settled else decision
 
 
@@ -61,7 +60,6 @@ def _answers(log: Log) -> Iterator[tuple[int, Any]]:
 
 
 def _is_of_slot(entry: LogEntry) -> bool:
-    """Whether it decides tasks that waited."""
     return entry.event not in (ARRIVAL, SETTLE) and entry.answer is not None
 
 

@@ -276,7 +276,6 @@ class Mechanism:
         return None if quote is None else NodeAnswer((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
 
     def _cheapest_of_kind(self, task: Task, view: View) -> Quote | None:
-        """The cheapest schedule of a task that may not have every schedule of P."""
         first = first_slot(task)
         if first > task.deadline:
             return None

@@ -469,7 +469,6 @@ def _is_pair(answer: Any) -> bool:
 
 
 def _is_settled(answer: Starts) -> bool:
-    """Whether nothing in the answer can be altered and all of it is in order."""
     if type(answer.decisions) is not tuple or not (answer.wake is None or type(answer.wake) is int):
         return False
     last = -1

@@ -53,7 +53,6 @@ class Checkpoints:
         return self._stops[place]
 
     def _go_on(self, stop: _Stop, instance: Instance, begin: int, end: int) -> _Stop:
-        """A copy of the run, from one task to another."""
         books, algorithm = deepcopy(stop.books), deepcopy(stop.algorithm)
 
         def ask(question: Question) -> list[Any]:

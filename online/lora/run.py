@@ -52,7 +52,6 @@ class LoraEnvironment(Environment[Instance]):
         self._one_node, self._late, self._runs = one_node, late, runs
 
     def _judged(self, instance: Instance) -> Instance:
-        """The instance whose rules a run keeps."""
         return restrict_instance(instance, ScheduleKind.ONE_NODE) if self._one_node else instance
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:

@@ -284,7 +284,6 @@ class _Run(NamedTuple):
 
 
 def _copied(index: int | None, answer: Any) -> Decision | Starts | str | int | None:
-    """The answer as a Decision of plain integers; Foul if it is none."""
     try:
         return plain(answer)
     except (TypeError, ValueError) as error:

@@ -122,7 +122,6 @@ class _Server:
             )
 
     def fork(self, path: Sequence[str], watched: Sequence[str], environment: Mapping[str, str] | None) -> ForkedProcess:
-        """Start a process; with an environment, one that waits to be confined."""
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
             for descriptor in (stdin, stdout, stderr):
@@ -145,7 +144,6 @@ class _Server:
             return ForkedProcess(int(answer), pipes[0], pipes[1], pipes[2], status)
 
     def close(self) -> None:
-        """End it, with what it has forked."""
         self._control.close()
         self._process.kill()
         self._process.wait()

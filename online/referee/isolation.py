@@ -110,11 +110,9 @@ class _Guard:
             self._end = (self._end[0] + seconds, self._end[1])
 
     def ask(self) -> None:
-        """The clock for one answer starts."""
         self._deadline = time.monotonic() + ANSWER_SECONDS
 
     def answered(self) -> None:
-        """The clock stops."""
         self._deadline = None
 
     def _run(self) -> None:
@@ -138,13 +136,11 @@ class _Guard:
                 return
 
     def stop(self) -> None:
-        """No more killing."""
         self._done.set()
         _await_end(self._thread)
 
 
 def _is_too_full(folder: str) -> bool:
-    """Whether there is more in a folder than an algorithm may write."""
     count = size = 0
     for parent, folders, files in os.walk(folder):
         count += len(folders) + len(files)
@@ -198,7 +194,6 @@ class _Shut:
         self._lock, self._holders, self._before = threading.RLock(), 0, False
 
     def change(self, by: int) -> None:
-        """One holder more or less."""
         with self._lock:
             if self._holders == 0:
                 self._before = is_dumpable()
@@ -450,7 +445,6 @@ def _cpu_seconds() -> int:
 
 
 def _heard(answer: Any) -> Any:
-    """An answer; or why it was not sent."""
     return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
@@ -459,7 +453,6 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 
 def _how_built(spec: Spec, reply: str) -> str:
-    """What to do where a class is not there, or built with arguments that it does not take."""
     context = run_context.current()
     if reply.startswith("ModuleNotFoundError") and context.isolate is not False:
         return (

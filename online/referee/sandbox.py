@@ -326,7 +326,6 @@ def confined_place(
 
 @lru_cache(maxsize=16)
 def _make_rules(world: _World) -> tuple[tuple[str, str], ...]:
-    """The rules of the view, one after another."""
     return tuple(_grant(_make_view(world)))
 
 
@@ -368,7 +367,6 @@ def _to_hide(path: Iterable[str]) -> Iterator[Path]:
 
 
 def _site_packages() -> Iterator[Path]:
-    """Where packages are installed for the Pythons that are shown, whether this one finds them or not."""
     for prefix in {Path(each) for each in (sys.prefix, sys.base_prefix, "/usr", "/usr/local")}:
         for pattern in ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "Lib/site-packages"):
             yield from prefix.glob(pattern)
@@ -433,7 +431,6 @@ def writable_folders() -> tuple[str, ...]:
 
 
 def _compiled() -> dict[Path, list[Path]]:
-    """The folders of compiled kernels, each with their files."""
     folders = (folder for floor in _LAYERS for folder in sorted((_PROJECT / floor).rglob("__pycache__")))
     compiled = {
         folder: sorted(file for file in folder.iterdir() if file.suffix in (".nbi", ".nbc")) for folder in folders

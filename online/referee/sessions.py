@@ -92,7 +92,6 @@ class _Sandbox:
 
     @property
     def alive(self) -> bool:
-        """Whether it can start a run."""
         return self._process.poll() is None
 
     def await_ready(self) -> None:
@@ -122,12 +121,10 @@ class _Sandbox:
             return IsolatedFork(self, pipes[0], pipes[1], pipes[2], status)
 
     def end_run(self) -> None:
-        """End the run that is going on."""
         with contextlib.suppress(OSError):
             self._control.send(b"end")
 
     def close(self) -> None:
-        """End it, with all that runs inside."""
         self._control.close()
         if self._process.poll() is None:
             kill_tree(self._process)
@@ -175,7 +172,6 @@ class Session:
             raise InputError("--isolate", "", problem) from None
 
     def _server(self, protocol: str, place: int) -> _Sandbox:
-        """The sandbox of this place, started where there is none or it has ended."""
         server = self._servers.get((protocol, place))
         if server is None or not server.alive:
             if server is not None:

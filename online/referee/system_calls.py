@@ -170,7 +170,6 @@ def _end(allowed: bool) -> Sequence[bytes]:
 
 
 def _instruction(code: int, operand: int, equal: int = 0, other: int = 0) -> bytes:
-    """One instruction; `equal` and `other` are the instructions to be left out after a jump."""
     return struct.pack("=HBBI", code, equal, other, operand)
 
 

@@ -76,7 +76,6 @@ def find_distinct(kind, free, cost, chosen):  # type: ignore[no-untyped-def]
 
 @inlined
 def _before(f, one, two, a, b):  # type: ignore[no-untyped-def]
-    """Does entry a come before entry b?"""
     return f[a] < f[b] or (f[a] == f[b] and (one[a] < one[b] or (one[a] == one[b] and two[a] < two[b])))
 
 

@@ -45,7 +45,6 @@ def _pop(heap, size, f, one, two):  # type: ignore[no-untyped-def]
 
 @inner
 def _slot(slots, one, two, a, b):  # type: ignore[no-untyped-def]
-    """Where the node with this key stands, or would."""
     at = np.int64(a & np.uint64(len(slots) - 1))
     while slots[at] >= 0 and not (one[slots[at]] == a and two[slots[at]] == b):
         at = (at + 1) & (len(slots) - 1)
@@ -61,7 +60,6 @@ def _grown(column):  # type: ignore[no-untyped-def]
 
 @inner
 def _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed):  # type: ignore[no-untyped-def]
-    """The queues of a node into the plan, and its ticks, costs and jobs."""
     m = len(plan.kind)
     for g in range(m):
         free[g] = plan.free[g]

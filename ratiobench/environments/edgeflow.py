@@ -134,7 +134,6 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._question = None
 
     def _answer(self, question: Question) -> None:
-        """Who runs from now on."""
         index = question.indices[0]
         shares = self._plan(question.view)
         self._log.append(LogEntry(question.event, index, self._simulator.take(question.event, index, shares)))

@@ -234,7 +234,6 @@ def _multisets(shapes: list[Shape], number: int, first: int) -> Iterator[tuple[S
 
 
 def _instances(space: Space, group: tuple[Shape, ...], bound: Bound | None, floor: _Floor) -> Iterator[TinyInstance]:
-    """All instances of a group, but for those that the bound leaves out."""
     numbers = range(1, space.largest + 1)
     first, *rest = group
     common = math.gcd(*(value for shape in group for value in shape[:4]))

@@ -93,7 +93,6 @@ def run_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearRun
 
 
 def _gain(plan: Plan, memory: int, lam: list[int], phi: list[int], over: int) -> int:
-    """F' over the denominator of the prices."""
     paid = 0
     for c, s in zip(plan.cells, plan.rates, strict=True):
         paid += lam[c] * s + phi[c] * memory

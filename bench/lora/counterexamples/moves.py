@@ -128,7 +128,6 @@ def _with(sketch: TinyInstance, i: int, job: Job) -> TinyInstance:
 
 
 def _number(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Change one number of a task."""
     i = draws.draw_below(len(sketch.jobs))
     job = sketch.jobs[i]
     what = draws.draw_below(4)
@@ -165,7 +164,6 @@ def _scaled(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyI
 
 
 def _window(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Another window; half the time with work for all of it."""
     i = draws.draw_below(len(sketch.jobs))
     job = sketch.jobs[i]
     arrival = draws.draw_between(1, sketch.slots)
@@ -204,7 +202,6 @@ def _added(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyIn
 
 
 def _removed(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """One task fewer."""
     if len(sketch.jobs) < 2:
         return sketch
     i = draws.draw_below(len(sketch.jobs))
@@ -346,7 +343,6 @@ def _costs(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyIn
 
 
 def _vendors(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Other vendors, or none."""
     if not bounds.vendors:
         return sketch
     i = draws.draw_below(len(sketch.jobs))
@@ -386,7 +382,6 @@ def _by(sketch: TinyInstance, up: int, down: int) -> TinyInstance:
 
 
 def _alike(before: TinyInstance, after: TinyInstance) -> TinyInstance:
-    """Where one task changed and has copies, the copies changed with it."""
     if len(before.jobs) != len(after.jobs) or before.kinds != after.kinds:
         return after
     pairs = [(old, new) for old, new in zip(before.jobs, after.jobs, strict=True) if old != new]

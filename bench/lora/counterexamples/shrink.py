@@ -109,7 +109,6 @@ def _numbers(sketch: TinyInstance) -> list[tuple[int, int]]:
 
 
 def _rebuilt(sketch: TinyInstance, values: list[int]) -> TinyInstance:
-    """The sketch with its numbers replaced, in the order of `_numbers`."""
     rest = iter(values)
     kinds = tuple(Kind(kind.nodes, next(rest), next(rest)) for kind in sketch.kinds)
     jobs = []

@@ -98,7 +98,6 @@ def _rho(instance: Instance, check: Check) -> list[Sentence]:
 
 
 def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> list[Sentence]:
-    """The bound, and the proof link by link."""
     figures = check.figures
     rho, alpha, beta = (_number(figures, name) or 0 for name in ("rho", "alpha", "beta"))
     steps: list[Sentence] = [

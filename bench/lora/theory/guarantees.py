@@ -170,7 +170,6 @@ class _Linear:
         return (offer for offer in self.trace.offers if offer.admitted)
 
     def use(self, offer: Offer) -> int:
-        """R = r_i n."""
         return int(self.instance.memory_mb[offer.task]) * len(offer.cells)
 
     def spread(self, top_c: Fraction, top_m: Fraction) -> Fraction:
@@ -190,7 +189,6 @@ class _Linear:
     def settle(
         self, name: str, claim: str, left: Fraction, right: Fraction, figures: Figures, extra: str = ""
     ) -> Check:
-        """OPT <= left <= right; `extra` is a doubt that other comparisons left."""
         lower = self.case.lower
         figures = {"welfare": self.run.welfare, "opt_lower": lower, "opt_upper": self.case.upper, **figures}
         if lower > left:
@@ -207,7 +205,6 @@ class _Linear:
         return Check(name, Verdict.HOLDS, left, right, claim, None, figures)
 
     def quote(self, book: ExactPrices | FloatPrices, task: Task) -> Quote | CheapestSchedule | None:
-        """The cheapest schedule that the task may have, whatever is free."""
         first = first_slot(task)
         if task.run is ScheduleKind.ANY or first > task.deadline:
             return book.cheapest(task, None)

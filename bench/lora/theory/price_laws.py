@@ -44,7 +44,6 @@ def _surplus(case: Case, trace: PostedTrace) -> Fraction:
 
 
 def _settle(case: Case, name: str, value: Fraction, bound: Fraction, claim: str, figures: Figures) -> Check:
-    """OPT <= value <= bound, up to rounding in doubles."""
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper, **figures}

@@ -158,7 +158,6 @@ def make_headline(
 
 
 def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
-    """The sentence with a star behind these algorithms."""
     spans: list[Span] = []
     for span in sentence:
         spans += [span, Span(" *")] if span.algorithm in names else [span]
@@ -166,7 +165,6 @@ def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
 
 
 def _star_table(table: RankingTable | None, names: Collection[str]) -> RankingTable | None:
-    """The table with a star behind these algorithms."""
     if table is None:
         return None
     rows = [[_star(each, names) for each in row] for row in (table.head, *table.rows)]
@@ -226,7 +224,6 @@ def _stand(rows: Sequence[Row], where: str, sense: Sense) -> _Standing:
         return len(known) == len(more) and (min(known) >= 0 or _sum(known) >= 0)
 
     def first(behind: Callable[[str, str], bool], order: Sequence[str]) -> list[str]:
-        """Those that are certainly behind nobody; all of them are alike."""
         if not order or not all(behind(order[0], other) for other in order[1:]):
             return []
         return sorted([order[0], *(name for name in order[1:] if behind(name, order[0]))], key=whole.index)
@@ -298,7 +295,6 @@ def _describe(group: _Standing) -> str:
 
 
 def _best(group: _Standing) -> tuple[Sentence, Sentence]:
-    """Who is best in a group, and its share of OPT."""
     if not group.shares:
         reason = (
             f"no algorithm has a share on all {group.cases} cases" if group.partial else "no run has a share of OPT"
@@ -552,7 +548,6 @@ _UNBOUNDED = {
 
 
 def _about(about: Mapping[str, Any]) -> str:
-    """When, with what, and on what machine."""
     made = about.get("provenance", {})
     code, packages, machine = (made.get(part, {}) for part in ("code", "packages", "machine"))
     version = f"ratiobench {packages['ratiobench']}" if "ratiobench" in packages else ""
@@ -568,7 +563,6 @@ def _count(count: int, noun: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and the number of the others."""
     shown = ", ".join(_tame(name) for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 

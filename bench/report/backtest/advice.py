@@ -122,7 +122,6 @@ def _by_welfare(found: Backtest, family: Family) -> list[str]:
 
 
 def _tell_left_out(found: Backtest) -> list[str]:
-    """That much of the load is not in the days, where it is."""
     rests = sum_assumptions(found)
     out = [each for each in rests.lines if each.kind == LEFT_OUT]
     jobs, hours = sum(each.jobs for each in out), sum((each.hours or 0 for each in out), Fraction(0))
@@ -284,7 +283,6 @@ def _by_list_price(found: Backtest, family: Family) -> str:
 
 
 def _by_profit(found: Backtest, family: Family) -> str:
-    """The same by profit, of the policies with a payment rule."""
     paid = [each for each in found.complete if each.is_paid and len(each.profits) == len(found.days)]
     if len(paid) < 2 or len(found.days) < 2:
         return ""

@@ -263,7 +263,6 @@ def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple
 
 
 def _first_days(cases: Sequence[StoredCase]) -> list[str]:
-    """The names of the days that the first judged one has as its history."""
     recipe = (cases[0].prior_recipe if cases else None) or {}
     several = recipe.get("paths")
     paths = [recipe["path"]] if "path" in recipe else several if isinstance(several, list) else []
@@ -344,7 +343,6 @@ def _waited(row: Row) -> bool:
 
 
 def _list_profits(rows: Sequence[Row], facts: Mapping[str, DayFacts]) -> dict[str, Fraction]:
-    """Profit at list prices by day, where they are known."""
     found = {}
     for row in rows:
         revenue = list_revenue(row, facts[str(row.case)])

@@ -72,7 +72,6 @@ def _titles(policy: Policy | None) -> Iterable[str]:
 
 
 def _charts(policy: Policy | None, *headings: str) -> list[tuple[str, str]]:
-    """Those of the policy's charts that have these headings."""
     if policy is None or policy.line is None:
         return []
     return [(heading, svg) for heading, svg in draw_timeline(policy.line) if heading in headings]

@@ -133,7 +133,6 @@ def _settle(
 
 
 def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
-    """What is not described counts as large."""
     return tuple(float(case.describe.get(name, "inf")) for name in sizes)
 
 

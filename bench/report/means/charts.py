@@ -123,7 +123,6 @@ def _text(lower: float, upper: float) -> str:
 
 
 def _describe(mean: Mean) -> str:
-    """The figures of a mean in words."""
     if mean.ends is None:
         return _reason(mean)
     cases = f"{mean.cases} case{'s' * (mean.cases != 1)}"
@@ -211,7 +210,6 @@ def _draw_line(
     means: Sequence[Mean],
     height: float,
 ) -> None:
-    """One algorithm: its intervals, its line, its name; every point says its figures."""
     is_opt = name == OPT_LABEL
     colour = "of-opt" if is_opt else f"s{number % SERIES + 1}"
     algorithm = "" if is_opt else name

@@ -281,7 +281,6 @@ def _printed(values: CaseValues) -> Iterator[GainBesidePaper]:
 
 
 def _beside(plot: Plot, means: Sequence[Mean]) -> Iterator[MeanBesidePaper]:
-    """The means that the paper prints beside ours."""
     ours = {(each.group, each.algorithm): each for each in means}
     for figure in plot.printed_means:
         mean = ours.get((figure.group, figure.algorithm))

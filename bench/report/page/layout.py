@@ -140,7 +140,6 @@ def _overview(found: Results, family: Family, every: Sequence[Row]) -> Overview:
 
 
 def _reached(found: Results, every: Sequence[Row]) -> list[tuple[str, Callable[[], str], str]]:
-    """Per group, the means of what its algorithms reach."""
     pairs = list(zip(group_means(every, found.sense), find_spreads(every), strict=True))
     charts: list[tuple[str, Callable[[], str], str]] = []
     for group in dict.fromkeys(row.group for row in every):

@@ -82,7 +82,6 @@ def _algorithms(found: Results, family: Family) -> Iterator[Entry]:
 
 
 def _variant(name: str, head: str, meanings: Mapping[str, str]) -> str:
-    """A name with its options, and what they mean."""
     keys = [part.partition("=")[0] for part in name.removeprefix(f"{head}:").split(",")]
     lines = [f"{key}: {meanings[key]}" for key in keys if key in meanings]
     return f"{name} ({'; '.join(lines)})" if lines else name

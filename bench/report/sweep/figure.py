@@ -76,7 +76,6 @@ class SweepFigure(Means):
         return [Chart("", draw_sweep(self), wide=True)]
 
     def _lines(self) -> list[dict[str, str]]:
-        """A line per value and algorithm."""
         places = dict(zip(self.plot.groups, shorten_groups(self.plot.groups), strict=True))
         found = []
         for mean, bound in zip(self.rows.means, self.bounds, strict=True):

@@ -41,7 +41,6 @@ def coarsen(timeline: Timeline) -> Line:
 
 
 def _shortened(line: Line, most: int) -> Line:
-    """The same with at most so many places."""
     timeline = line.timeline
     step = -(-len(timeline.times) // most)
     parts = [range(start, min(start + step, len(timeline.times))) for start in range(0, len(timeline.times), step)]

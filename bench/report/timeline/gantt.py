@@ -77,5 +77,4 @@ def draw_gantt(gantt: Gantt) -> str:
 
 
 def _number(gantt: Gantt, kind: str) -> int:
-    """The kind's colour."""
     return 1 + list(gantt.kinds).index(kind)

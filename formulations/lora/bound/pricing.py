@@ -271,7 +271,6 @@ def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
 
 @inlined
 def _step(old, new, cost):  # type: ignore[no-untyped-def]
-    """new[x] = min(old[x], old[x-1] + cost)."""
     for x in range(1, len(new)):
         skip = old[x]
         take = old[x - 1] + cost
@@ -286,7 +285,6 @@ def _copy(old, new):  # type: ignore[no-untyped-def]
 
 @inlined
 def _both(old, before, new, cost, other):  # type: ignore[no-untyped-def]
-    """new[x] = min(old[x+1], old[x] + cost, before[x] + other)."""
     for x in range(len(new)):
         best = old[x + 1]
         take = old[x] + cost

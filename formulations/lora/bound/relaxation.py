@@ -73,7 +73,6 @@ class Relaxation:
         self._add_rows(rows)
 
     def _options_of_tasks(self) -> list[_Row]:
-        """At most one option of each task."""
         found = [np.flatnonzero(self._task == i) for i in range(self.pool.tasks)]
         return [_Row(options, np.ones(len(options)), -highspy.kHighsInf, 1.0) for options in found]
 

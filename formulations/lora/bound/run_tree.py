@@ -66,7 +66,6 @@ class _All(NamedTuple):
 
 
 def _list_all(r: Runs) -> _All:
-    """Every run of every entry, in their order."""
     count = r.high - r.low + 1
     entry = np.repeat(np.arange(len(count)), count)
     start = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count) + r.low[entry]
@@ -142,7 +141,6 @@ class _Programme:
         self._add(np.flatnonzero(profit >= (best - NEAR * r.bid)[self.all.task]))
 
     def _add(self, chosen: IntArray) -> None:
-        """More columns."""
         if not len(chosen):
             return
         a, n, cells = self.all, len(self.runs.task), self.kinds * self.slots
@@ -208,7 +206,6 @@ class _Programme:
         return float((self.free * price).sum()) + float(best.sum()), profit
 
     def keep_basis(self) -> Basis:
-        """Where the simplex method ended."""
         basis = self.solver.getBasis()
         return list(basis.col_status), list(basis.row_status)
 

@@ -415,7 +415,6 @@ def _needed(p, d, i, t):  # type: ignore[no-untyped-def]
 
 @inlined
 def _lower_row(new, old, cost):  # type: ignore[no-untyped-def]
-    """new[x] = min(new[x], old[x] + cost)."""
     for x in range(len(new)):
         take = old[x] + cost
         new[x] = min(new[x], take)

@@ -133,7 +133,6 @@ def _constructed(
     over: Callable[[], bool],
     target: int,
 ) -> State:
-    """The best of the constructions, or the first that is worth the target."""
     orders = [np.argsort(-each, kind="stable") for each in (rank, p.bid.astype(np.float64))]
 
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:

@@ -141,7 +141,6 @@ class _Annealing:
         self._block = _Block(task, option, net, np.empty((MOST, int(p.width.max())), np.int64), slots)
 
     def run(self, best: State, s: State, blocks: int, heat: float, factor: float) -> State:
-        """The better of the best state and what an annealing from a state finds, which is overwritten."""
         p, d, found, b = self.pool, self.workspace, empty_state(self.pool), self._block
         cooling = np.array([heat * self.median, factor, LAST_FACTOR])
         for first in range(0, blocks, CHUNK):

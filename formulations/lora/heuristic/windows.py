@@ -343,7 +343,6 @@ class _Search:
         return self._facets[j]
 
     def _vector(self, window: Window) -> NDArray[np.float64]:
-        """What the state has of the program."""
         s, p = self.state, self.pool
         place = s.place[self._at[window.owner] + window.slot - p.first[window.owner]]
         return np.concatenate([s.option[window.task] == window.option, place == window.node]).astype(np.float64)

@@ -123,7 +123,6 @@ def pods_as_jobs(pods: Iterable[Pod], jobs: set[tuple[str, str]]) -> Iterator[Jo
 
 
 def _job(pods: Sequence[Pod]) -> Job | SkippedLine:
-    """The job of the pods of a gang, or of one pod."""
     submit = min(pod.submit for pod in pods)
     begun = [pod for pod in pods if pod.start is not None]
     if not begun:

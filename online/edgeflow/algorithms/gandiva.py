@@ -88,7 +88,6 @@ class Gandiva(Sharing):
             sets[:] = [each for each in sets if each.ring]
 
     def _join(self, job: Job) -> bool:
-        """Whether there is a set for the job."""
         if not self.requested(job):
             return False
         sets = self._sets.setdefault(job.gpus, [])

@@ -70,7 +70,6 @@ class Hold(Sharing):
         return other if other.count * (100 - WORTH) > held.count * 100 else held
 
     def _sizes(self, index: IntArray) -> FloatArray:
-        """By job; see the module."""
         planner = self.planner
         size = np.zeros(len(planner.deadline))
         if not len(index):

@@ -171,13 +171,11 @@ class _Rows:
         self.rate[at], self.length[at], self.rank[at] = rate, length, rank
 
     def remove(self, index: int) -> None:
-        """The task waits no longer."""
         at = self._place.pop(index, None)
         if at is not None:
             self._alive[at] = False
 
     def waiting(self) -> IntArray:
-        """The rows of the tasks that wait."""
         return np.flatnonzero(self._alive).astype(np.int64)
 
 

@@ -233,7 +233,6 @@ class Quota:
             self._hold(i, *held, -1)
 
     def _forget(self, i: int) -> None:
-        """The task has left."""
         self._released.pop(i, None)
         self._new = [task for task in self._new if task.index != i]
         for queue in self._queues.values():

@@ -122,7 +122,6 @@ class Forecast:
         return 1.0 if found >= most * chance else max(0.0, (found / chance - least) / (most - least))
 
     def _vary(self, days: int) -> float:
-        """`variation`, from so many days."""
         hourly = self.total * self._hour / len(self.profile)
         return (self._bursts - 1.0) / hourly * (days / (days - 1) if days > 1 else 1.0) if hourly > 0 else 0.0
 

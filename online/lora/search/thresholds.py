@@ -96,7 +96,6 @@ def list_undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ign
 
 @inlined
 def _distinct(values):  # type: ignore[no-untyped-def]
-    """The distinct values, ascending, and the index of each value among them."""
     keys = np.empty_like(values)
     at = np.empty(len(values), np.int64)
     count = 0
@@ -327,7 +326,6 @@ def _own_maxima(p, cells, usable, slot_of, table, m, x, i, j):  # type: ignore[n
 
 @inlined
 def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
-    """The largest index in low..high of a price at most `cap`, or low."""
     while low < high:
         middle = (low + high + 1) // 2
         if prices[middle] <= cap:
@@ -501,7 +499,6 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
 
 @inlined
 def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
-    """Move the rows with a figure of at least `least` to the front; returns their number."""
     count = 0
     for row in range(rows):
         if figure[row] >= least:

@@ -100,7 +100,6 @@ class _Doubles(NamedTuple):
         return lam, phi
 
     def tops(self) -> tuple[Fraction, Fraction]:
-        """The largest prices."""
         lam, phi = (Fraction(float(part.max(initial=0.0))) for part in self)
         return lam, phi
 

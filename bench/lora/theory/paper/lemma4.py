@@ -112,7 +112,6 @@ class ScaledPrices:
 
     @cached_property
     def _exact(self) -> tuple[Price, Price]:
-        """The prices as fractions."""
         lam, phi = (
             {cell: self._factor * Fraction(price) for cell, price in part.items()}
             for part in (self._trace.lam, self._trace.phi)

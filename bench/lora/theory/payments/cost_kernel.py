@@ -153,7 +153,6 @@ def find_costs(
 
 
 def _largest(instance: Instance, p: Pool) -> int:
-    """No sum of costs on the way is larger."""
     energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max())
     cell = max(energy, int(np.abs(p.table_cost).max(initial=0)))
     return cell * (instance.slots + 1) + int(p.price.max(initial=0))

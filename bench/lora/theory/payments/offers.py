@@ -140,7 +140,6 @@ class _Books:
             self._found = find_costs(instance, run.decisions, options, rule, self._prices, tasks, self._tasks)
 
     def least(self, i: int) -> Cost | None:
-        """c of a task."""
         if self._found is not None:
             if i >= self._found.limit:
                 raise StepLimitReached
@@ -293,7 +292,6 @@ def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[RecordedO
 
 
 def _wrong(instance: Instance, offer: RecordedOffer, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
-    """What is wrong with an offer; and a doubt of rounding."""
     if offer.admitted != (decision is not None):
         return "what was booked is not what was offered", ""
     if offer.cost is None or least is None:

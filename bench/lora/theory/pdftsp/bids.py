@@ -85,7 +85,6 @@ class _Walk:
         self._tasks = auction.tasks[: task + 1]
 
     def history(self, regime: Regime, bid: Fraction) -> History:
-        """What the mechanism does when the task bids so."""
         ledger = PriceState(self._auction, self._meter)
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         decided: list[PastDecision | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]

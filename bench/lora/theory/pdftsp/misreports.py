@@ -252,7 +252,6 @@ class _Boxes:
             heappush(self._waiting, (changes, corner.memory_mb, corner, top))
 
     def pop(self) -> tuple[Misreport, int]:
-        """The next box."""
         return heappop(self._waiting)[2:]
 
 

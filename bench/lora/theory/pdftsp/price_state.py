@@ -241,7 +241,6 @@ class PriceState:
         return past
 
     def _figures(self, task: Task, option: int, cells: tuple[Cell, ...]) -> tuple[int, int]:
-        """S and b_il."""
         work = energy = 0
         for k, t in cells:
             g = self._types[k]
