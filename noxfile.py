@@ -162,13 +162,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, format, imports between the packages, and docstrings of the public interface."""
+    """Style, format, imports between the packages."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
     session.install("-q", "--no-deps", "-e", ".")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
-    session.run("python", "-m", "tests.tools.docstrings")
 
 
 @nox.session
