@@ -28,7 +28,7 @@ FORMS = {
     "as it is": "",
     "no waste": "waste=0,",
     "`wish=monotone`": "wish=monotone,",
-    "`guard=59,room=weight`": "guard=59,room=weight,",
+    "`guard=59`": "guard=59,",
 }
 LIES = ("another bid", "a later arrival", "an earlier deadline", "more work", "more memory")
 TASKS, NODES, BEFORE, DAY, STRIDE = 550, 4, 3, 3, 10

@@ -163,15 +163,13 @@ def guards_by_trace() -> str:
     return make_table(["mechanism", *heads], lines)
 
 
-BY_COUNT = (("", "none"), *((f"guard={beta},", str(beta)) for beta in (400, 200, 100, 50)))
-BY_WEIGHT = tuple((f"guard={beta},room=weight,", f"w{beta}") for beta in (99, 59, 39, 29))
-GUARDS = (*BY_COUNT, *BY_WEIGHT)
+GUARDS = (("", "none"), *((f"guard={beta},", str(beta)) for beta in (99, 59, 39, 29)))
 
 
 def draw_guards() -> str:
-    """Consistency against robustness: mean welfare over the bound, by guarantee, two lines per history; a document.
+    """Consistency against robustness: mean welfare over the bound, by guarantee, a line per history; a document.
 
-    One is of the guards by count, one of those by weight. Theorem A's prices are on none: they are no guard.
+    Theorem A's prices are on no line: they are no guard.
     """
     table = rows("guards")
     earned: dict[tuple[str, str], list[float]] = {}
@@ -181,14 +179,13 @@ def draw_guards() -> str:
     names = [*(f"learned:{options}prior=history" for options, _ in GUARDS), "posted:prior=history"]
     texts = [*(text for _, text in GUARDS), "Thm A"]
     groups = list(dict.fromkeys(table["group"]))
-    x = Axis(-0.4, len(names) - 0.6, "beta of the guard (w: by weight); Theorem A", labels=list(enumerate(texts)))
+    x = Axis(-0.4, len(names) - 0.6, "beta of the guard; Theorem A", labels=list(enumerate(texts)))
     y = Axis(0.0, 1.0, "welfare / upper bound on OPT", labels=[(k / 5, f"{k / 5:g}") for k in range(6)])
     frame = Frame("Consistency against robustness", x, y, width=ALONE, height=300, right=groups)
     lines = [[(frame.x(k), frame.y(shown[group, name])) for k, name in enumerate(names)] for group in groups]
     heights = frame.place_labels([line[-2][1] for line in lines])
     for number, (group, line) in enumerate(zip(groups, lines, strict=True)):
-        frame.line(style_series(number), *line[: len(BY_COUNT)])
-        frame.line(style_series(number), *line[len(BY_COUNT) : -1])
+        frame.line(style_series(number), *line[:-1])
         for (left, top), name, text in zip(line, names, texts, strict=True):
             with frame.mark(f"{group}, {text}: {shown[group, name]:.3f}"):
                 draw_sign(frame, number, left, top)

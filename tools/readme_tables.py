@@ -311,14 +311,10 @@ def lead(rows: pd.DataFrame) -> str:
     columns = ["mean_reached", *(f"mean in {group}" for group in DAYS)]
     means = {row["algorithm"]: [Fraction(row[column]) for column in columns] for row in rows.to_dict("records")}
     best = [max(each) for each in zip(*(v for name, v in means.items() if not name.startswith("learned")), strict=True)]
-    plain, guarded = (
-        min(100 * (mine - other) for mine, other in zip(means[name], best, strict=True))
-        for name in ("learned:prior=history", "learned:guard=200,prior=history")
-    )
-    texts = [format_decimal(each, 1, up=False) for each in (plain, guarded)]
+    least = min(100 * (mine - other) for mine, other in zip(means["learned:prior=history"], best, strict=True))
     return (
         "- **Lead.** In each column `learned` is ahead of all algorithms without learned prices, by at least "
-        f"{texts[0]} points;\n  with `guard=200` by at least {texts[1]}.\n"
+        f"{format_decimal(least, 1, up=False)}\n  points.\n"
     )
 
 

@@ -37,7 +37,7 @@ the file, and in the units in which Theorem 5 applies."""
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
 """EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits."""
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
-LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
+LEARNED = ("learned:prior=history", "learned:guard=99,prior=history", "guarded:inner=greedy,prior=history")
 """What is learned from the days before, and the guard of Theorem H."""
 BASELINES = (
     "zcl:prior=yesterday,margin=3/2",

@@ -77,16 +77,13 @@ MECHANISMS = (
 )
 PLAIN = "learned:ahead=1,prior=history"
 """No more demand is expected beyond an hour than counts foretell."""
-WEIGHED = "learned:guard=59,room=weight,prior=history"
-"""The guard by weight, with a factor of 60."""
 GUARDS = (
     "learned:prior=history",
-    *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
-    *(f"learned:guard={beta},room=weight,prior=history" for beta in (99, 59, 39, 29)),
+    *(f"learned:guard={beta},prior=history" for beta in (99, 59, 39, 29)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, by count and by weight, and rows to compare with."""
-SETTLED = "learned:guard=29,past=settled,room=weight,prior=history"
+"""A guarantee that gets better from row to row, and rows to compare with."""
+SETTLED = "learned:guard=29,past=settled,prior=history"
 """The same with the credits of slots that have passed taken back."""
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
 """The load of history over that of the day, and days of history."""
@@ -249,7 +246,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], WEIGHED, PLAIN, "bbar-rule:prior=yesterday", "greedy")
+    rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}

@@ -110,16 +110,15 @@ class PostedTrace:
 
 
 class GuardSettings(NamedTuple):
-    """The guard's options: beta > 0, rho, what caps from history are widened by, most classes of a node type,
-    whether room is measured by weight, and whether slots that have passed are settled.
+    """The guard's options: beta > 0, rho, what caps from history are widened by, whether slots that have passed are
+    settled, most classes of a node type.
     """
 
     beta: Fraction
     rho: Fraction
     margin: Fraction
-    classes: int = CLASSES
-    by_weight: bool = False
     settles: bool = False
+    classes: int = CLASSES
 
 
 class PostedPrices:
@@ -166,7 +165,8 @@ class PostedPrices:
         counted: dict[str, Fraction] = {} if count is None else dict(count(source, tested))
         if self._settings is None:
             return counted
-        self._announced = announce(source, *self._settings[:-1])
+        given = self._settings
+        self._announced = announce(source, given.beta, given.rho, given.margin, given.classes)
         return {**counted, "guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -287,7 +287,7 @@ class PostedPrices:
             there_is = node >= 0
             capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
             least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
-            tight = np.flatnonzero(there_is & (least > price)) if self._guard.is_sparing else slots[:0]
+            tight = np.flatnonzero(there_is & (least > price))
             if len(tight):
                 low, high = self._public.first_node[g : g + 2]
                 span = np.ix_(np.arange(low, high), slots[tight])

@@ -2,9 +2,9 @@
 
 Beside the audit's check (`theorem_h`) its proof is checked step by step, by other ways of computing: after every task
 no credit is below Phi (`theorem_h_credit`); at the final credits no schedule of a task leaves more than its mu_i and
-its part of E, over all its schedules (`theorem_h_dual`); by weight the guard's own account is no less than D, and no
-more than the theorem allows (`theorem_h_account`); no set of announced tasks that fits a node weighs more than
-Omega (`theorem_h_omega`).
+its part of E, over all its schedules (`theorem_h_dual`); the guard's own account is no less than D, and no more than
+the theorem allows (`theorem_h_account`); no set of announced tasks that fits a node weighs more than Omega
+(`theorem_h_omega`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
-from ratiobench.online.lora.guard import CLASSES, Announcement, Kind, bound_root
+from ratiobench.online.lora.guard import CLASSES, Kind
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.public_constants import list_served
@@ -75,7 +75,7 @@ class Watched(PostedPrices):
 
     Attributes
     ----------
-    short : the least c - Phi(N) seen on each (type, slot) that had a task, N counted and Phi computed afresh.
+    short : the least c - Phi seen on each (type, slot) that had a task, Phi computed afresh.
     """
 
     def start(self, public: Any, constants: Any) -> None:
@@ -97,22 +97,10 @@ class Watched(PostedPrices):
         assert self._announced is not None
         for g, kind in enumerate(self._announced.kinds):
             if kind.rate:
-                here = np.flatnonzero(self._public.type_of_node == g)
-                compute, memory = int(self._public.compute[g]), int(self._public.memory_mb[g])
-                if self._announced.by_weight:
-                    self._weigh_left(g, kind, here, slots)
-                    continue
-                scale = [_scale(self._announced, kind, j, len(here), compute, memory) for j in range(len(kind.rate))]
-                for t in slots:
-                    free = [(int(self._free[0][k, t]), int(self._free[1][k, t])) for k in here]
-                    floor = max(
-                        cap / kappa ** sum(min(x // s, y // r) for x, y in free)
-                        for s, r, cap, kappa in zip(kind.rate, kind.memory, kind.cap, scale, strict=True)
-                    )
-                    self.short.append(self.credits()[g][t] - floor)
+                self._weigh_left(g, kind, np.flatnonzero(self._public.type_of_node == g), slots)
 
     def _weigh_left(self, g: int, kind: Kind, here: Any, slots: range) -> None:
-        """Phi by weight: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
+        """Phi: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
         assert self._announced is not None
         by_rate, by_memory = _growths(kind, self._announced.beta / kind.omega / len(here))
         for t in slots:
@@ -166,26 +154,6 @@ def _least_growth(growths: Growths, spare: int) -> Fraction:
     return min(grow * _least_growth(growths, spare - size) for size, grow in growths)
 
 
-_SCALES: dict[tuple[Any, ...], Fraction] = {}
-
-
-def _scale(announced: Announcement, kind: Kind, j: int, count: int, compute: int, memory: int) -> Fraction:
-    """kappa_j."""
-    key = announced.beta, kind.rate, kind.memory, kind.step, j, count, compute, memory
-    if key not in _SCALES:
-        if len(_SCALES) > 200:
-            _SCALES.clear()
-        s, r = kind.rate[j], kind.memory[j]
-        _SCALES[key] = min(
-            bound_root(
-                1 + announced.beta * max(Fraction(a, compute), Fraction(m, memory)) / (kind.step * count),
-                max(-(-a // s), -(-m // r)),
-            )
-            for a, m in zip(kind.rate, kind.memory, strict=True)
-        )
-    return _SCALES[key]
-
-
 def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: SolveReport) -> Iterator[Check]:
     """Every check of Theorem H on the sketch's instance: of wishes that mean harm, and of a named mechanism's."""
     draws = RandomNumbers("guard", j)
@@ -200,17 +168,16 @@ def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: Solv
         low[draws.draw_below(3)],
         Fraction(draws.draw_below(4) * draws.draw_below(4), 2),
         Fraction(1 + draws.draw_below(2)),
+        j % 4 > 0,
         _SIZES[draws.draw_below(len(_SIZES))],
-        draws.draw_below(3) > 0,  # by weight on two of three: `theorem_h_account` is about these alone
     )
-    settings = settings._replace(settles=settings.by_weight and j % 4 > 0)
     wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
     name = f"guarded:inner={name},beta" if name in INNER else "learned:guard"
     history = ",history=history" if past else ""
-    room = ("", ",room=weight")[settings.by_weight] + ("", ",past=settled")[settings.settles]
-    named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
+    passed = ",past=settled" if settings.settles else ""
+    named = run(given, f"{name}={settings.beta},rho={settings.rho}{passed}{history}", prior=past)
     assert named.valid, named.violations[0]
     yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
 
@@ -226,8 +193,7 @@ def _judged_watched(
     least = min(watched.short, default=Fraction(0))
     yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
     yield _every_schedule(sketch, case, watched)
-    if _is_by_weight(watched):
-        yield _account(case, watched)
+    yield _account(case, watched)
     yield from _weights(given, case)
 
 
@@ -244,12 +210,6 @@ def _past(sketch: TinyInstance, draws: RandomNumbers) -> TinyInstance:
 
 def _check(name: str, holds: bool, left: Fraction, right: Fraction) -> Check:
     return Check(name, Verdict.HOLDS if holds else Verdict.VIOLATED, left, right)
-
-
-def _is_by_weight(watched: Watched) -> bool:
-    """Whether the guard follows the least weight that fills nodes."""
-    assert watched._announced is not None
-    return watched._announced.by_weight
 
 
 def _account(case: Case, watched: Watched) -> Check:

@@ -4,7 +4,7 @@
 would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
 limits (`ratiobench.online.lora.guard`), which gives the guarantee whatever the wishes are.
 
-Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
+Claim (Theorem H). OPT <= (rho + max(1, beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
 
 Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
 deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
@@ -105,11 +105,11 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 register(
     Entry(
         "guarded",
-        "a guard around another mechanism's prices: OPT <= (rho + max(1, Omega beta)) ALG + A0 (Theorem H)",
-        "1",
+        "a guard around another mechanism's prices: OPT <= (rho + max(1, beta)) ALG + A0 (Theorem H)",
+        "2",
         {
             "inner": Option("greedy", INNER, "whose prices"),
-            "beta": Option("200", None, "of the guard, above 0"),
+            "beta": Option("99", None, "of the guard, above 0"),
             **GUARD,
         },
         _make,

@@ -99,7 +99,7 @@ def test_more_memory_can_fill_a_gap() -> None:
     "name",
     [
         "learned:every=2,history=history",
-        "learned:arith=float,every=2,guard=30,room=weight,history=history",
+        "learned:arith=float,every=2,guard=30,history=history",
         "guarded:arith=float,inner=capped,beta=30,history=history",
     ],
 )

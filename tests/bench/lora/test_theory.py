@@ -73,15 +73,16 @@ def _guards_violate(*wanted: str) -> bool:
 
 
 def test_a_guard_that_is_too_weak_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An Omega that is too small; limits that are not kept; credits that a large class loses too fast."""
+    """An Omega that is too small; limits that are not kept; sales that count as more units than credits grow by."""
     with monkeypatch.context() as patched:
         patched.setattr(guard, "bound_weight", lambda *sizes: Fraction(1, 9))
         assert _guards_violate("theorem_h_omega")
     with monkeypatch.context() as patched:
         patched.setattr(Watched, "_limited", lambda self, task, view, wish: wish.price)
-        assert _guards_violate("theorem_h_credit", "theorem_h_dual")
+        assert _guards_violate("theorem_h_account", "theorem_h_dual")
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "bound_root", lambda value, degree: value)
+        units = guard._units
+        patched.setattr(guard, "_units", lambda *sorts: (units(*sorts)[0], [n + 1 for n in units(*sorts)[1]]))
         with pytest.raises(AssertionError):
             _guards_violate("theorem_h_dual")
 

@@ -45,7 +45,7 @@ def _variants() -> Iterator[str]:
         for key, option in entry.options.items():
             yield from (f"{entry.name}:{key}={value}" for value in option.allowed or () if value != option.default)
     yield "learned:guard=20"
-    yield "guarded:inner=bbar-rule,beta=3"
+    yield "guarded:inner=bbar-rule,beta=300"
     yield "pdftsp:search=printed,units=canonical"
     yield "pdftsp:arith=float,search=printed"
     yield "static:split=3"
