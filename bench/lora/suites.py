@@ -42,12 +42,12 @@ _PAI_12 = {
     **_PART, "name": "pai_12", "seed": ["quick", "pai_12"], "arrivals": {"trace": "pai"}, "tasks": 12, "slots": 24,
     "nodes": {"a100": 1, "a40": 1},
 }  # fmt: skip
+# Work on OPT of a trace case: about five seconds of one core each
 _EFFORTS = {
     "pai_40": SolveSettings(effort=6),
     "philly_60": SolveSettings(effort=6),
     "helios_100": SolveSettings(effort=2),
 }
-"""Work on OPT of a trace case: about five seconds of one core each."""
 # A whole day at the paper's scale: 7,200 arrivals in 144 slots of 10 minutes on 100 nodes, A100 and A40 half and half.
 _DAY: dict[str, Any] = {"kind": "paper", "nodes": 100, "arrivals": {"trace": "philly"}, "tasks": 7200}
 # Rows of the table of gaps: tasks and nodes; arrivals of run j by _ARRIVALS[j], the days by j as well.
@@ -75,18 +75,17 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-PLAIN = "learned:ahead=1,prior=history"
-"""No more demand is expected beyond an hour than counts foretell."""
+PLAIN = "learned:ahead=1,prior=history"  # No more demand is expected beyond an hour than counts foretell
+# A guarantee that gets better from row to row, and rows to compare with
 GUARDS = (
     "learned:prior=history",
     *(f"learned:guard={beta},prior=history" for beta in (99, 59, 39, 29)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, and rows to compare with."""
+# The same with the credits of slots that have passed taken back
 SETTLED = "learned:guard=29,past=settled,prior=history"
-"""The same with the credits of slots that have passed taken back."""
+# The load of history over that of the day, and days of history
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
-"""The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
@@ -376,12 +375,7 @@ def _theory(name: str, group: str) -> Case:
 
 
 def member(text: str) -> Suite | None:
-    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's.
-
-    Raises
-    ------
-    InputError : for parameters that cannot be used.
-    """
+    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's."""
     name, _, tail = text.partition(":")
     if name not in families():
         return None

@@ -38,48 +38,33 @@ from ratiobench.formulations.lora.bound.patterns import maximal_patterns
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 from ratiobench.online.lora.public_constants import list_served
 
-CLASSES = 128
-"""Most classes of a node type; where tasks have more shapes, classes are cells of a grid."""
+CLASSES = 128  # Most classes of a node type; where tasks have more shapes, classes are cells of a grid
+# Factors between the sizes of a grid; the first with few enough cells in use
 STEPS = (Fraction(6, 5), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16), Fraction(2**40))
-"""Factors between the sizes of a grid; the first with few enough cells in use."""
 _ROOT_BITS = 40
+# In doubles caps are announced so much larger: more than what rounding takes off a credit over 2^24 sales
 _SLACK = Fraction(1, 2**24)
-"""In doubles caps are announced so much larger: more than what rounding takes off a credit over 2^24 sales."""
 _PARTS = 16
+# Units of weight that Phi counts, in doubles and in fractions; with more left Phi stays above what it must be
 _MOST_UNITS, _MOST_UNITS_EXACTLY = 2**20, 2**8
-"""Units of weight that Phi counts, in doubles and in fractions; with more left Phi stays above what it must be."""
-_LONGEST = 2**15
-"""Units of weight that a task counts at most."""
-_FINEST = 16
-"""The lightest class counts so many units at most, fewer where its table would be longer than that."""
-_CUTS = 16
-"""Parts that a class of a grid is cut into."""
+_LONGEST = 2**15  # Units of weight that a task counts at most
+_FINEST = 16  # The lightest class counts so many units at most, fewer where its table would be longer than that
+_CUTS = 16  # Parts that a class of a grid is cut into
+# Pairs (a, b) that are tried: what a task's part of the compute, and of the memory, counts in its weight
 _MIXES = tuple((Fraction(z, 4), Fraction(1)) for z in range(4)) + tuple((Fraction(1), Fraction(z, 4)) for z in range(5))
-"""Pairs (a, b) that are tried: what a task's part of the compute, and of the memory, counts in its weight."""
-_RISE = 2
-"""About the logarithm of what credits rise by while a node fills up: it decides between those, no more."""
-_KEPT_BACK = Fraction(1, 2**24)
-"""Part of what may be raised that is kept back for rounding, in doubles."""
+_RISE = 2  # About the logarithm of what credits rise by while a node fills up: it decides between those, no more
+_KEPT_BACK = Fraction(1, 2**24)  # Part of what may be raised that is kept back for rounding, in doubles
 
 
 class Kind(NamedTuple):
-    """What is announced of one node type.
+    """What is announced of one node type."""
 
-    Parameters
-    ----------
-    rate, memory : (J,) sizes s_j, r_j of the classes.
-    cap : X_j, micro-dollars per unit of weight.
-    step : tasks of a class are no smaller than its sizes over this; 1 for exact classes.
-    omega : at least the weight of any tasks of the classes that fit one node.
-    unit : weight of a sample, and of a megabyte; a task has the larger one of its two.
-    """
-
-    rate: tuple[int, ...]
+    rate: tuple[int, ...]  # rate, memory: (J,) sizes s_j, r_j of the classes
     memory: tuple[int, ...]
-    cap: tuple[Fraction, ...]
-    step: Fraction
-    omega: Fraction
-    unit: tuple[Fraction, Fraction]
+    cap: tuple[Fraction, ...]  # X_j, micro-dollars per unit of weight
+    step: Fraction  # tasks of a class are no smaller than its sizes over this; 1 for exact classes
+    omega: Fraction  # at least the weight of any tasks of the classes that fit one node
+    unit: tuple[Fraction, Fraction]  # weight of a sample, and of a megabyte; a task has the larger one of its two
 
     def weigh(self, rate: int, memory: int) -> Fraction:
         """w of a task."""
@@ -97,14 +82,9 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What the guard must know in advance, and its parameters.
+    """What the guard must know in advance, and its parameters."""
 
-    Parameters
-    ----------
-    kinds : by node type. beta, rho : the two parts of the guarantee; beta > 0.
-    """
-
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind, ...]  # by node type. beta, rho : the two parts of the guarantee; beta > 0
     beta: Fraction
     rho: Fraction
 
@@ -122,9 +102,7 @@ def announce(
 
     Of the weights that are tried, those by which these tasks sell most before credits are high.
 
-    Parameters
-    ----------
-    margin : caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
+    `margin`: caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
     """
     public = instance.public("")
     tasks = list_served(instance)
@@ -197,7 +175,6 @@ def _levels(largest: int, step: Fraction) -> list[int]:
 
 
 def _level(levels: Sequence[int], size: int) -> int:
-    """The smallest level that is no smaller than the size."""
     return min(level for level in levels if level >= size)
 
 
@@ -278,10 +255,8 @@ def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
 def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fraction, list[int]]:
     """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that.
 
-    Parameters
-    ----------
-    grows : above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
-        `longest`.
+    `grows`: above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
+    `longest`.
     """
     if not grows:
         return Fraction(2), []
@@ -317,14 +292,8 @@ def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: 
 class Guard:
     """The credits of a run, and the limits that they set to prices.
 
-    Parameters
-    ----------
-    exact : in fractions, else in doubles.
-
-    Attributes
-    ----------
-    start : A0, exactly (of a run in doubles with the wider caps).
-    settled : slots 1, ..., settled are settled: their credits are 0.
+    `exact`: in fractions, else in doubles; `start`: A0, exactly (of a run in doubles with the wider caps); `settled`:
+    slots 1, ..., settled are settled: their credits are 0.
     """
 
     def __init__(self, public: Public, announced: Announcement, *, exact: bool) -> None:
@@ -408,9 +377,7 @@ class Guard:
     ) -> None:
         """Raise credits towards what wishes need, all by one part of it, for half of what may be raised.
 
-        Parameters
-        ----------
-        task : first slot from 0, memory, rates by type. types : node types. wish : of each, (W,) prices.
+        `task`: first slot from 0, memory, rates by type. types : node types. wish : of each, (W,) prices.
         """
         first, memory, rates = task
         needs = []
@@ -449,9 +416,7 @@ class Guard:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """(W,) L and c w, of which L counts where it is the larger one: of a task of no class; anything without room.
 
-        Parameters
-        ----------
-        first : slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
+        `first`: slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
         """
         span = slice(first, first + len(free[0]))
         credit = self.credit[g][span]
@@ -479,9 +444,7 @@ class Guard:
     def spare(self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]) -> IntArray:
         """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
 
-        Parameters
-        ----------
-        slots : (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
+        `slots`: (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
         """
         shape = free[0].shape
         lost = self._lost(g, rate, memory, free[0].reshape(-1), free[1].reshape(-1))
@@ -509,9 +472,7 @@ class Guard:
     def settle(self, slots: int, owed: Any) -> bool:
         """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.
 
-        Parameters
-        ----------
-        owed : what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
+        `owed`: what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
         """
         span = slice(self.settled, slots)
         freed = sum(

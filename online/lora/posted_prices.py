@@ -25,25 +25,16 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
 from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, PoolTerms, StaticTerms, UnitTerms
 
-_LARGEST = 2**41
-"""Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
+_LARGEST = 2**41  # Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help
 
 
 class ProposedPrices(NamedTuple):
-    """What a cell should cost, by node type and slot of a task's window.
+    """What a cell should cost, by node type and slot of a task's window."""
 
-    Parameters
-    ----------
-    types : (G',) the node types that can hold the task, the slowest first.
-    first : slot of column 0, from 0: the first one in which some way of pre-processing is done.
-    node : (G', W) the node that a cell would be on; -1 where none has room.
-    price : (G', W) micro-dollars at least 0, doubles or Fractions.
-    """
-
-    types: IntArray
-    first: int
-    node: IntArray
-    price: NDArray[Any]
+    types: IntArray  # (G',) the node types that can hold the task, the slowest first
+    first: int  # slot of column 0, from 0: the first one in which some way of pre-processing is done
+    node: IntArray  # (G', W) the node that a cell would be on; -1 where none has room
+    price: NDArray[Any]  # (G', W) micro-dollars at least 0, doubles or Fractions
 
 
 class Poster(Protocol):
@@ -82,30 +73,22 @@ class PostedCell(NamedTuple):
 
 @dataclass(slots=True)
 class PostedTrace:
-    """What an audit reads after a run of posted prices.
+    """What an audit reads after a run of posted prices."""
 
-    Parameters
-    ----------
-    exact : prices are fractions.
-    history : what was learned from; None without any.
-    offers : one per task, in order; None where no schedule had room.
-    posted : the prices of each offer's cells, of a run in fractions; else empty.
-    lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
-    announced : of the guard; None without one.
-    start : A0 of Theorem H; credits : sum Omega_g K_g c at the end.
-    terms : what the theorem about the poster's prices needs; None without one.
-    """
-
-    exact: bool
-    history: Instance | None = None
+    exact: bool  # prices are fractions
+    history: Instance | None = None  # what was learned from; None without any
+    # one per task, in order; None where no schedule had room.
     offers: list[GreedyOffer | None] = field(default_factory=list)
+    # the prices of each offer's cells, of a run in fractions; else empty.
     posted: list[tuple[PostedCell, ...]] = field(default_factory=list)
+    # lam, phi: last prices {(node, slot): value} per sample and per MB, zeros left out.
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
-    announced: Announcement | None = None
-    start: Fraction = Fraction(0)
+    announced: Announcement | None = None  # of the guard; None without one
+    start: Fraction = Fraction(0)  # A0 of Theorem H; credits : sum Omega_g K_g c at the end
     credits: Fraction = Fraction(0)
     settled: int = 0
+    # what the theorem about the poster's prices needs; None without one.
     terms: LawTerms | UnitTerms | PoolTerms | StaticTerms | None = None
 
 
@@ -124,11 +107,7 @@ class GuardSettings(NamedTuple):
 class PostedPrices:
     """The loop over the tasks.
 
-    Parameters
-    ----------
-    poster : posts the wishes.
-    guard : the guard's options; None without a guard.
-    exact : prices are Fractions; else doubles.
+    `guard`: the guard's options; None without a guard; `exact`: prices are Fractions; else doubles.
     """
 
     def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
@@ -144,16 +123,7 @@ class PostedPrices:
         self.widened: tuple[str, ...] = getattr(poster, "widened", ())
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
-        """Take what must be known from earlier days, or else, for the guard, from the tested one.
-
-        Returns
-        -------
-        What was announced, by name.
-
-        Raises
-        ------
-        InputError : earlier days of other nodes or slots, whose weights and prices are not this cluster's.
-        """
+        """Take what must be known from earlier days, or else, for the guard, from the tested one."""
         if history is not None:
             require_cluster(history, tested)
         self._history = history
@@ -317,7 +287,6 @@ def _is_wide(task: Task) -> bool:
 def _cover(
     task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    """The cheapest cover in doubles."""
     cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
     starts, prices = offers(task)
     total, option, rows = cheapest_of_cells(
@@ -333,7 +302,6 @@ def _cover(
 def _cover_exactly(
     task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    """The cheapest cover in fractions."""
     menu = space(task, public)
     at = np.argsort(wish.types)  # in the order of the menu's types
     values = [[Fraction(value) if k >= 0 else None for value, k in zip(*row, strict=True)]

@@ -26,9 +26,9 @@ from ratiobench.bench.theory.claim import ClaimScope, make_claims
 from ratiobench.online.lora.traces import GreedyTrace, LawTerms, PoolTerms, PriceTrace, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
+# Version of all checks. Raise it with every claim that is added and every check whose outcome changes, unless the
+# change concerns only algorithms that had no runs before.
 AUDITS = "10"
-"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes, unless the
-change concerns only algorithms that had no runs before."""
 OURS = "this project, docs/theory"
 AS_TAKEN_OR_LEFT = (
     "proved if no constant comes from the bids and each task is charged the least cost over its schedules that fit"
@@ -59,6 +59,7 @@ STATIC = ClaimScope("static", lambda run: price_laws.has_terms(run, StaticTerms)
 OTHER_PAYMENTS = ClaimScope("payments other than pdFTSP's", lambda run: not _is_pdftsp(run))
 OF_KINDS = ClaimScope("tasks that may not have every schedule of P", lambda run: run.remarks.unproved)
 
+# All claims: those settled by proof, then those that audits check, in the order of their output
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="theorem1",
@@ -635,7 +636,6 @@ CLAIMS: tuple[Claim, ...] = (
         check=truthfulness.no_deficit,
     ),
 )
-"""All claims: those settled by proof, then those that audits check, in the order of their output."""
 THEORY = make_claims(CLAIMS, AUDITS, SIGNS, Case)
 audit = THEORY.audit
 

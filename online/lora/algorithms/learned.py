@@ -45,8 +45,7 @@ _NUMBERS = {
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
 }
 MOST_AHEAD = 10
-UNFILLED, LEAST_FILL = 1.5, 0.5
-"""Under a guard prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least."""
+UNFILLED, LEAST_FILL = 1.5, 0.5  # Under a guard prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least
 GUARD = {
     "rho": Option("1", None, "of the guard: its factor is rho + max(1, beta); raises may cost what sales leave"),
     "past": Option(
