@@ -70,7 +70,7 @@ def bench(session: nox.Session) -> None:
 
 
 def run_tests(session: nox.Session, *options: str) -> None:
-    """Kernels once, side by side; then the files of tests in two processes, those with slow tests first."""
+    """Kernels once, side by side; then the files of tests in two processes, the longest first."""
     install(session, "test")
     session.run("python", "-m", "ratiobench", "warm")
     session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options, *session.posargs)
@@ -78,13 +78,13 @@ def run_tests(session: nox.Session, *options: str) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite."""
-    run_tests(session)
+    """The fast tests."""
+    run_tests(session, "-m", "not nightly")
 
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """The test suite with all random examples; `tests` takes a third of them."""
+    """All tests with all random examples, drawn anew."""
     run_tests(session, "--thorough")
 
 

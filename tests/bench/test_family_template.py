@@ -101,6 +101,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.nightly
 def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Run, page, generate, opt, check, online, audit, list: the least is best, ratios are not below 1."""
     assert main(["run", "queue", "--workers", "1", "--quiet", "--out", "out"]) == 0

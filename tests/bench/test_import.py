@@ -163,7 +163,13 @@ def _limited_memory(words: list[str], megabytes: int = 700) -> tuple[int, str]:
     return done.returncode, "".join(said)
 
 
-@pytest.mark.parametrize("form", ["csv", "sacct", "swf", "philly", "pai", "helios"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "csv",
+        *(pytest.param(form, marks=pytest.mark.nightly) for form in ("sacct", "swf", "philly", "pai", "helios")),
+    ],
+)
 def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: Path) -> None:
     """300 KB of gzip that are 300 MB without a line break, and 100 MB of one row of CSV over many lines."""
     Path("log.gz").write_bytes(gzip.compress(b"1") + gzip.compress(b"1" * 2**24) * 18)
@@ -181,7 +187,14 @@ def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: 
         )
 
 
-@pytest.mark.parametrize(("form", "key"), [("sacct-json", "jobs"), ("kueue", "items"), ("k8s", "items")])
+@pytest.mark.parametrize(
+    ("form", "key"),
+    [
+        ("sacct-json", "jobs"),
+        pytest.param("kueue", "items", marks=pytest.mark.nightly),
+        pytest.param("k8s", "items", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, key: str, here: Path) -> None:
     """A text without an end, and millions of empty lists; a million spaces are nothing.
 

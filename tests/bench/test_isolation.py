@@ -94,6 +94,7 @@ def _message(call: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_isolate_by_default(mark: Path, function: str) -> None:
     """As the commands do; `isolate=False` does without."""
@@ -132,6 +133,7 @@ def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch
     assert found.about["provenance"]["machine"]["isolation"].lower().startswith(seen[0].lower())
 
 
+@pytest.mark.nightly
 def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Rows and provenance say so; where isolation is required it is an error, before anything runs."""
     words = ("queue", "--algorithm", "policies:Mine", "--workers", "1", "--quiet", "--out")

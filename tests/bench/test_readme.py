@@ -115,6 +115,7 @@ def test_every_block_of_python_has_a_test() -> None:
     assert {file: len(_code(file)) for file in TEXTS if file != TEMPLATE and _code(file)} == run_below
 
 
+@pytest.mark.nightly
 def test_the_lines_for_a_notebook_run(tmp_path: Path) -> None:
     """As they stand there, with the README's algorithm; Python runs them as a script without a main guard."""
     code, _ = _code(PYTHON)
@@ -370,6 +371,7 @@ def _means(text: str) -> dict[str, list[list[str]]]:
     return found
 
 
+@pytest.mark.nightly
 def test_the_table_of_quick_is_what_the_command_prints(tmp_path: Path) -> None:
     """Every case block of the table, but the whole day's, comes out of a run again, wall times apart; so do the means
     of the groups of which all cases are run again.
@@ -546,6 +548,7 @@ def small_day() -> tuple[Instance, Instance]:
         return forecast_ideas.day("philly", "2017-10-11", 7, 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("told", SMALL)
 def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, small_day: tuple[Instance, Instance]) -> None:
     """As it was it earns what `learned` with these options earns; the others are valid runs."""
@@ -705,6 +708,7 @@ def _eapm_table() -> dict[str, list[str]]:
     return {line[0]: line[1:] for line in cells}
 
 
+@pytest.mark.nightly
 def test_a_column_of_eapms_table_1_comes_out_again() -> None:
     """The mean of 100 repetitions at gamma 1.2, with the paper's figure beside it; the paper's algorithm by reading."""
     shown = _eapm_table()

@@ -25,7 +25,6 @@ from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
-from tests.support.samples import samples
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -144,15 +143,12 @@ def test_another_effort_is_another_result(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
-def test_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
-    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again.
-
-    12 kills with `--thorough`.
-    """
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.nightly)])
+def test_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(kills: int, tmp_path: Path) -> None:
+    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again."""
     assert run("toy-many", tmp_path / "whole") == 0
     out, log = tmp_path / "out", tmp_path / "log"
     moments = Stream("tests", "kills")
-    kills = samples(12, 4)
     for kill in range(kills):
         process = start("toy-many", out, log, 0.2)
         before = pieces(out)
@@ -486,6 +482,7 @@ def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> No
         assert default_workers() == workers
 
 
+@pytest.mark.nightly
 def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: Path) -> None:
     """All shipped instances: OPT is the stored one, every run keeps the rules, Theorem 5 fails where it is known to."""
     assert run("tiny", tmp_path) == 0

@@ -97,6 +97,7 @@ def test_a_later_set_is_a_suite_of_its_own() -> None:
     assert find_suite("standard")[1].cases[0].certificate.startswith("R1/")
 
 
+@pytest.mark.nightly
 def test_a_whole_day_is_valid_and_a_set_is_checked_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["standard", "verify", "philly_7200", "tiny_*"]) == 0
     assert " certificates valid, " in capsys.readouterr().out

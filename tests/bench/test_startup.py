@@ -97,6 +97,7 @@ def _counts(*arguments: str) -> Any:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.nightly
 def test_every_kernel_is_compiled_once_and_by_warm() -> None:
     """Runs of the suite compile nothing more, and a kernel has one signature, or one in integers and one in doubles."""
     warm, after = _counts()
@@ -106,6 +107,7 @@ def test_every_kernel_is_compiled_once_and_by_warm() -> None:
     assert {name: count for name, count in after.items() if count > most[name]} == {}
 
 
+@pytest.mark.nightly
 def test_steps_share_no_kernel() -> None:
     """Two processes must not write one index of the cache; what both use is compiled by a step that both wait for."""
     steps = _counts("alone")
@@ -115,6 +117,7 @@ def test_steps_share_no_kernel() -> None:
     assert {name for name, count in times.items() if count > 1} == set()
 
 
+@pytest.mark.nightly
 def test_without_audits_and_solves_their_kernels_are_left_out() -> None:
     """What an algorithm needs of them is compiled with it, still by one step alone."""
     steps = _counts("alone", "audits,solves", "greedy;pdftsp;pdftsp:units=canonical")

@@ -173,6 +173,7 @@ def test_a_call_without_answer_is_a_timeout_and_the_process_is_replaced(process:
     assert process.call(f"{HERE}:process_id").value not in (None, before)
 
 
+@pytest.mark.nightly
 def test_a_timeout_also_ends_what_the_worker_started(process: worker.Worker) -> None:
     """CBC is a child of its worker; it must not survive it."""
     process.call(f"{HERE}:process_id")
@@ -214,6 +215,7 @@ def test_a_process_killed_between_calls_is_replaced_silently(process: worker.Wor
     assert process.call(f"{HERE}:process_id").value != first
 
 
+@pytest.mark.nightly
 def test_a_process_killed_from_outside_during_a_call_is_a_crash(process: worker.Worker) -> None:
     """As by the system when memory runs out."""
     process.call(f"{HERE}:process_id")
@@ -235,6 +237,7 @@ def test_growing_past_the_memory_limit_is_memory(process: worker.Worker) -> None
     assert process.call(f"{HERE}:process_id").termination is None
 
 
+@pytest.mark.nightly
 def test_the_memory_of_a_grandchild_counts(process: worker.Worker) -> None:
     """A solver may be started by another program."""
     if not Path("/proc/self/statm").exists():
@@ -243,6 +246,7 @@ def test_the_memory_of_a_grandchild_counts(process: worker.Worker) -> None:
     assert reply.termination is Termination.MEMORY
 
 
+@pytest.mark.nightly
 def test_a_timeout_ends_a_detached_child_too(process: worker.Worker, tmp_path: Path) -> None:
     """One that leads a session of its own."""
     if not Path("/proc/self/statm").exists():
@@ -317,7 +321,9 @@ def parent(then: str, **popen: object) -> tuple[subprocess.Popen[str], int]:
     return started, pid
 
 
-@pytest.mark.parametrize("then", ["pass", "sys.exit(3)", "raise ValueError"])
+@pytest.mark.parametrize(
+    "then", ["pass", *(pytest.param(then, marks=pytest.mark.nightly) for then in ("sys.exit(3)", "raise ValueError"))]
+)
 def test_workers_end_with_their_parent(then: str) -> None:
     """However it ends by itself."""
     started, pid = parent(then, stderr=subprocess.DEVNULL)
@@ -325,8 +331,8 @@ def test_workers_end_with_their_parent(then: str) -> None:
     assert ends(pid)
 
 
-@pytest.mark.parametrize("busy", [False, True])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("busy", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_workers_end_when_their_parent_is_killed(number: signal.Signals, busy: bool) -> None:
     """kill -9 leaves nothing behind, idle or in the middle of a call."""
     started, pid = parent(
@@ -356,6 +362,7 @@ def solve_knapsack(size: int) -> float | None:
     return backends.solve("highs", knapsack(size)).bound
 
 
+@pytest.mark.nightly
 def test_backends_work_inside_pool_processes() -> None:
     """Also in daemonic ones, which may not start `multiprocessing` children."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

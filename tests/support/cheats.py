@@ -97,7 +97,7 @@ class Cheat:
     root: bool = False
 
 
-def policy_text(cheat: Cheat, wait: int) -> str:
+def policy_text(cheat: Cheat, wait: float) -> str:
     """The policy's file.
 
     Parameters

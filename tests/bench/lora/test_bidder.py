@@ -149,7 +149,9 @@ def test_the_command_tries_bids_where_no_curve_is_known(algorithm: str, capsys: 
     assert captured.err.endswith("; between the bids that were tried nothing is proved\n")
 
 
-@pytest.mark.parametrize("algorithm", ["eris", "posted", "greedy", "bbar-rule"])
+@pytest.mark.parametrize(
+    "algorithm", ["eris", pytest.param("posted", marks=pytest.mark.nightly), "greedy", "bbar-rule"]
+)
 def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_it(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

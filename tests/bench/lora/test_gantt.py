@@ -203,6 +203,7 @@ def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: p
     assert "--timeline: no Gantt chart of 501 nodes" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_real_day_of_three_thousand_jobs(tmp_path: Path) -> None:
     """The Philly day of 3,022 jobs on 19 nodes: below a megabyte, and each run of the queue at its place."""
     folder = os.environ.get("RATIOBENCH_DATA")

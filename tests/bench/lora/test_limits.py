@@ -321,6 +321,7 @@ def test_audits_show_the_least_factor_beside_the_proved_one(algorithm: str, clai
         assert least == Fraction(math.floor(1000 * (1 + math.log(9))), 1000)
 
 
+@pytest.mark.nightly
 def test_the_figures_of_the_documentation() -> None:
     """The last table of docs/theory/limits.md, from the runs that it names."""
     text = (Path(__file__).parents[3] / "docs" / "theory" / "limits.md").read_text(encoding="utf-8")

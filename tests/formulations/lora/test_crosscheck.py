@@ -52,7 +52,9 @@ def test_all_solvers_agree_with_brute_force_on_random_tiny_instances() -> None:
     assert sum(compare_solvers(number) > 0 for number in range(CONTENDED, CONTENDED + samples(30))) > of_sample(22, 30)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if i % 6 == 0 else pytest.mark.nightly) for i, name in enumerate(names())]
+)
 def test_all_solvers_agree_on_a_shipped_instance(name: str) -> None:
     """And the interval is the one that `solve` proves."""
     found = crosscheck(named(name))

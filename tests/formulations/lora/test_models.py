@@ -510,6 +510,7 @@ def test_covers_in_a_window_describe_the_hull(first: int, second: int, work: int
                 assert first * x + second * y >= work
 
 
+@pytest.mark.nightly
 def test_with_seconds_alone_the_search_goes_on_beside_the_solver() -> None:
     """The interval is as good as that of one unit of effort, and the trail ends with it."""
     morning = {

@@ -280,6 +280,7 @@ def test_node_mixes_have_the_stated_types() -> None:
     assert list(fleet(nodes={"a40": 1, "a100": 2, "h200": 3}).items()) == [("h200", 3), ("a100", 2), ("a40", 1)]
 
 
+@pytest.mark.nightly
 def test_a_day_of_7200_tasks_saves_and_loads(tmp_path: Path) -> None:
     """The scale of the issue's day: K = 100, 7,200 tasks, one gzip file that reads back identical."""
     instance = generate({**PAPER, "nodes": 100, "arrivals": {"trace": "philly", "mean": 50}})

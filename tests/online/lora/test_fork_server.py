@@ -99,6 +99,7 @@ def test_each_run_begins_as_in_a_fresh_process(
         assert len({seen[drawn] for seen in found}) == len(found)
 
 
+@pytest.mark.nightly
 def test_the_order_of_a_set_is_not_reproducible(instance: Instance, folder: Path) -> None:
     """Runs that are compared with each other come from servers with hash seeds of their own."""
     rules = set()
@@ -151,6 +152,7 @@ def test_a_server_that_died_is_replaced(instance: Instance, folder: Path) -> Non
     assert len(fork_server._servers) == fork_server.SERVERS
 
 
+@pytest.mark.nightly
 def test_servers_end_with_the_process_that_started_them(folder: Path, instance: Instance) -> None:
     """However it ends."""
     program = (

@@ -57,6 +57,7 @@ def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path, 
     assert f"((False, False) [] False False False) (isolated by {method})" in result.label
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("where", ["instance", "current", "copy"])
 def test_what_is_hidden_is_hidden_below_a_system_folder_too(
     where: str, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
@@ -180,6 +181,7 @@ def test_an_algorithm_finds_the_modules_that_it_imports(instance: Instance, besi
         run(instance, "mine:Mine")
 
 
+@pytest.mark.nightly
 def test_processor_time_is_limited(
     instance: Instance, beside: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

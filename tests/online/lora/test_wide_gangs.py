@@ -83,6 +83,7 @@ def test_amounts_of_a_type_are_summed() -> None:
         assert found[:, g].tolist() == table[:, FIRST_NODE[g] : FIRST_NODE[g + 1]].sum(axis=1).tolist()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["queue:backfill=easy", "queue:backfill=conservative", "dual-plan"])
 def test_a_gang_of_thousands_of_nodes_starts(name: str) -> None:
     """Part by part a queue took minutes for one of 10,000 nodes."""
