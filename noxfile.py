@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nox
 import nox.project
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["tests"]
@@ -70,22 +71,40 @@ def bench(session: nox.Session) -> None:
 
 
 def run_tests(session: nox.Session, *options: str) -> None:
-    """Kernels once, side by side; then the files of tests in two processes, the longest first."""
-    install(session, "test")
+    """All kernels, side by side, then the files of tests in two processes; with arguments of pytest, one process.
+
+    Kernels that the chosen tests need are then compiled when they are called. Two processes could compile one at once.
+    """
+    if session.posargs:
+        session.run("pytest", *options, *session.posargs)
+        return
     session.run("python", "-m", "ratiobench", "warm")
-    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options, *session.posargs)
+    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The fast tests."""
+    """The fast tests, or some of them: `nox -s tests -- [PATH ...] [options of pytest]`."""
+    install(session, "test")
     run_tests(session, "-m", "not nightly")
 
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """All tests with all random examples, drawn anew."""
-    run_tests(session, "--thorough")
+    """All tests, all random examples, drawn anew; every way of isolation, adapters; then the standard sets."""
+    install(session, "test", extra="isolate,gymnasium,openevolve,gepa")
+    failed = []
+    try:
+        run_tests(session, "--thorough")
+    except CommandFailed:
+        failed.append("pytest")
+    for name in () if session.posargs else ("R1", "R2"):
+        try:
+            session.run("python", "-m", "ratiobench", "standard", "verify", "--set", name)
+        except CommandFailed:
+            failed.append(f"standard verify --set {name}")
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 @nox.session
