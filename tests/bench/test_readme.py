@@ -162,21 +162,21 @@ def _slugs(file: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("file", TEXTS)
-def test_every_link_and_picture_exists(file: str) -> None:
+def test_every_link_and_picture_exists() -> None:
     """Relative ones, with the heading that they name."""
-    prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
-    found = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"src=\"([^\"]+)\"", prose)
-    for link in found:
-        if "://" in link:
-            continue
-        name, _, anchor = link.partition("#")
-        if "generated/" in name:  # written when the documentation is built, whose builder follows the link
-            continue
-        target = (ROOT / file).parent / name if name else ROOT / file
-        assert target.resolve().is_relative_to(ROOT), link
-        assert target.is_file(), link
-        assert not anchor or anchor in _slugs(str(target.resolve().relative_to(ROOT))), link
+    for file in TEXTS:
+        prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
+        found = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"src=\"([^\"]+)\"", prose)
+        for link in found:
+            if "://" in link:
+                continue
+            name, _, anchor = link.partition("#")
+            if "generated/" in name:  # written when the documentation is built, whose builder follows the link
+                continue
+            target = (ROOT / file).parent / name if name else ROOT / file
+            assert target.resolve().is_relative_to(ROOT), (file, link)
+            assert target.is_file(), (file, link)
+            assert not anchor or anchor in _slugs(str(target.resolve().relative_to(ROOT))), (file, link)
 
 
 def test_every_room_is_linked_from_the_readme() -> None:
@@ -212,60 +212,65 @@ def test_the_pictures_of_the_papers_figures_are_those_of_the_committed_means(tmp
         assert "pdftsp:units=paper" in committed
 
 
-@pytest.mark.parametrize("file", [file for file in TEXTS if file not in (TEMPLATE, HISTORY)])
-def test_every_path_that_is_named_exists(file: str) -> None:
+def test_every_path_that_is_named_exists() -> None:
     """Paths from the root in code spans; a star, FAMILY and NAME stand for any text."""
-    for named in re.findall(rf"`((?:{'|'.join(FLOORS)}|tests)/[\w./*-]+)`", _text(file)):
-        assert list(ROOT.glob(re.sub("FAMILY|NAME", "*", named))), named
+    missing = [
+        (file, named)
+        for file in [each for each in TEXTS if each not in (TEMPLATE, HISTORY)]
+        for named in re.findall(rf"`((?:{'|'.join(FLOORS)}|tests)/[\w./*-]+)`", _text(file))
+        if not any(ROOT.glob(re.sub("FAMILY|NAME", "*", named)))
+    ]
+    assert missing == []
 
 
-@pytest.mark.parametrize("file", TEXTS)
-def test_every_command_line_can_be_parsed(file: str) -> None:
+def test_every_command_line_can_be_parsed() -> None:
     """Indented ones: commands, options and suites exist, and so do sessions of nox."""
+    parser = make_parser()
     sessions = re.findall(r"^@nox\.session\ndef (\w+)", _text("noxfile.py"), flags=re.MULTILINE)
-    for line in re.findall(r"^    (\S.*)$", _text(file), flags=re.MULTILINE):
+    lines = [(file, line) for file in TEXTS for line in re.findall(r"^    (\S.*)$", _text(file), flags=re.MULTILINE)]
+    for file, line in lines:
         if "[" in line:
             continue
         before, _, words = line.partition(" -m ratiobench ")
         if words and before.endswith("python"):
-            args = make_parser().parse_args(shlex.split(words.replace("--task I", "--task 0")))
-            assert args.command, line
+            try:
+                args = parser.parse_args(shlex.split(words.replace("--task I", "--task 0")))
+            except SystemExit:  # the parser has said why on standard error
+                pytest.fail(f"{file}: {line}")
+            assert args.command, (file, line)
             if words.startswith(("simulate", "audit")):  # of one instance: nobody hands over other days
                 names = [args.algorithm] if hasattr(args, "algorithm") else args.algorithms
                 handed = {f"{key}={word}" for key in ("prior", "history") for word in HANDED_OVER}
-                assert not handed & {option for name in names for option in re.split("[:,]", name)}, line
+                options = {option for name in names for option in re.split("[:,]", name)}
+                assert not handed & options, (file, line)
         for session, _, arguments in re.findall(r"nox -s (\w+)( -- (.*))?$", line):
-            assert session in sessions, line
+            assert session in sessions, (file, line)
             names = [word for word in shlex.split(arguments.partition(" --")[0]) if session == "bench"]
-            assert all(find_suite(name) for name in names), line
+            assert all(find_suite(name) for name in names), (file, line)
 
 
-@pytest.mark.parametrize("file", TEXTS)
-def test_every_module_that_is_run_exists(file: str) -> None:
+def test_every_module_that_is_run_exists() -> None:
     """Those of `python -m`."""
-    for module in re.findall(r"python -m ((?:tests\.tools|ratiobench)\.[\w.]*\w)", _text(file)):
-        assert importlib.util.find_spec(module), module
+    for file in TEXTS:
+        for module in re.findall(r"python -m ((?:tests\.tools|ratiobench)\.[\w.]*\w)", _text(file)):
+            assert importlib.util.find_spec(module), (file, module)
 
 
-@pytest.mark.parametrize("file", [file for file in TEXTS if file != HISTORY])
-def test_every_command_in_a_sentence_has_the_options_that_it_names(file: str) -> None:
+def test_every_command_in_a_sentence_has_the_options_that_it_names() -> None:
     """Code spans that begin with a command's name; an option may be shortened as on the command line."""
     [parsers] = [action.choices for action in make_parser()._actions if isinstance(action.choices, dict)]
-    prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
-    for span in re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)):
-        words = span.replace("python -m ratiobench ", "").split()
-        if words and words[0] in parsers:
-            known = set(parsers[words[0]]._option_string_actions)
-            parts = [
-                action.choices for action in parsers[words[0]]._actions if words[0] == "standard" and action.choices
-            ]
-            known |= {
-                option for choices in parts for part in dict(choices).values() for option in part._option_string_actions
-            }
-            for word in words[1:]:
+    known = {name: set(parser._option_string_actions) for name, parser in parsers.items()}
+    for action in parsers["standard"]._actions:
+        for part in dict(action.choices or {}).values():
+            known["standard"] |= set(part._option_string_actions)
+    for file in [each for each in TEXTS if each != HISTORY]:
+        prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
+        for span in re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)):
+            words = span.replace("python -m ratiobench ", "").split()
+            for word in words[1:] if words and words[0] in parsers else ():
                 option = word.partition("=")[0].strip(",.;:)")
                 if re.fullmatch(r"--?[a-z][a-z-]*", option):
-                    assert any(each.startswith(option) for each in known), span
+                    assert any(each.startswith(option) for each in known[words[0]]), (file, span)
 
 
 def test_the_citation_says_what_the_project_says() -> None:

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
 from ratiobench.bench.storage.store import Store
@@ -505,11 +506,12 @@ def test_a_small_scale_has_its_own_cases_folder_and_command(
 ) -> None:
     """`--scale small` runs the suite's small cases; a suite without them says so and nothing is written."""
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "fig11", "--scale", "small", "--quiet", "--workers", "1"]) == 0
-    with Store.open(tmp_path / "results" / "fig11-small" / "results.sqlite", create=False) as store:
+    assert [case.name for case in find_suite("fig11")[1].small] == ["pai_40"]
+    assert main(["run", "toy-plots", "--scale", "small", "--quiet", "--workers", "1"]) == 0
+    with Store.open(tmp_path / "results" / "toy-plots-small" / "results.sqlite", create=False) as store:
         about = store.about()
-        assert about["command"] == "python -m ratiobench run fig11 --scale small"
-        assert [case.name for case in store.cases()] == ["pai_40"]
+        assert about["command"] == "python -m ratiobench run toy-plots --scale small"
+        assert [case.name for case in store.cases()] == ["5 run 0", "5 run 1"]
     capsys.readouterr()
     assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2
     assert "--scale" in capsys.readouterr().err

@@ -88,7 +88,7 @@ def cbc_at_a_limit() -> backends.BackendResult:
     return backends.solve("cbc", truth().tight, Limits(work=1))
 
 
-@pytest.mark.parametrize("formulation", ["tight", "printed"])
+@pytest.mark.parametrize("formulation", ["tight", pytest.param("printed", marks=pytest.mark.nightly)])
 def test_highs_at_a_limit_says_limit_and_its_bound_is_above_its_incumbent(formulation: str) -> None:
     """With an incumbent in hand, a stop is LIMIT, not optimal; the bound has the sign of a maximisation."""
     instance, model = hard_instance(), getattr(truth(), formulation)

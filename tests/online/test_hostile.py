@@ -240,9 +240,9 @@ def test_check_shows_the_first_violations_and_counts_the_others(
     assert safe(said)
 
 
-def long_task(work_: int) -> Document:
-    """Ten thousand slots, two node types, and one task with all of them before its deadline."""
-    document, slots = tiny(), 10_000
+def long_task(work_: int, slots: int = 10_000) -> Document:
+    """Two node types, and one task with all slots before its deadline."""
+    document = tiny()
     document["slots"] = slots
     for node in document["node_types"]:
         node |= {"tariff": [1] * slots, "compute": 1000}

@@ -33,7 +33,7 @@ from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
-from tests.tools.survey import shipped_cases, survey
+from tests.tools.survey import Settled, shipped_cases, survey
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
@@ -286,10 +286,16 @@ def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
 
 
-def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Named) -> None:
-    """Over the shipped instances without the largest one: verdicts of the table, fewest tasks first."""
+@pytest.fixture(scope="module")
+def surveyed(smaller: Named) -> list[Settled]:
+    """All claims on the shipped instances without the largest one."""
+    return survey(smaller)
+
+
+def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Named, surveyed: list[Settled]) -> None:
+    """Verdicts of the table, fewest tasks first."""
     assert len(smaller) == 21
-    settled = {each.claim.name: each for each in survey(smaller)}
+    settled = {each.claim.name: each for each in surveyed}
     assert list(settled) == [claim.name for claim in PAPER]
     assert {name for name, each in settled.items() if each.witness is not None} == FALSE
     assert {name: settled[name].witness for name in ("theorem5", "lemma3", "lemma4", "weak_duality", "theorem3")} == {
@@ -307,7 +313,7 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
             assert each.check.status is Verdict.VIOLATED
 
 
-def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
+def test_the_table_of_the_readme_is_the_survey(surveyed: list[Settled]) -> None:
     """Every claim stands there; witnesses and sides are those that the checks give."""
     text = (ROOT / "docs" / "theory" / "paper.md").read_text(encoding="utf-8")
     claims = text.partition("## Verdicts")[2].partition("\n## ")[0]
@@ -325,7 +331,7 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     assert set(witnesses) == FALSE
     assert set(proved) == {"Theorem 1", "Theorem 2"}
     assert (proved["Theorem 1"][:5], proved["Theorem 2"][:6]) == ("true;", "false:")
-    for each in survey(smaller):
+    for each in surveyed:
         if each.check is not None:
             assert witnesses[each.claim.name] == (each.witness, str(each.check.left), str(each.check.right))
 

@@ -83,8 +83,9 @@ def test_opt_of_a_day_of_gangs_is_certified_by_a_tree(seed: int) -> None:
     assert report.work["branches"] > 1
 
 
-def test_without_a_solver_no_tree_is_grown() -> None:
+def test_without_a_solver_no_tree_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     """`backend=none` starts no process of HiGHS."""
+    monkeypatch.setattr(run_search, "BLOCKS_PER_TASK", 2)
     report = solve.solve(draw_gangs(2), backend="none")
     assert "branches" not in report.work
     assert report.certificate is not None

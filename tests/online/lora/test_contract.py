@@ -63,7 +63,7 @@ DRAWN = ("static", "static:arith=exact", "static:arith=float")
 _PAPER = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 30, "quiet": 8}
 
 
-@pytest.fixture(scope="module", params=["pai_24", "many_types"])
+@pytest.fixture(scope="module", params=[pytest.param("pai_24", marks=pytest.mark.nightly), "many_types"])
 def generated(request: pytest.FixtureRequest) -> Instance:
     """A small part of a trace-driven day; and the same with vendors on all tasks and single nodes."""
     name = str(request.param)
@@ -300,26 +300,29 @@ def test_a_cluster_that_no_run_can_hold_is_an_input_error() -> None:
         run(parse(data), "greedy")
 
 
-def test_extreme_figures_do_not_overflow() -> None:
+TOP = 2**40
+"""The largest number of the format."""
+
+
+@pytest.mark.parametrize("cost", [0, pytest.param(TOP, marks=pytest.mark.nightly), -TOP])
+def test_extreme_figures_do_not_overflow(cost: int) -> None:
     """Rates, memory, bids and costs at the format's limits: every algorithm stays valid and below OPT."""
-    top = 2**40
-    for cost in (0, top, -top):
-        instance = parse(
-            {
-                "format": "ratiobench/lora/1", "name": "extreme", "slots": 3, "slot_seconds": 1, "base_memory_mb": 1,
-                "node_types": [{"name": "a", "count": 1, "compute": top, "memory_mb": top, "tariff": [0, 0, 0]}],
-                "tasks": [
-                    {"arrival": 1, "deadline": 3, "memory_mb": memory, "work": work, "bid": top - j,
-                     "rate": [rate], "cost": [[cost, 0, cost]], "vendors": [{"price": top * (j % 2), "delay": 0}]}
-                    for j, (memory, work, rate) in enumerate([(1, 1, top), (top - 1, top, top), (1, top, top // 2)])
-                ],
-            }
-        )  # fmt: skip
-        optimum, _ = enumerate_optimum(instance)
-        for variant in VARIANTS:
-            result = run(instance, variant)
-            _obeys(instance, result, variant)
-            assert result.welfare <= optimum
+    instance = parse(
+        {
+            "format": "ratiobench/lora/1", "name": "extreme", "slots": 3, "slot_seconds": 1, "base_memory_mb": 1,
+            "node_types": [{"name": "a", "count": 1, "compute": TOP, "memory_mb": TOP, "tariff": [0, 0, 0]}],
+            "tasks": [
+                {"arrival": 1, "deadline": 3, "memory_mb": memory, "work": work, "bid": TOP - j,
+                 "rate": [rate], "cost": [[cost, 0, cost]], "vendors": [{"price": TOP * (j % 2), "delay": 0}]}
+                for j, (memory, work, rate) in enumerate([(1, 1, TOP), (TOP - 1, TOP, TOP), (1, TOP, TOP // 2)])
+            ],
+        }
+    )  # fmt: skip
+    optimum, _ = enumerate_optimum(instance)
+    for variant in VARIANTS:
+        result = run(instance, variant)
+        _obeys(instance, result, variant)
+        assert result.welfare <= optimum
 
 
 def test_the_referee_keeps_what_was_decided_first() -> None:

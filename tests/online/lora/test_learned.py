@@ -24,7 +24,7 @@ from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join, split
 from ratiobench.instances.lora.named import named
-from ratiobench.online.lora.learned import policy
+from ratiobench.online.lora.learned import demand, policy
 from ratiobench.online.lora.learned.filling import find_shares
 from ratiobench.online.lora.run import run
 
@@ -237,10 +237,11 @@ def test_threads_and_processes_decide_alike(days: Path, capsys: pytest.CaptureFi
     assert any(here)
 
 
-def test_points_of_arrival_that_stand_for_several_slots() -> None:
+def test_points_of_arrival_that_stand_for_several_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     """More slots than points: a window that has begun becomes shorter between two solutions of the prices."""
-    recipe = RECIPE | {"slot_minutes": 5, "slots": 160, "start": 1, "quiet": 0, "tasks": 150}
-    day, before = (generate(recipe | {"name": name, "seed": [name]}) for name in ("today", "before"))
+    monkeypatch.setattr(demand, "POINTS", 12)
+    assert len(demand.list_points(24)) == 12
+    day, before = (_part(name, 90) for name in ("today", "before"))
     result = run(day, "learned:prior=history", prior=before)
     assert result.valid
     assert result.welfare > run(day, "greedy").welfare

@@ -312,6 +312,7 @@ def test_the_suite_file_has_every_baseline_and_another_day() -> None:
         assert REGISTRY.parse(name).prior == "yesterday", name
 
 
+@pytest.mark.nightly
 def test_a_suite_runs_them_with_the_day_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows of a small suite end, audits included, and none is violated."""
     monkeypatch.chdir(tmp_path)
