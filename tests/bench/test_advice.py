@@ -70,7 +70,7 @@ def sacct() -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("log", marks=pytest.mark.nightly)])  # marks all that use it
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The log, imported with a range of bids and a list price; and its backtest with all defaults."""
     here = tmp_path_factory.mktemp("advice")

@@ -37,12 +37,6 @@ KEPT = {
     "R2": (11, "8fadf76c3d7a12cfe88baf98c03ee79beeb5dd219f6691a746bd085b56e7e4a2"),
 }
 """Sets that are released: so many entries, and what they are, for good."""
-SMALL = [
-    (chosen.name, each.name)
-    for chosen in SETS
-    for each in chosen.entries
-    if each.best is not None and chosen.certificate(each).stat().st_size < 6_000
-]
 both_sets = pytest.mark.parametrize("chosen", SETS, ids=lambda chosen: chosen.name)
 
 
@@ -78,11 +72,18 @@ def test_every_family_is_in_the_main_set() -> None:
     assert {each.family for each in R1.entries} == set(families())
 
 
-@pytest.mark.parametrize(("set_name", "name"), SMALL)
-def test_small_certificates_are_valid(set_name: str, name: str) -> None:
-    """The others are for `standard verify`."""
-    chosen = read_set(set_name)
-    assert check_entry(chosen, chosen.find(name)).problem == ""
+def test_small_certificates_are_valid() -> None:
+    """Those without a hundred in their name; the others are for `standard verify`."""
+    small = [
+        (chosen, each)
+        for chosen in SETS
+        for each in chosen.entries
+        if each.best is not None and chosen.certificate(each).stat().st_size < 6_000 and "00" not in each.name
+    ]
+    assert {each.family for _, each in small} == set(families())
+    assert {each.name: check_entry(chosen, each).problem for chosen, each in small} == {
+        each.name: "" for _, each in small
+    }
 
 
 def test_no_set_repeats_an_instance_of_another() -> None:

@@ -92,12 +92,13 @@ def test_load_is_what_its_value_says() -> None:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Three values, two runs each, of two algorithms."""
+    """Three values, two runs each, of two algorithms; a fifth of the tasks."""
     family, suite = find_suite("sweep")
     folder = tmp_path_factory.mktemp("sweep")
+    cases = tuple(replace(case, recipe=dict(case.recipe) | {"tasks": 14}) for case in suite.small)
     run_suite(
         family,
-        suite,
+        replace(suite, small=cases),
         RunOptions(out=folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1),
     )
     with Store.open(folder / STORE) as store:
@@ -145,6 +146,7 @@ def test_values_of_a_sweep_are_not_listed_case_by_case(swept: Results) -> None:
     assert "nodes 4, run 0" not in results_text(swept, families()["lora"])
 
 
+@pytest.mark.nightly
 def test_the_svg_lies_beside_the_page_and_the_run_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`run sweep --over trace` writes the picture; a second run makes no piece again."""
     words = ["run", "sweep", "--over", "trace", "--scale", "small", "--rows", "greedy", "--only", "*run 0"]

@@ -40,6 +40,7 @@ from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of
 from tests.support.literal import run_pdftsp
+from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
 from tests.support.toy_runs import toy  # noqa: F401
 from tests.tools.theory_run import sketch_of_number
@@ -93,7 +94,7 @@ def test_lemma_3_needs_two_tasks_and_two_slots() -> None:
     assert (len(sketch.jobs), sketch.slots, sketch.nodes) == (2, 2, 1)
 
 
-@pytest.mark.parametrize("claim", TRUE)
+@pytest.mark.parametrize("claim", one_in(3, TRUE))
 def test_a_true_claim_is_approached_and_not_violated(claim: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The closest instance is one to which the audit applies the claim, and it holds there."""
     monkeypatch.setattr(shrinking, "SHRINKING", 300)  # nothing below is about how small the instance is
@@ -166,7 +167,12 @@ def test_the_same_seed_gives_the_same_result() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "stops"), [("theorem5_repaired", (1, 37, 250)), ("theorem5", (900,)), ("lemma3", (5,))]
+    ("claim", "stops"),
+    [
+        ("theorem5_repaired", (1, 37, 250)),
+        pytest.param("theorem5", (900,), marks=pytest.mark.nightly),
+        pytest.param("lemma3", (5,), marks=pytest.mark.nightly),
+    ],
 )
 def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been(claim: str, stops: tuple[int, ...]) -> None:
     """Stopped after some tries and taken up from what it kept, written to JSON in between."""
@@ -197,7 +203,7 @@ def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
     assert same(whole, search_counterexample("theorem5_repaired_a", SearchSettings(tries=500), kept[-1], "state"))
 
 
-@pytest.mark.parametrize("calls", [1, 100, 101, 237])
+@pytest.mark.parametrize("calls", one_in(2, [1, 100, 101, 237]))
 def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     """The state before it is kept, not half of one."""
     whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))

@@ -28,6 +28,7 @@ from ratiobench.instances.lora.named import named, names
 from ratiobench.instances.lora.schedules import ScheduleKind
 from tests.formulations.lora.test_large_numbers import where_cbc_finds_nothing, where_highs_misses_an_exact_fit
 from tests.formulations.lora.test_models import CONTENDED
+from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
 from tests.tools.crosscheck_run import compare_solvers
 
@@ -52,9 +53,7 @@ def test_all_solvers_agree_with_brute_force_on_random_tiny_instances() -> None:
     assert sum(compare_solvers(number) > 0 for number in range(CONTENDED, CONTENDED + samples(30))) > of_sample(22, 30)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if i % 6 == 0 else pytest.mark.nightly) for i, name in enumerate(names())]
-)
+@pytest.mark.parametrize("name", one_in(6, names()))
 def test_all_solvers_agree_on_a_shipped_instance(name: str) -> None:
     """And the interval is the one that `solve` proves."""
     found = crosscheck(named(name))
