@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("thorough" if samples.thorough else "fast")
 
 
+# Files that take longest: begun last, one would keep a process busy while the other waits
 LONGEST_FIRST = (
     "test_run.py",
     "test_cheats.py",
@@ -66,7 +67,6 @@ LONGEST_FIRST = (
     "test_learned.py",
     "test_advice.py",
 )
-"""Files that take longest: begun last, one would keep a process busy while the other waits."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,8 +15,8 @@ import ratiobench
 ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = {name: getattr(ratiobench, name) for name in ratiobench.__all__}
 FUNCTIONS = {name: value for name, value in FUNCTIONS.items() if inspect.isfunction(value)}
+# Functions of `ratiobench` that need days, folders or a log
 WITHOUT_EXAMPLE = {"backtest", "compare", "imported", "results"}
-"""Functions of `ratiobench` that need days, folders or a log."""
 
 
 def modules_with_examples() -> list[str]:
@@ -32,7 +32,6 @@ def modules_with_examples() -> list[str]:
 
 
 def test_functions_of_commands_describe_every_keyword() -> None:
-    """Also those that come from the options of the command."""
     for name, function in FUNCTIONS.items():
         described = set()
         for names in re.findall(r"^([*\w]+(?:, [*\w]+)*) : ", inspect.getdoc(function) or "", re.MULTILINE):
@@ -41,14 +40,12 @@ def test_functions_of_commands_describe_every_keyword() -> None:
 
 
 def test_functions_of_commands_have_an_example() -> None:
-    """All that need no folder of results and no log."""
     with_example = {name for name, function in FUNCTIONS.items() if ">>>" in (function.__doc__ or "")}
     assert with_example == {*FUNCTIONS} - WITHOUT_EXAMPLE
 
 
 @pytest.mark.parametrize("module", modules_with_examples())
 def test_examples_give_what_they_print(module: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each docstring in a space of its own."""
     tried = 0
     for example in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)):
         if example.examples:

@@ -25,6 +25,5 @@ def test_models_compares_every_formulation_of_p_with_every_solver() -> None:
 
 
 def test_decisions_runs_the_algorithms_of_this_name_in_every_family() -> None:
-    """Three families have a `greedy`."""
     lines = lines_of("decisions", "greedy", "--quick")
     assert len([line for line in lines if line.startswith("| greedy | ")]) == 3

@@ -10,8 +10,7 @@ from ratiobench.bench.family.source import Source
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCES, BEGIN, END = "references:\n", "<!-- sources: begin -->\n", "<!-- sources: end -->"
 PAPER_KINDS = ("article", "conference-paper")
-PAPERS = 2
-"""Sources of each family that have a line of their own in docs/sources.md."""
+PAPERS = 2  # Sources of each family that have a line of their own in docs/sources.md
 _PARTICLES = ("De",)
 
 

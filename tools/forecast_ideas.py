@@ -36,8 +36,8 @@ from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "forecasts.csv"
 TASKS, NODES, BEFORE = 1370, 10, 7
+# Paths of counts that are drawn; slots of a piece; pieces of earlier days that begin alike; slots that say how
 PATHS, BLOCK, NEAR, RECENT = 8, 12, 12, 3
-"""Paths of counts that are drawn; slots of a piece; pieces of earlier days that begin alike; slots that say how."""
 
 
 class AsItIs(forecast.Forecast):
@@ -236,12 +236,10 @@ def table() -> str:
     return make_table(["idea", *dict.fromkeys(rows["trace"])], lines)
 
 
-TABLES = {("docs/studies/forecasts.md", "forecasts"): table}
-"""Where the table stands, and what makes it."""
+TABLES = {("docs/studies/forecasts.md", "forecasts"): table}  # Where the table stands, and what makes it
 
 
-Run = tuple[str, str, str]
-"""Trace, day, idea."""
+Run = tuple[str, str, str]  # Trace, day, idea
 
 
 def known() -> dict[Run, int]:

@@ -35,20 +35,14 @@ from ratiobench.instances.io.files import make_folder
 from ratiobench.online.lora.public_constants import list_served
 from tools.readme_tables import MECHANISMS, PAPER, figures
 
-OPT = PAPER.with_name("opt.csv")
-"""Per instance, by the SHA-256 of its content, the interval on OPT."""
+OPT = PAPER.with_name("opt.csv")  # Per instance, by the SHA-256 of its content, the interval on OPT
+# Algorithms that are played in seconds, of which the committed tables have means
 PLAYED = ("greedy", "eft", "ntm", "eft:admit=all", "ntm:admit=all", "pdftsp", "posted:prior=yesterday,margin=3/2",
           "capped:prior=yesterday", "bbar-rule:prior=yesterday")  # fmt: skip
-"""Algorithms that are played in seconds, of which the committed tables have means."""
 
 
 def solve_linear(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction]:
-    """The one solution of more equations than unknowns, in fractions.
-
-    Raises
-    ------
-    ValueError : there is none, or more than one.
-    """
+    """The one solution of more equations than unknowns, in fractions."""
     table = [[*row, value] for row, value in zip(rows, right, strict=True)]
     unknowns = len(rows[0])
     for j in range(unknowns):
@@ -74,11 +68,7 @@ def _whole(values: Sequence[Fraction]) -> list[int]:
 def from_ratios(means: pd.DataFrame, welfare: Mapping[str, Sequence[int]], end: str) -> list[int]:
     """One end of OPT of every day of a group.
 
-    Parameters
-    ----------
-    means : the committed lines of the group, of the kind `ratio`.
-    welfare : per algorithm, what it earns on each day.
-    end : ``lower`` or ``upper``.
+    `end`: ``lower`` or ``upper``.
     """
     rows, right = [], []
     for line in means.to_dict("records"):

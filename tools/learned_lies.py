@@ -32,8 +32,7 @@ FORMS = {
 }
 LIES = ("another bid", "a later arrival", "an earlier deadline", "more work", "more memory")
 TASKS, NODES, BEFORE, DAY, STRIDE = 550, 4, 3, 3, 10
-EVERYTHING = 10**9
-"""Decisions that all runs of a day may take: none is left out."""
+EVERYTHING = 10**9  # Decisions that all runs of a day may take: none is left out
 
 
 def reports(truth: Report, sizes: Sequence[int]) -> Iterator[tuple[str, Report]]:
@@ -113,8 +112,7 @@ def table() -> str:
     return make_table(["`learned`", *LIES], lines)
 
 
-TABLES = {("docs/studies/misreports.md", "lies"): table}
-"""Where the table stands, and what makes it."""
+TABLES = {("docs/studies/misreports.md", "lies"): table}  # Where the table stands, and what makes it
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+# Parts of days, 20 to 60 tasks on two nodes; four instances of each size
 SMALL = tuple(
     f"paper:tasks={tasks},nodes.a100=1,nodes.a40=1,start={start},slots={slots},quiet=8,sizes={sizes},arrivals.{arrivals}"
     for tasks, slots, sizes, start in (
@@ -30,11 +31,9 @@ SMALL = tuple(
     )
     for arrivals in ("poisson=50", "trace=helios", "trace=pai", "trace=philly")
 )  # fmt: skip
-"""Parts of days, 20 to 60 tasks on two nodes; four instances of each size."""
 DAYS = ("day:tasks=300,nodes=6", "users:users=1000", "gpu-day:", "online:jobs=100")
 SMALL_DAYS = ("day:tasks=60,nodes=3", "users:users=30", "gpu-day:jobs=40", "online:jobs=20")
-READINGS = ("pdftsp:arith=float", "online:rule=exact-step")
-"""Measured beside the default options of every algorithm."""
+READINGS = ("pdftsp:arith=float", "online:rule=exact-step")  # Measured beside the default options of every algorithm
 
 
 class Answer(NamedTuple):

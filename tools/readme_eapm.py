@@ -17,14 +17,13 @@ from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.registry import parse
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 
+# Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits
 FIGURES = ROOT / "bench" / "eapm" / "results" / "eapm_table1.csv"
-"""Means, rounded outward to `PLACES` decimals: the exact ones have hundreds of digits."""
 PRINTED = FIGURES.with_name("eapm_table1_printed.csv")
 CLAIMS = FIGURES.with_name("eapm_table1_claims.csv")
 PROVENANCE = FIGURES.with_name("eapm_table1_provenance.json")
 PLACES = 6
-RATIOS = ("1.05", "1.2", "1.5")
-"""The columns whose mean of OPT/ALG is shown."""
+RATIOS = ("1.05", "1.2", "1.5")  # The columns whose mean of OPT/ALG is shown
 
 
 def take(folder: Path) -> None:
@@ -136,12 +135,12 @@ def faults() -> str:
     return make_table(["systems with", "reading", *GAMMAS], lines)
 
 
+# Where each table stands, and what makes it
 TABLES = {
     ("docs/results/eapm.md", "eapm table 1"): table1,
     ("docs/results/eapm.md", "eapm readings"): readings,
     ("docs/results/eapm.md", "eapm faults"): faults,
 }
-"""Where each table stands, and what makes it."""
 
 
 if __name__ == "__main__":

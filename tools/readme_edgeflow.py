@@ -47,13 +47,12 @@ POLICIES = "docs/studies/hold.md"
 KEPT = ("case", "group", "algorithm", "state", "opt_lower", "opt_upper", "welfare", "satisfied", "moves", "crossings")
 ROUNDED = ("stalled_s", "gpu_use", "well_used")
 CLAIMS = ("claim", "standing", "holds", "violated", "undecided", "not_applicable", "violated_by")
+# The groups whose cloud and edge have the sizes behind the paper's factors, which are of both its traces
 PRINTED_TIMES = ("64 + 8", "210 jobs", "1,114 jobs", "2,757 jobs")
-"""The groups whose cloud and edge have the sizes behind the paper's factors, which are of both its traces."""
-SEEN = ("day 0",)
-"""Days of trace 1 on which options of `hold` were chosen."""
+SEEN = ("day 0",)  # Days of trace 1 on which options of `hold` were chosen
 PICTURED = ("edgeflow-trace1", "32 + 4, day 0", "hold")
+# The suites in which every case has all readings of ElasticFlow's admission
 WITH_READINGS = ("edgeflow-trace1", "edgeflow-philly", "edgeflow-load", "edgeflow-named")
-"""The suites in which every case has all readings of ElasticFlow's admission."""
 Row = Mapping[Any, Any]
 
 
@@ -286,6 +285,7 @@ def readings() -> str:
     return make_table([f"violated, of {cases} cases", *(f"`{claim}`" for claim in counts)], lines)
 
 
+# Where each table stands, and what makes it
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     (README, "trace 1"): trace1,
     (README, "philly"): philly,
@@ -299,16 +299,14 @@ TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     (README, "claims"): claims,
     (README, "readings"): readings,
 }
-"""Where each table stands, and what makes it."""
+# The suite behind a table, where that is not `edgeflow-` and its name
 SUITES = {
     "published": "elasticflow-published",
     **dict.fromkeys(("trace 1", "times", "unseen days", "claims", "readings"), "edgeflow-trace1"),
 }
-"""The suite behind a table, where that is not `edgeflow-` and its name."""
 
 
 def _is_known(table: str) -> bool:
-    """Whether the rows of its suite are there."""
     return (RESULTS / f"{SUITES.get(table, f'edgeflow-{table}')}.csv").exists()
 
 

@@ -82,12 +82,7 @@ def name_rows(suite: str, part: list[str] | None) -> str:
 
 
 def join_rows(suite: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """The rows of both, the new ones in the place of old ones of the same case and algorithm, in the suite's order.
-
-    Raises
-    ------
-    ValueError : OPT of a case is not the same in both.
-    """
+    """The rows of both, the new ones in the place of old ones of the same case and algorithm, in the suite's order."""
     intervals = {row["case"]: (row["opt_lower"], row["opt_upper"]) for row in old.to_dict("records")}
     for row in new.to_dict("records"):
         if intervals.get(row["case"], (row["opt_lower"], row["opt_upper"])) != (row["opt_lower"], row["opt_upper"]):
@@ -193,12 +188,12 @@ def draw_guards() -> str:
     return make_document(frame.render())
 
 
+# Where each table stands, and what makes it
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("docs/results/mechanisms.md", "learning"): learning,
     ("docs/results/mechanisms.md", "guards"): guards,
     ("docs/results/mechanisms.md", "guards by trace"): guards_by_trace,
 }
-"""Where each table stands, and what makes it."""
 
 
 if __name__ == "__main__":

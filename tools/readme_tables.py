@@ -31,16 +31,15 @@ from ratiobench.formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "bench" / "lora" / "results" / "paper.csv"
-PRINTED = PAPER.with_name("paper_printed.csv")
-"""The paper's percentages beside ours, over the same runs."""
-RUNS = PAPER.with_name("paper_runs.csv")
-"""Welfare run by run of those that the paper compares, where it is known."""
+PRINTED = PAPER.with_name("paper_printed.csv")  # The paper's percentages beside ours, over the same runs
+RUNS = PAPER.with_name("paper_runs.csv")  # Welfare run by run of those that the paper compares, where it is known
 FIG10, FIG11 = PAPER.with_name("fig10.csv"), PAPER.with_name("fig11.csv")
 OPT = "OPT"
 MECHANISMS = PAPER.with_name("mechanisms.csv")
 VERDICTS = PAPER.with_name("mechanisms_verdicts.csv")
 LEADERBOARD = PAPER.with_name("leaderboard.csv")
 LOADS = ("0.8", "1.6", "2.5")
+# The guarantee of each mechanism that its own runs are checked for; empty where none is proved
 GUARANTEES = {
     "pdftsp": "theorem5_repaired",
     "posted": "theorem_a",
@@ -55,11 +54,9 @@ GUARANTEES = {
     "static": "theorem_s",
     "mirror": "",
 }
-"""The guarantee of each mechanism that its own runs are checked for; empty where none is proved."""
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
-DAY = "philly_7200"
-"""The case of `quick` that the README shows."""
+DAY = "philly_7200"  # The case of `quick` that the README shows
 COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
 
 
@@ -329,8 +326,8 @@ def runs(suite: str) -> str:
     return make_table(["rows", "date", "commit", "command"], lines)
 
 
+# How the rows begin that the excerpt of README.md leaves out
 LEFT_OUT = ("pdftsp:units=canonical", "eft (admit=all)", "ntm (admit=all)", "guarded")
-"""How the rows begin that the excerpt of README.md leaves out."""
 
 
 def one_day() -> str:
@@ -344,6 +341,7 @@ def one_day() -> str:
     return make_table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
 
 
+# Where each table stands, and what makes it
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("README.md", "one day of quick"): one_day,
     ("docs/results/paper.md", "paper welfare"): lambda: welfare(figures()),
@@ -360,7 +358,6 @@ TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
     ("docs/results/leaderboard.md", "leaderboard runs"): lambda: runs("leaderboard"),
     ("docs/results/mechanisms.md", "mechanisms"): lambda: mechanisms(figures(MECHANISMS), figures(VERDICTS)),
 }
-"""Where each table stands, and what makes it."""
 
 
 def block(file: str, name: str) -> str:
@@ -413,10 +410,6 @@ def take(folder: Path, made: Mapping[Path, pd.DataFrame]) -> None:
     """Write tables of a run, and its provenance; of a run of some algorithms their lines, in the place of the old ones.
 
     Lines of algorithms that the suite has and the table has not yet stand where the suite has them.
-
-    Raises
-    ------
-    ValueError : the lines of a run of some algorithms are not those that the committed table has of them.
     """
     about = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     part = bool(about.get("rows"))

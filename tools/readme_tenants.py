@@ -224,6 +224,7 @@ def draw() -> Picture:
     return stack_charts("Money, time and lateness of policies and of OPT", charts)
 
 
+# Where each table stands, and what makes it
 TABLES = {
     (README, "tenants readings"): readings,
     (README, "tenants claims"): claims,
@@ -234,7 +235,6 @@ TABLES = {
     (README, "tenants named"): tiny,
     (README, "tenants front"): front,
 }
-"""Where each table stands, and what makes it."""
 
 
 if __name__ == "__main__":

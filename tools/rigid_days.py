@@ -36,30 +36,20 @@ from tools.readme_tables import ROOT, make_table, write_tables
 
 RESULTS = ROOT / "bench" / "lora" / "results"
 KEPT, KEPT_LOADS = RESULTS / "rigid_days.csv", RESULTS / "rigid_loads.csv"
+# Slots of an instance (a day and six hours), seconds of one, GPUs of a node, load that a cluster is made for
 SLOTS, SLOT, GPUS, LOAD = 180, 600, 8, Fraction(6, 5)
-"""Slots of an instance (a day and six hours), seconds of one, GPUs of a node, load that a cluster is made for."""
 
 
 class Day(NamedTuple):
-    """A day of a trace, or several laid over each other.
+    """A day of a trace, or several laid over each other."""
 
-    Parameters
-    ----------
-    name : of the row.
-    form, log : format, and the file below DATA/traces.
-    dates : of the day.
-    before : how many days earlier the days are whose prices are posted.
-    load : that the cluster is made for.
-    gap : of OPT's interval at which the search ends.
-    """
-
-    name: str
-    form: str
+    name: str  # of the row
+    form: str  # form, log: format, and the file below DATA/traces
     log: str
     dates: tuple[str, ...]
-    before: tuple[int, ...] = (1, 2, 3)
-    load: Fraction = LOAD
-    gap: float = 0.0
+    before: tuple[int, ...] = (1, 2, 3)  # how many days earlier the days are whose prices are posted
+    load: Fraction = LOAD  # that the cluster is made for
+    gap: float = 0.0  # of OPT's interval at which the search ends
 
 
 PHILLY, HELIOS = ("philly", "philly/philly.csv.gz"), ("helios", "helios/cluster_log.csv.gz")
@@ -79,13 +69,14 @@ LOG_DAYS = {
     "Helios": ("2020-04-21", "2020-05-05", "2020-05-19", "2020-06-10", "2020-06-16"),
     "ITP cluster 8": ("1970-01-11", "1970-01-14", "1970-01-17", "1970-01-21", "1970-01-26"),
 }
+# Fifteen days at three loads
 FURTHER = tuple(
     Day(f"{name} {each} load {float(load)}", *LOGS[name], (each,), load=load, gap=0.04)
     for load in LOADS
     for name, dates in LOG_DAYS.items()
     for each in dates
 )
-"""Fifteen days at three loads."""
+# The rows of the table. The learned prices are of the three days before.
 POLICIES = {
     "queue": "FCFS",
     "queue:backfill=easy": "FCFS + EASY",
@@ -100,7 +91,6 @@ POLICIES = {
     "posted:prior={before}": "Theorem A's prices, from the day before",
     "pricelist:file={prices}": "list price, $2 per GPU-hour",
 }
-"""The rows of the table. The learned prices are of the three days before."""
 QUEUES = [policy for policy in POLICIES if policy.startswith(("queue", "dual-queue", "dual-plan"))]
 
 
@@ -231,7 +221,6 @@ def _days(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _tenths(value: Fraction, up: bool = False) -> str:
-    """One decimal, rounded down or up."""
     return f"{(math.ceil if up else math.floor)(10 * value) / 10:,.1f}"
 
 

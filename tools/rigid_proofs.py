@@ -21,8 +21,7 @@ from ratiobench.instances.lora.format import FORMAT_2, parse
 from ratiobench.instances.lora.model import Instance
 
 JOBS, NODES = 40, 2
-UNIT = 1_000
-"""Compute and memory of a node."""
+UNIT = 1_000  # Compute and memory of a node
 KINDS = {
     "gpus": "whole GPUs of 8, two nodes alike",
     "types": ".1 to 1 node and memory, two node types",

@@ -34,18 +34,13 @@ def check_names() -> None:
         sys.exit(f"the wheel has {len(files)} files only")
 
 
-COMPILED = Path("online", "eapm")
-"""The package whose kernels are compiled in the installed wheel."""
+COMPILED = Path("online", "eapm")  # The package whose kernels are compiled in the installed wheel
 
 
 def copy_kernels(package: Path) -> None:
     """Copy the other compiled kernels of the checkout beside installed modules of the same content.
 
     Numba uses a compiled kernel if its source has the same SHA-256.
-
-    Parameters
-    ----------
-    package : the folder of the installed package.
     """
     for folder in ("instances", "formulations", "online", "bench"):
         for source in (ROOT / folder).rglob("*.py"):

@@ -18,7 +18,6 @@ FEW: dict[str, Any] = {"tiny": 2, "stage": ("tiny",), "isolate": False}
 
 
 def test_a_mutation_changes_one_number() -> None:
-    """Only in the block, and the same draws give the same text."""
     text = (EXAMPLES / "lora.py").read_text(encoding="utf-8")
     changed = mutate(text, random.Random(1))
     assert changed == mutate(text, random.Random(1))

@@ -155,7 +155,6 @@ def test_results_show_themselves(tmp_path: Path) -> None:
 
 
 def test_a_picture_is_saved_as_svg(tmp_path: Path) -> None:
-    """No file named .pdf has SVG text in it."""
     picture = stack_charts("x", [("h", draw_reached([GroupMean("", "a", Fraction(1, 3))], "g"))])
     with pytest.raises(InputError, match=r"saved as \.svg, not as '\.pdf'"):
         picture.save(tmp_path / "share.pdf")
@@ -215,7 +214,6 @@ def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
 
 
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
-    """Not a list of its letters."""
     found = ratiobench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
     assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 

@@ -38,7 +38,6 @@ def test_audit_is_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_audit_of_some_claims_and_of_a_class() -> None:
-    """In the order of the audits; a claim that nobody checks is refused."""
     from tests.support.contestants import Honest
 
     found = ratiobench.audit(WITNESS, Honest, ["rational", "theorem5"])
@@ -73,7 +72,6 @@ def test_check_takes_runs_reports_documents_and_files(tmp_path: Path) -> None:
 
 
 def test_search_for_a_claim_and_for_the_worst_ratio() -> None:
-    """The search of the command, for classes too."""
     from tests.support.contestants import Honest
 
     found = ratiobench.search("theorem5", tries=300)
@@ -113,7 +111,6 @@ CLUSTER = 'usd_per_kwh = 0.10\n[[node]]\nname = "a"\ncount = 2\ngpus = 4\nmemory
 
 
 def test_an_option_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """As the function spells it."""
     (tmp_path / "jobs.csv").write_text(LOG)
     (tmp_path / "cluster.toml").write_text(CLUSTER)
     files = tmp_path / "jobs.csv", tmp_path / "cluster.toml"
@@ -127,7 +124,6 @@ def test_an_option_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_what_a_search_found_is_shown_in_a_line() -> None:
-    """Not with all that the instance has."""
     found = ratiobench.search("lemma3", tasks=2, slots=2, tries=50)
     assert len(repr(found)) < 100
     assert repr(found).startswith("<SearchResult lemma3: ")

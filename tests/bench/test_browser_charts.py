@@ -142,7 +142,6 @@ def test_figures_are_told_and_algorithms_switched_by_pointer_and_by_keyboard(fol
 
 
 def test_what_is_off_stays_off(folder: Path, tmp_path: Path) -> None:
-    """The address says so; a name that is not there is nobody's."""
     steps = ["() => [off(), legend.open, listA.value]"]
     address = "?off=above%3Amark%3D50&off=nobody&a=first&b=nobody"
     seen, problems = play(folder / "report.html", tmp_path, steps, words=WORDS, address=address)

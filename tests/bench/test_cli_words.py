@@ -89,7 +89,6 @@ def parsers() -> Iterator[argparse.ArgumentParser]:
 
 
 def test_every_option_and_argument_is_described() -> None:
-    """In every help, and every command in that of all; no description twice in one of them."""
     count = 0
     for parser in parsers():
         assert parser.description
@@ -148,12 +147,10 @@ def test_what_was_probably_meant_is_asked(
 def test_nothing_is_guessed_where_nothing_is_near(
     arguments: list[str], file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor of an option that is written short."""
     assert "did you mean" not in refused(capsys, *(part.format(file=file) for part in arguments))
 
 
 def test_names_are_near_whatever_the_case_of_their_letters() -> None:
-    """One of them, as it is spelt; all are named before it."""
     assert find_nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
     assert find_nearest("x" * 10**6, ["eft"]) == ""
     assert suggest_name("nothing", ["eft"]) == ""
@@ -186,7 +183,6 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`problems` names the file formats."""
     assert main(["list", "problems"]) == 0
     problems = capsys.readouterr().out
     for family in families().values():
@@ -245,7 +241,6 @@ def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
 
 
 def test_an_algorithm_of_another_family_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not that there is none of this name; in every command that takes an algorithm."""
     told = "elasticflow: an algorithm of the family edgeflow; the instances here are of lora"
     for command in (["simulate", LORA], ["audit", LORA], ["run", "quick", "--out", "nowhere"]):
         assert told in refused(capsys, *command, "-a", "elasticflow")
@@ -270,7 +265,6 @@ def test_a_file_in_place_of_a_module_is_understood(
 def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And not to be a name that `list algorithms` should have."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("x = 1\n")
     told = refused(capsys, "simulate", LORA, "-a", "mime.py")
@@ -315,7 +309,6 @@ def test_claims_and_backends_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_guides_name_what_can_be_searched_for_and_what_a_sweep_varies() -> None:
-    """All claims that `search` takes, and all values of `run sweep --over`."""
     guide = Path(__file__).resolve().parents[2] / "docs" / "guide"
     claims = (guide / "audits.md").read_text("utf-8").partition("It knows these claims")[2].partition("`search ")[0]
     assert {name for name in re.findall(r"`(\w+)`", claims) if name not in families()} == set(claim_searches())
@@ -324,13 +317,11 @@ def test_the_guides_name_what_can_be_searched_for_and_what_a_sweep_varies() -> N
 
 
 def test_history_of_no_day_is_said_to_be_an_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not merely that 0 is out of range."""
     line = refused(capsys, "backtest", str(tmp_path), "--history", "0")
     assert "from the day itself (oracle)" in line
 
 
 def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first with its path, the others behind it."""
     half = tmp_path / "half.json"
     half.write_text('{"format": "ratiobench/lora/1", "slots": 3}')
     line = refused(capsys, "opt", str(half))
@@ -353,7 +344,6 @@ def test_a_long_list_is_behind_a_command() -> None:
 
 @pytest.mark.parametrize("command", ["report", "backtest"])
 def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, as for any folder that is not there."""
     assert main([command, "x" * 10_000]) == 2
     said = capsys.readouterr().err
     assert said.startswith("ratiobench: xxx")

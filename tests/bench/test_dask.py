@@ -117,7 +117,6 @@ def table(out: Path) -> str:
     ],
 )
 def test_the_table_is_that_of_a_pool(suite: str, only: tuple[str, ...], cluster: Cluster, tmp_path: Path) -> None:
-    """Bit for bit, failures with their reasons included."""
     pool = run(suite, tmp_path / "pool", only=only)
     assert run(suite, tmp_path / "dask", only=only, dask=cluster.address) == pool
     assert len(pool.splitlines()) > 4
@@ -299,7 +298,6 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
 def test_what_is_no_address_is_refused_in_a_line(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of bounded length, status 2."""
     assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("ratiobench: --dask: no dask scheduler answers at ")

@@ -204,7 +204,6 @@ def test_a_log_that_was_altered_is_found(family: Any, capsys: pytest.CaptureFixt
 
 
 def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the file, the field and the value; status 2."""
     Path("bad.json").write_text(
         json.dumps({"format": "ratiobench/queue/1", "name": "x", "jobs": [[0, 0]], "closed": []})
     )
@@ -225,7 +224,6 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
 def test_a_family_that_is_not_there_is_one_line(
     family: Any, module: str, problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the variable and the module; status 2."""
     monkeypatch.setenv("RATIOBENCH_FAMILIES", module)
     families.cache_clear()
     assert main(["list", "suites"]) == 2

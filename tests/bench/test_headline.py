@@ -222,7 +222,6 @@ def test_nothing_is_hidden() -> None:
 
 
 def test_only_failures_and_nothing_at_all() -> None:
-    """There is a sentence, and no number in it."""
     assert headline([]).lines() == ["Nothing has run yet."]
     assert headline([row("a", "x", None, state="failed")]).lines() == [
         "Cases: a; Best: no run has a share of OPT",
@@ -296,7 +295,6 @@ def test_a_claim_and_the_assumptions_of_its_proof_are_two_facts() -> None:
 
 
 def test_date_version_and_machine_in_one_line() -> None:
-    """As far as they are known."""
     made = {
         "packages": {"ratiobench": "1.2"},
         "code": {"commit": "abcdef0123", "changed since": "yes"},

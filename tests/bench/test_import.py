@@ -53,7 +53,6 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
 
 
 def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what the run itself would."""
     assert main([*BASE, "--dry-run", "--days", "7", "--slot", "5m", "--price", "2", "--slack", "1.5"]) == 0
     assert "1 instances, nothing was written" in capsys.readouterr().out
     assert sorted(path.name for path in here.iterdir()) == ["cluster.toml", "log.csv"]
@@ -79,7 +78,6 @@ def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]
 def test_what_cannot_be_is_one_line_and_nothing_is_written(
     words: list[str], problem: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2."""
     try:
         status = main([*BASE, "--out", "days", *words])
     except SystemExit as end:
@@ -122,7 +120,6 @@ def test_what_is_too_large_is_skipped_and_named_like_any_bad_value(
 
 
 def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, with the first of them."""
     Path("log.csv").write_text(LOG.replace(",900,", ",x,"))
     assert main([*BASE, "--out", "days", "--skip-bad"]) == 2
     told = "no jobs; lines that could not be read: 3, the first: log.csv: line 2 duration: 'x' is not a number"
@@ -130,7 +127,6 @@ def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.
 
 
 def test_a_log_of_which_every_job_is_left_out_makes_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The rules say why."""
     Path("log.csv").write_text(LOG.replace(",900,", ",900,9"))
     assert main([*BASE, "--out", "days"]) == 2
     assert (

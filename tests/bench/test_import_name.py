@@ -19,7 +19,6 @@ def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_module_is_loaded_under_two_names(tmp_path: Path) -> None:
-    """All modules of the package: one module object per file."""
     code = """
 import importlib, os, pkgutil, sys
 import ratiobench
@@ -48,6 +47,5 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_what_a_trained_policy_imports_loads_no_commands(tmp_path: Path) -> None:
-    """The commands can make an instance again, so a policy that loads them is refused."""
     code = "import sys, ratiobench.environments.agent; print([m for m in sys.modules if 'ratiobench.bench' in m])"
     assert run_python(code, tmp_path).stdout == "[]\n"

@@ -97,7 +97,6 @@ def _message(call: Callable[[], Any]) -> str:
 @pytest.mark.nightly
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_isolate_by_default(mark: Path, function: str) -> None:
-    """As the commands do; `isolate=False` does without."""
     assert sandbox.choose(None) in FUNCTIONS[function]()
     assert not mark.exists()
     assert sandbox.choose(None) not in FUNCTIONS[function](isolate=False)

@@ -84,7 +84,6 @@ def keys_on_page(command: str) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("words", CALLS, ids=[re.sub(r"\S*/", "", words) for words in CALLS])
 def test_a_command_prints_the_keys_on_the_page(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of an array those of its first entry."""
     found = call(capsys, *words.split())
     printed = set(found[0] if isinstance(found, list) else found)
     command = re.match(r"standard \w+|\S+", words)

@@ -39,6 +39,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 
 LORA = str(path("thm5_T5_3tasks"))
+# Functions, and their commands; `results` and `instance` read what the others take
 FUNCTIONS = {
     "run": "run",
     "backtest": "backtest",
@@ -53,7 +54,7 @@ FUNCTIONS = {
     "generate": "generate",
     "imported": "import",
 }
-"""Functions, and their commands; `results` and `instance` read what the others take."""
+# Options that the command line has alone, and why
 COMMAND_ONLY = {
     "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
@@ -64,13 +65,13 @@ COMMAND_ONLY = {
     "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
 }
-"""Options that the command line has alone, and why."""
+# Keywords that the function has alone, and why
 FUNCTION_ONLY = {
     "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
     "audit": {"prior": "the same"},
     "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
 }
-"""Keywords that the function has alone, and why."""
+# Options that are an argument of another name
 SPELT = {
     "simulate": {"algorithms": "algorithm"},
     "limit": {"algorithms": "algorithm"},
@@ -78,15 +79,15 @@ SPELT = {
     "check": {"solution": "judged", "certificate": "judged"},
     "generate": {"suite": "what"},
 }
-"""Options that are an argument of another name."""
+# Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
+# without a limit is a short one there
 DEFAULTS = {
     "run": {"quiet": True},
     "backtest": {"quiet": True},
     "search": {"tries": 3000, "algorithm": None},
     "imported": {"format": ""},
 }
-"""Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
-without a limit is a short one there."""
+# The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
     "backtest": ["DIR"],
@@ -101,7 +102,6 @@ NEEDED = {
     "generate": ["SUITE", "--out", "DIR"],
     "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
 }
-"""The least that a command line has."""
 
 
 def commands() -> Iterator[tuple[list[str], Command]]:
@@ -147,7 +147,6 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
 
 
 def test_the_command_line_has_the_options_that_are_declared() -> None:
-    """All of them, and none besides --json, --debug and --help; each in the help of its command."""
     top = make_parser().commands.choices
     for words, command in commands():
         parser = top[words[0]]
@@ -212,7 +211,6 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
 
 
 def test_a_switch_without_a_default_can_be_set_either_way() -> None:
-    """Left alone it decides by what there is."""
     found = [parsed("evaluate", "mine.py", *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
     assert found == [None, True, False]
 
@@ -266,7 +264,6 @@ def test_an_option_is_checked_whoever_sets_it() -> None:
 
 
 def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page is written when the documentation is built."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
     page = "\n".join(importlib.import_module("generated_pages").describe_commands())
     for each in COMMANDS.values():

@@ -56,7 +56,6 @@ def test_the_recipes_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_instances_of_the_standard_set_are_counted(folder: Path) -> None:
-    """By the hash of their content."""
     found = results(folder)
     assert "suite toy, " in cite(found)
     known = read_set().entries[0].instance
@@ -65,7 +64,6 @@ def test_the_instances_of_the_standard_set_are_counted(folder: Path) -> None:
 
 
 def test_figures_are_svg_files(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the style of every class that they use."""
     out = tmp_path / "figures"
     assert main(["report", str(folder), "--figures", str(out)]) == 0
     assert "1 figures as SVG" in capsys.readouterr().out

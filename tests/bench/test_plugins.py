@@ -89,7 +89,6 @@ def test_an_installed_algorithm_makes_a_row(installed: Path, tmp_path: Path) -> 
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    """All keys of a document with their values, at any depth."""
     if isinstance(value, list):
         return [pair for each in value for pair in _pairs(each)]
     if not isinstance(value, dict):
@@ -115,7 +114,6 @@ def test_an_installed_backend_solves(installed: Path, tmp_path: Path) -> None:
 
 
 def test_an_installed_family_has_its_suite(installed: Path, tmp_path: Path) -> None:
-    """Its suite runs as one of ours."""
     assert "queue:" in _run(installed, tmp_path, "list", "suites")
     _run(installed, tmp_path, "run", "queue", "--workers", "1", "--quiet", "--out", "out", "--only", "queue0")
     assert (tmp_path / "out" / "results.csv").exists()
@@ -164,7 +162,6 @@ def test_check_algorithm_names_what_failed(text: str, failed: str, tmp_path: Pat
 
 
 def test_the_command_says_ready(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """`ready` with status 0, `not ready: ...` with status 1."""
     assert main(["check-algorithm", write(tmp_path, REJECTS), "--tiny", "1"]) == 0
     assert capsys.readouterr().out.endswith("policy.py:Rejects: ready\n")
     assert main(["check-algorithm", write(tmp_path, CRASHES), "--tiny", "1", "--json"]) == 1

@@ -125,7 +125,6 @@ def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -
 
 
 def test_what_an_earlier_run_took_says_nothing_of_the_time_left() -> None:
-    """Pieces that were found are done, and no measure of anything."""
     progress = Progress(dict.fromkeys("abc", ("OPT", "fast")), quiet=True)
     progress.advance("a", "OPT", None)
     progress.advance("a", "fast", None)
@@ -265,8 +264,6 @@ def test_the_innermost_heartbeat_is_told_what_is_at_work(
 def test_what_waits_for_a_compilation_names_the_kernel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The outermost one that is being compiled, for as long as it is."""
-
     def outer() -> None:
         """Stands for a kernel."""
 
@@ -282,7 +279,6 @@ def test_what_waits_for_a_compilation_names_the_kernel(
 
 
 def _wait_for(capsys: pytest.CaptureFixture[str], line: re.Pattern[str]) -> None:
-    """Until a line like this is printed."""
     for _ in range(1000):
         if line.search(capsys.readouterr().err):
             return

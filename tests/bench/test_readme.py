@@ -62,19 +62,16 @@ READMES = [
     *sorted(str(path.relative_to(ROOT)) for floor in FLOORS for path in (ROOT / floor).rglob("README.md")),
 ]
 TEMPLATE = "bench/family/five_files.md"
-HISTORY = "docs/development/history.md"
-"""It has the names of their time."""
+HISTORY = "docs/development/history.md"  # It has the names of their time
 """The family in five files: tests/bench/test_family_template.py follows it word by word."""
-BUILT = ("_build", "generated")
-"""Folders of the documentation that are written when it is built."""
+BUILT = ("_build", "generated")  # Folders of the documentation that are written when it is built
 PAGES = sorted(
     str(path.relative_to(ROOT))
     for path in (ROOT / "docs").rglob("*.md")
     if path.relative_to(ROOT / "docs").parts[0] not in BUILT
 )
 TEXTS = [*READMES, *PAGES, TEMPLATE, "CONTRIBUTING.md", "SECURITY.md"]
-WORDS = 9_000
-"""Words of all READMEs together."""
+WORDS = 9_000  # Words of all READMEs together
 QUICK, PAPER, PYTHON = "docs/results/quick.md", "docs/results/paper.md", "docs/guide/python.md"
 LEADERBOARD, MECHANISMS = "docs/results/leaderboard.md", "docs/results/mechanisms.md"
 COMMANDS, ALGORITHMS, INSTANCES = "docs/guide/commands.md", "docs/guide/algorithms.md", "docs/guide/instances.md"
@@ -87,7 +84,6 @@ def _text(file: str) -> str:
 
 
 def _code(file: str) -> list[str]:
-    """The blocks of Python in a file."""
     return re.findall(r"```python\n(.*?)```", _text(file), flags=re.DOTALL)
 
 
@@ -95,7 +91,6 @@ README = _text("README.md")
 
 
 def test_the_readme_is_short() -> None:
-    """One that a stranger reads at once."""
     assert len(README.splitlines()) <= 120
 
 
@@ -163,7 +158,6 @@ def _slugs(file: str) -> set[str]:
 
 
 def test_every_link_and_picture_exists() -> None:
-    """Relative ones, with the heading that they name."""
     for file in TEXTS:
         prose = re.sub(r"```.*?```", "", _text(file), flags=re.DOTALL)
         found = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"src=\"([^\"]+)\"", prose)
@@ -180,7 +174,6 @@ def test_every_link_and_picture_exists() -> None:
 
 
 def test_every_room_is_linked_from_the_readme() -> None:
-    """Each README is one click away from the first one."""
     assert {f"({file})" for file in READMES[1:]} <= set(re.findall(r"\([\w/]+\.md\)", README))
 
 
@@ -250,7 +243,6 @@ def test_every_command_line_can_be_parsed() -> None:
 
 
 def test_every_module_that_is_run_exists() -> None:
-    """Those of `python -m`."""
     for file in TEXTS:
         for module in re.findall(r"python -m ((?:tests\.tools|ratiobench)\.[\w.]*\w)", _text(file)):
             assert importlib.util.find_spec(module), (file, module)
@@ -295,7 +287,6 @@ def test_ci_runs_the_readmes_test_command() -> None:
 
 @pytest.mark.parametrize("file", [COMMANDS])
 def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each row of the table of commands is a command, with the options that it names, and no command is left out."""
     section = _text(file)
     rows = re.findall(r"^\| `(\w[\w-]*)([^`/]*)` \| (.*) \|$", section, flags=re.MULTILINE)
     [there] = [set(action.choices) for action in make_parser()._actions if isinstance(action.choices, dict)]
@@ -338,7 +329,6 @@ def test_the_quantiles_of_bids_are_those_that_the_page_shows(capsys: pytest.Capt
 
 
 def test_the_readmes_algorithm_has_ten_lines() -> None:
-    """As it says."""
     [code] = _code("README.md")
     assert len([line for line in code.splitlines() if line]) == 10
 
@@ -346,7 +336,6 @@ def test_the_readmes_algorithm_has_ten_lines() -> None:
 def test_the_example_of_an_instance_is_written_and_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The lines of the page on instances, and a run on what they write."""
     [code] = _code(INSTANCES)
     monkeypatch.chdir(tmp_path)
     exec(code, {})
@@ -436,8 +425,8 @@ def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> No
     assert set(rows["plot"]) == shown_plots
 
 
+# Rows of `mechanisms` and `leaderboard` that their committed results do not have
 MISSING = ("learned:guard=99,prior=history", "guarded:inner=greedy,prior=history")
-"""Rows of `mechanisms` and `leaderboard` that their committed results do not have."""
 
 
 def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
@@ -451,8 +440,8 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
     assert set(verdicts["violated"]) == {"0"}
 
 
+# Versions that decide as an earlier one: version 6 of `learned` differs under a guard alone
 AS_BEFORE = {"learned:prior=history version 6": "learned:prior=history version 5"}
-"""Versions that decide as an earlier one: version 6 of `learned` differs under a guard alone."""
 
 
 def _are_of_whole_runs(name: str, cases: int) -> None:
@@ -472,7 +461,6 @@ def _are_of_whole_runs(name: str, cases: int) -> None:
 
 
 def test_the_baselines_of_the_literature_are_in_three_suites() -> None:
-    """With committed rows in each of them."""
     page = " ".join(_text("docs/theory/baselines.md").split())
     for name in ("mechanisms", "leaderboard", "guards"):
         cases = find_suite(name)[1].cases
@@ -565,7 +553,6 @@ def test_an_idea_of_a_forecast_is_played_on_a_small_day(told: str, small_day: tu
 
 
 def test_the_tables_of_rigid_days_are_those_of_the_committed_rows() -> None:
-    """Of six days; every policy is on each of them, and none is above the bound."""
     for (file, name), made in rigid_days.TABLES.items():
         assert readme_tables.block(file, name) == made(), name
     rows = rigid_days.read_kept()
@@ -643,7 +630,6 @@ def test_the_tables_of_what_is_learned_are_those_of_the_committed_runs() -> None
 
 
 def test_how_the_paper_is_read_is_a_page() -> None:
-    """The sentences of the page, one by one; and what the intervals of the figures cannot say."""
     shown = readme_tables.block(READINGS_PAGE, "readings").rstrip("\n")
     assert tuple(" ".join(each.split()) for each in shown.removeprefix("- ").split("\n- ")) == READINGS
     family = families()["lora"]

@@ -92,7 +92,6 @@ def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remar
     ],
 )
 def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:
-    """Through JSON."""
     assert Remarks.from_document(json.loads(json.dumps(remarks.document()))) == remarks
 
 
@@ -103,26 +102,22 @@ def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:
      {"name": "x", "said": "a"}],
 )  # fmt: skip
 def test_remarks_that_no_run_stored_are_refused(document: dict[str, Any]) -> None:
-    """Each field has its kind."""
     with pytest.raises(ValueError, match="no"):
         Remarks.from_document(document)
 
 
 def test_how_a_run_was_isolated_is_in_its_label() -> None:
-    """By what, or that it was not."""
     labels = [Remarks("x", isolated=each).label for each in ("bubblewrap", "Landlock", "none")]
     assert labels == ["x (isolated by bubblewrap)", "x (isolated by Landlock)", "x (not isolated)"]
 
 
 def test_many_different_things_are_a_number() -> None:
-    """And long ones are shortened."""
     said = remarks_of_runs("a", [noted("a", f"number {n}") for n in range(MOST + 9)])
     assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
     assert len(remarks_of_runs("a", [noted("a", "x" * 10_000)] * 2)) < 200
 
 
 def test_a_note_names_groups_only_where_they_differ() -> None:
-    """A figure of many groups says once what is the same in all."""
     means = [
         GroupMean(group, name, None, remarks=said)
         for group, said in (("one", "at limit 1 of 2, gap 3 %"), ("two", ""))
@@ -144,7 +139,6 @@ def folder(toy: None, tmp_path: Path) -> Path:  # noqa: F811
 
 
 def _store_remarks(out: Path, remarks: Remarks) -> None:
-    """Store these remarks on one run of `first`."""
     with sqlite3.connect(out / "results.sqlite") as connection:
         chosen = "stage = 'online' AND key LIKE 'first %'"
         query = f"SELECT instance, key, payload FROM pieces WHERE {chosen} ORDER BY instance LIMIT 1"

@@ -286,7 +286,6 @@ def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: p
 
 
 def test_an_instance_that_cannot_be_made_is_a_row(tmp_path: Path) -> None:
-    """The other case of the suite is run all the same."""
     assert run("toy-none", tmp_path) == 1
     found = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False).set_index(["case", "algorithm"])
     assert found.loc[("none", "first"), "reason"] == "no instance: RuntimeError: this recipe cannot be made"
@@ -302,7 +301,6 @@ def test_a_piece_over_the_limit_is_ended_and_the_rest_goes_on(tmp_path: Path) ->
 
 
 def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
-    """`--algorithm` adds a row per case and re-uses what was there."""
     assert run("toy", tmp_path) == 0
     before = pieces(tmp_path)
     assert run("toy", tmp_path, "--add", "above:mark=70") == 0

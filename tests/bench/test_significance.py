@@ -63,7 +63,6 @@ def test_holm_adjusts_step_by_step() -> None:
 
 
 def test_scipy_agrees() -> None:
-    """Where it is installed."""
     stats = pytest.importorskip("scipy.stats")
     chance = random.Random(3)
     given = [Fraction(chance.randint(-900, 1000), 7) for _ in range(25)]
@@ -129,7 +128,6 @@ def test_what_is_better_on_every_case_differs(sense: Sense) -> None:
 
 
 def test_too_few_cases_conclude_nothing() -> None:
-    """The text says so, and how many are needed; there is no pair."""
     found = three_algorithms(least_cases(3) - 1)
     assert not found.pairs
     text = " ".join(significance_text(found).split())
@@ -138,7 +136,6 @@ def test_too_few_cases_conclude_nothing() -> None:
 
 
 def test_equal_algorithms_do_not_differ() -> None:
-    """Each is better on half of the cases."""
     found = take_significance(
         comparison(20, {"a": lambda k: shares(k, 1 + k % 2), "b": lambda k: shares(k, 2 - k % 2)})
     )

@@ -30,11 +30,11 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import RUNS_ENVIRONMENT
 
+# Kernels that run in integers and in doubles, and so have two signatures
 IN_BOTH = {
     # Bounds are searched for in doubles and proved in integers.
     "fill", "fill_table", "cheapest", "best_pattern", "_node_values", "cover_table", "first_cover", "_profits",
 }  # fmt: skip
-"""Kernels that run in integers and in doubles, and so have two signatures."""
 
 _COUNT = """
 import json, multiprocessing, os, sys

@@ -71,7 +71,6 @@ def test_fig9_as_a_file_has_the_cases_of_fig9() -> None:
 
 @pytest.mark.parametrize(("family", "built_in"), BUILT_IN, ids=[each.name for _, each in BUILT_IN])
 def test_every_suite_of_the_house_can_be_a_file(family: Any, built_in: Suite) -> None:
-    """Written as a document and read again it is the same."""
     document = json.loads(json.dumps(document_of(family, built_in, "mine")))
     again, found = suite_of(document, "mine.toml", Path(), families())
     assert (again, found.name, found.summary) == (family, "mine", built_in.summary)
@@ -296,7 +295,6 @@ def test_what_cannot_be_used_is_one_line(
 def test_an_algorithm_of_a_file_is_refused_before_anything_runs(
     algorithm: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The line names the file; nothing is written."""
     monkeypatch.chdir(tmp_path)
     Path("my.toml").write_text(SMALL.replace("greedy", algorithm))
     assert main(["run", "my.toml", "--out", "out"]) == 2
@@ -339,7 +337,6 @@ def test_names_that_files_may_use_are_those_that_there_are(family: Any) -> None:
 
 
 def test_every_bad_value_of_every_key_is_named() -> None:
-    """On the command line: recipe, key, value."""
     named = 0
     for family in families().values():
         for form in family.recipes().values():
@@ -395,7 +392,6 @@ def test_hundreds_of_accidents_end_in_one_line(
 
 
 def test_no_key_of_a_recipe_is_one_of_the_cases() -> None:
-    """They stand in one table."""
     shared = {key.name for key in CASE} | {"runs", "prior", "study"}
     for family in families().values():
         for form in family.recipes().values():
@@ -452,7 +448,6 @@ def test_generate_as_a_function() -> None:
 
 
 def test_a_warning_stands_where_prices_begin_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On the error stream, once per instance."""
     assert main(["generate", "day:tasks=3,days=7,slot=60,nodes=1", "--out", str(tmp_path / "w")]) == 0
     assert capsys.readouterr().err.endswith(": The 5 shipped days of prices of PJM begin again.\n")
 
@@ -471,7 +466,6 @@ def test_list_recipes_has_every_key(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_list_with_a_name_has_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of recipes with its keys; an unknown name is one line."""
     assert main(["list", "recipes", "lead"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("lora:\n\n  lead: ")

@@ -32,7 +32,6 @@ def _sweep() -> Suite:
 
 
 def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
-    """And the suite by itself is the first axis."""
     suite = _sweep()
     assert tuple(axis.name for axis in suite.axes) == AXES
     assert suite.cases == suite.axes[0].cases
@@ -45,7 +44,6 @@ def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
 
 
 def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
-    """Each once, in the order in which they are named."""
     suite = _sweep().select_axes(["load", "trace", "load"])
     assert suite.over == ("load", "trace")
     assert [plot.name for plot in suite.plots] == ["sweep_load", "sweep_trace"]
@@ -65,7 +63,6 @@ def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
 def test_an_axis_that_is_none_is_one_error(
     words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the option and the value; nothing is written."""
     assert main(["run", *words, "--out", str(tmp_path / "out")]) == 2
     assert problem in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -129,7 +126,6 @@ def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
 
 
 def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
-    """Every mark has its figures as text; only algorithms that the theorem bounds have a bound."""
     [chart] = draw_figure(swept, swept.plots[0], families()["lora"]).charts
     assert chart.svg.count("bound of Theorem 5, pdftsp:units=paper:") == 2 * 3  # the title and the description
     assert "bound of Theorem 5, greedy" not in chart.svg
@@ -142,7 +138,6 @@ def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
 
 
 def test_values_of_a_sweep_are_not_listed_case_by_case(swept: Results) -> None:
-    """The sweep's own table shows them."""
     assert "nodes 4, run 0" not in results_text(swept, families()["lora"])
 
 

@@ -18,7 +18,6 @@ WITNESS = path("thm5_T5_3tasks")
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_drawn_instance(seed: int) -> None:
-    """As another project's suite would have it."""
     [instance] = ratiobench.generate("paper", tasks=8, nodes=1, slots=12, seed=seed).values()
     run = ratiobench.simulate(instance, "greedy")
     assert assert_valid(run) is run
@@ -55,7 +54,6 @@ def test_a_class_of_a_notebook_is_run_again_by_the_checks() -> None:
 
 
 def test_a_run_that_is_not_valid_fails() -> None:
-    """With what was violated."""
     run = ratiobench.simulate(named("tiny_contention"), "tests.support.contestants:Raises")
     with pytest.raises(AssertionError, match="not a valid run"):
         assert_valid(run)

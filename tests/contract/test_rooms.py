@@ -28,7 +28,6 @@ def _shared() -> list[Path]:
 
 
 def test_there_are_rooms_that_all_share() -> None:
-    """Otherwise the next test looks at nothing."""
     assert len(_shared()) > 90
 
 

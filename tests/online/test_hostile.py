@@ -250,11 +250,11 @@ def long_task(work_: int, slots: int = 10_000) -> Document:
     return document
 
 
+# Algorithms that are run with these options; all others are run as they are
 OPTIONS = [
     "pdftsp:arith=float", "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted",
     "queue:backfill=conservative", "reserve:arith=float", "units:arith=float",
 ]  # fmt: skip
-"""Algorithms that are run with these options; all others are run as they are."""
 ALGORITHMS = [*OPTIONS, *sorted(set(registry.entries()) - {name.partition(":")[0] for name in OPTIONS})]
 
 
@@ -328,13 +328,13 @@ def mutated(document: Any, draw: random.Random) -> bytes:
     return text
 
 
+# A small instance of each family, to be spoilt
 MUTATED = {
     "lora": TINY,
     "eapm": eapm_path("greedy_ties"),
     "tenants": tenants_path("load_blinds"),
     "edgeflow": edgeflow_path("edge_closes"),
 }
-"""A small instance of each family, to be spoilt."""
 
 
 @pytest.mark.parametrize("family", MUTATED)

@@ -24,10 +24,8 @@ from tests.power.faults import faults
 from tests.power.mutants import Fault, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 60
-"""Seconds of tests for each fault."""
-MOST = 400
-"""Tests for each fault."""
+LIMIT = 60  # Seconds of tests for each fault
+MOST = 400  # Tests for each fault
 LEFT_OUT = shutil.ignore_patterns(".git", ".nox", ".venv", "results", ".whl", "_build", ".mypy_cache", ".ruff_cache")
 
 
@@ -66,7 +64,6 @@ def _relative(path: str) -> str:
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    """The environment of tests that run in a tree."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
 
 

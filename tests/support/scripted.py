@@ -11,8 +11,8 @@ from typing import Any
 BLOCK = re.compile(r"# EVOLVE-BLOCK-START\n(.*?)# EVOLVE-BLOCK-END", re.DOTALL)
 NUMBER = re.compile(r"^(\s*[A-Z][A-Z_0-9]* *= *)(-?\d+(?:\.\d+)?)(?=[ \t]*(?:#.*)?$)", re.MULTILINE)
 FACTORS = (0.25, 0.5, 0.7, 0.9, 1.1, 1.4, 2.0, 4.0)
+# The program in OpenEvolve's prompt for a full rewrite
 PROGRAM = re.compile(r"# Current Program\s*\n```[a-z]*\n(.*?)```", re.DOTALL)
-"""The program in OpenEvolve's prompt for a full rewrite."""
 
 
 def mutate(text: str, draws: random.Random) -> str:

@@ -58,7 +58,6 @@ class _Verified:
     violations: Sequence[str]
 
     def document(self) -> dict[str, Any]:
-        """JSON values."""
         return asdict(self)
 
 

@@ -13,8 +13,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 
-FAMILIES = "tests.support.toy_family"
-"""The module of the family, as the variable RATIOBENCH_FAMILIES names it."""
+FAMILIES = "tests.support.toy_family"  # The module of the family, as the variable RATIOBENCH_FAMILIES names it
 
 
 @pytest.fixture

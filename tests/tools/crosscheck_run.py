@@ -23,16 +23,7 @@ from tests.support.strategies.lora import tiny_instances
 
 
 def compare_solvers(number: int) -> int:
-    """Let every formulation and solver prove the optimum of an instance; the optimum by brute force.
-
-    Parameters
-    ----------
-    number : of the instance.
-
-    Raises
-    ------
-    AssertionError : a row that does not prove this optimum.
-    """
+    """Let every formulation and solver prove the optimum of an instance; the optimum by brute force."""
     instance = contended_instance(number)
     optimum, _ = enumerate_optimum(instance)
     found = crosscheck(instance)
@@ -45,12 +36,7 @@ def compare_solvers(number: int) -> int:
 
 
 def solve_by_all_pairs(instance: Instance) -> None:
-    """Let `solve` prove the optimum of an instance with every formulation and every installed solver.
-
-    Raises
-    ------
-    AssertionError : a pair that does not.
-    """
+    """Let `solve` prove the optimum of an instance with every formulation and every installed solver."""
     for formulation, backend in PAIRS:
         if backend in installed():
             prove_optimum(instance, formulation, backend)

@@ -35,19 +35,15 @@ from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 
 INVARIANTS = ("theorem_h", "theorem_h_account", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
-NAMED = ("learned", *INNER)
-"""Whose runs under the guard are audited, in turn."""
+NAMED = ("learned", *INNER)  # Whose runs under the guard are audited, in turn
 MODES = ("zero", "high", "random", "rising", "falling", "plausible")
-_SIZES = (CLASSES, 3, 1)
-"""Most classes of a node type, in turn: exact ones, and grids."""
+_SIZES = (CLASSES, 3, 1)  # Most classes of a node type, in turn: exact ones, and grids
 
 
 class Wishes(NoPoster):
     """Wishes of a mode, on the first node with room.
 
-    Parameters
-    ----------
-    top : the largest bid. half : from this task on the mode that rises, or falls, does.
+    `top`: the largest bid. half : from this task on the mode that rises, or falls, does.
     """
 
     def __init__(self, mode: str, top: int, half: int, draws: RandomNumbers) -> None:
@@ -73,9 +69,7 @@ class Wishes(NoPoster):
 class Watched(PostedPrices):
     """Posted prices, exact and guarded, whose credits are held against Phi after every task.
 
-    Attributes
-    ----------
-    short : the least c - Phi seen on each (type, slot) that had a task, Phi computed afresh.
+    `short`: the least c - Phi seen on each (type, slot) that had a task, Phi computed afresh.
     """
 
     def start(self, public: Any, constants: Any) -> None:
@@ -138,7 +132,6 @@ def _growths(kind: Kind, beta: Fraction) -> tuple[Growths, Growths]:
 
 
 def _worst(growths: dict[int, Fraction]) -> Growths:
-    """Those that no larger size has less of."""
     kept: list[tuple[int, Fraction]] = []
     for size in sorted(growths, reverse=True):
         if not kept or growths[size] < kept[-1][1]:
@@ -286,12 +279,7 @@ def _weights(given: Instance, case: Case) -> Iterator[Check]:
 
 
 def heaviest(pairs: list[tuple[int, int]], compute: int, memory: int, unit: tuple[int, int] | None = None) -> int:
-    """The largest weight of any number of these that fits a node, by a table of what is left.
-
-    Parameters
-    ----------
-    unit : weight of all of a node's compute / C, and of all its memory / D; D and C where not given.
-    """
+    """The largest weight of any number of these that fits a node, by a table of what is left."""
     by_compute, by_memory = unit or (memory, compute)
     best = np.zeros((compute + 1, memory + 1), np.int64)
     for x in range(1, compute + 1):

@@ -35,10 +35,10 @@ INVARIANTS = (
     "theorem_p", "theorem_p_dual", "theorem_pool", "theorem_pool_dual", "theorem_pool_omega", "theorem_a1",
     "theorem_s", "theorem_s2",
 )  # fmt: skip
+# Whose runs are audited, in turn
 LAWS = ("zcl", "zcl:start=flat", "reserve:loss=1/3", "reserve:loss=1/1000", "wild advice")
-"""Whose runs are audited, in turn."""
+# Forms of `pooled`, in turn; the price of any spread is covered
 POOLS = ("pooled", "pooled:loss=1/3", "pooled:loss=1/100", "pooled:spread=1", "pooled:margin=2")
-"""Forms of `pooled`, in turn; the price of any spread is covered."""
 
 
 class WildAdvice(AdvisedPrices):
@@ -210,7 +210,6 @@ def draw_slack(draws: RandomNumbers) -> TinyInstance:
 
 
 def _with_one_type(sketch: TinyInstance) -> TinyInstance:
-    """Each task with the first type only, where it runs."""
     jobs = []
     for job in sketch.jobs:
         length = -(-job.work // min(job.rates))

@@ -47,9 +47,10 @@ from tests.tools import theory_guard, theory_laws, theory_lookahead
 ALGORITHMS = ("pdftsp", "posted", "minimal-edit", "minimal-edit:units=canonical", "capped", "bbar-rule", "greedy")
 PROVED = tuple(claim for claim in PAPER if claim.standing is ProofStatus.PROVED)
 ROOMLESS = "posted:room=ignored"
+# Of a mechanism with constants that no bid moves: each instance has one, in turn; pdFTSP is none of them
 TRUTHFUL = ("truthful_bid", "truthful_type", "rational", "no_deficit")
-"""Of a mechanism with constants that no bid moves: each instance has one, in turn; pdFTSP is none of them."""
 
+# What must never fail; the first ones are the claims of `ratiobench.bench.lora.theory.claims` that are proved
 INVARIANTS = (
     *(claim.name for claim in PROVED),
     "dual_certificate",
@@ -68,9 +69,7 @@ INVARIANTS = (
     "two_runs_agree",
     "two_linear_runs_agree",
 )
-"""What must never fail; the first ones are the claims of `ratiobench.bench.lora.theory.claims` that are proved."""
-CHUNK = 200
-"""Instances that a process takes at a time."""
+CHUNK = 200  # Instances that a process takes at a time
 
 
 class Failure(AssertionError):
@@ -183,12 +182,7 @@ def _without_room_test(given: Instance, reference: SolveReport) -> Check:
 
 
 def theory(first: int, count: int) -> Counter[str]:
-    """On how many of the instances first, ..., first + count - 1 each invariant holds.
-
-    Raises
-    ------
-    Failure : for the first check that is violated or undecided.
-    """
+    """On how many of the instances first, ..., first + count - 1 each invariant holds."""
     held: Counter[str] = Counter()
     for j in range(first, first + count):
         sketch = sketch_of_number(j)

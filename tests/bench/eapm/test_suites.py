@@ -163,7 +163,6 @@ def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest
 
 
 def test_every_valid_run_is_within_the_interval_on_opt(folder: Path) -> None:
-    """ALG <= OPT for every algorithm, and the interval is narrow."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     assert set(rows["algorithm"]) == {*READINGS, *ALGORITHMS}
     assert set(rows["state"]) == {"ok"}
@@ -204,7 +203,6 @@ def test_a_verdict_names_the_reading_that_it_is_about(algorithm: str, capsys: py
 
 
 def test_claims_say_of_how_many_runs_each_reading_violates_them(folder: Path) -> None:
-    """claims.csv and the page: whose runs violate a claim, and out of how many."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     claims = pd.read_csv(folder / "claims.csv", dtype=str).set_index("claim")
     counted = {name: (rows[rows["algorithm"] == name]["best_of_three"] == "violated").sum() for name in READINGS}

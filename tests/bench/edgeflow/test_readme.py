@@ -15,7 +15,6 @@ SHOWN = [key for key in readme_edgeflow.TABLES if readme_edgeflow._is_known(key[
 
 @pytest.mark.parametrize(("file", "name"), SHOWN)
 def test_a_table_is_what_its_figures_make(file: str, name: str) -> None:
-    """Word by word."""
     assert readme_tables.block(file, name) == readme_edgeflow.TABLES[file, name]()
 
 

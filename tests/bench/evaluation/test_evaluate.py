@@ -122,7 +122,6 @@ def test_the_example_policies_are_good(family: str) -> None:
 
 
 def test_the_score_is_the_mean_share() -> None:
-    """Recomputed from the values and OPT in the document."""
     found = rb.evaluate("greedy", **FEW)
     shares = [each["value"] / each["upper"] for each in found.document()["instances"]]
     assert found.combined_score == pytest.approx(sum(shares) / 3, abs=2e-6)

@@ -364,7 +364,6 @@ def test_a_run_that_earns_nothing_is_unbounded_or_undefined() -> None:
 
 
 def test_an_invalid_run_proves_nothing() -> None:
-    """No claim is checked on it."""
     instance = named("thm5_T5_3tasks")
     broken = replace(run(instance, "pdftsp"), valid=False)
     assert {check.reason for check in audit(instance, broken, _report(312))} == {"the run is not valid"}

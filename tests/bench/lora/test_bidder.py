@@ -37,8 +37,7 @@ from tests.support.payments import NAMES, utility_of
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
-OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")
-"""The paper's claims about one bidder."""
+OF_ONE = ("theorem3", "theorem3_fixed_constants", "theorem3_types")  # The paper's claims about one bidder
 
 
 @settings(max_examples=samples(25), deadline=None)
@@ -155,7 +154,6 @@ def test_the_command_tries_bids_where_no_curve_is_known(algorithm: str, capsys: 
 def test_what_one_bidder_gains_is_no_less_than_what_the_audit_of_all_found_for_it(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On shipped instances: a violation of the audit is one of its bidder, `holds` is `holds` for each."""
     monkeypatch.setattr(bidder_view, "ONE", 2)
     compared = 0
     for name in ("tiny_cost_table", "tiny_contention", "truth_overbid_e", "thm5_T4_4tasks_strict"):

@@ -227,7 +227,6 @@ def test_a_tie_that_doubles_break_is_a_tie() -> None:
 @settings(max_examples=samples(40), deadline=None)
 @given(instance=tiny_instances())
 def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) -> None:
-    """It says the same, or that it cannot say."""
     optimum, _ = enumerate_optimum(instance)
     exact = _checks(_case(instance, "pdftsp", optimum))
     rounded = _checks(_case(instance, "pdftsp:arith=float", optimum))
@@ -270,7 +269,6 @@ def test_claims_about_the_printed_updates_leave_other_updates_alone() -> None:
 
 
 def test_no_claim_about_pdftsp_is_checked_on_another_algorithm() -> None:
-    """Each says so; the audit lists them in the order of the claims."""
     instance = named("thm5_T5_3tasks")
     checks = audit(instance, run(instance, "greedy"), _report(312))
     assert [check.name for check in checks][: len(PAPER)] == [claim.name for claim in PAPER]
@@ -337,7 +335,6 @@ def test_the_table_of_the_readme_is_the_survey(surveyed: list[Settled]) -> None:
 
 
 def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
-    """They stand before the claims that audits check, each with its proof; no audit has one of them."""
     said = {each.name: each.standing for each in THEORY.statements if each.proof}
     assert said == {"theorem1": "proved", "theorem2": "false"}
     assert [each.name for each in THEORY.statements][:2] == list(said)
@@ -347,8 +344,8 @@ def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
     assert audit(instance, result, _report(312), said) == []
 
 
+# Weights with values or costs
 ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5)
-"""Weights with values or costs."""
 
 
 def _one_slot(capacity: int, items: list[tuple[int, int]]) -> Instance:
@@ -488,7 +485,6 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
 
 
 def test_what_claims_share_of_a_run_is_made_once() -> None:
-    """By arguments, and for each case anew."""
     made: list[int] = []
 
     def make(case: Case, more: int) -> int:

@@ -23,7 +23,6 @@ MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fract
 
 
 def _by_listing(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Every schedule of every task, one by one."""
     public = instance.public("")
     kind = public.type_of_node.tolist()
     found = []
@@ -178,7 +177,6 @@ def test_a_day_of_wide_windows_has_its_extremes_too() -> None:
 
 
 def test_more_sums_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is on the sums of rates below M of one task."""
     after, enough = density._sums(np.array([1, 3], dtype=np.int64), 20, 30, 20)
     assert enough
     assert len(after) == 21

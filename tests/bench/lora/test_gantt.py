@@ -161,7 +161,6 @@ def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By `check`; an invalid one is not, and a certificate has none."""
     instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"work": 2}, nodes=(2,), slots=6)
     file, solution, picture = tmp_path / "day.json", tmp_path / "solution.json", tmp_path / "it.svg"
     write_text(file, line_of(document(instance)))
@@ -185,7 +184,6 @@ def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pyt
 
 
 def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line; the page says it and has the rest."""
     instance = cluster({"work": 1}, nodes=(MOST_ROWS + 1,), slots=2)
     solution = run(instance, "greedy").decisions
     with pytest.raises(InputError, match="no Gantt chart of 501 nodes: it has at most 500"):

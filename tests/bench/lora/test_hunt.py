@@ -107,8 +107,8 @@ def test_a_true_claim_is_approached_and_not_violated(claim: str, monkeypatch: py
     assert found.check.status is Verdict.HOLDS
 
 
+# Claims whose sides an audit tells otherwise than a search
 OTHER_SIDES = ("lemma2", "lemma4", "theorem3", "theorem_h", "theorem_p", "theorem_pool")
-"""Claims whose sides an audit tells otherwise than a search."""
 
 
 @pytest.mark.parametrize("claim", TARGETS)
@@ -160,7 +160,6 @@ def test_a_sketch_runs_as_the_algorithm_written_literally() -> None:
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
-    """And another seed another one."""
     first, again = (search_counterexample("theorem5_repaired", SearchSettings(tries=300, seed=5)) for _ in range(2))
     assert same(first, again)
     assert not same(first, search_counterexample("theorem5_repaired", SearchSettings(tries=300, seed=6)))
@@ -205,7 +204,6 @@ def test_a_search_that_was_broken_off_keeps_where_it_was() -> None:
 
 @pytest.mark.parametrize("calls", one_in(2, [1, 100, 101, 237]))
 def test_an_interrupt_in_the_middle_of_a_try_loses_that_try_only(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
-    """The state before it is kept, not half of one."""
     whole = search_counterexample("lemma3", SearchSettings(tries=400, tasks=2, slots=1))
     kept: list[Any] = []
     plain, left = hunting.measure_tiny, calls
@@ -321,7 +319,6 @@ def test_words_are_drawn_as_if_never_interrupted() -> None:
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
-    """One line with the file and the field."""
     kept: list[Any] = []
     search_counterexample("theorem5", SearchSettings(tries=50), keep=kept.append)
     state = {**json.loads(json.dumps(kept[-1])), **change}
@@ -380,7 +377,6 @@ def test_the_command_resumes_to_the_same_end(tmp_path: Path, capsys: pytest.Capt
 def test_a_search_that_cannot_begin_says_why(
     arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, one line."""
     assert main(["search", *(each.format(tmp_path) for each in arguments)]) == 2
     error = capsys.readouterr().err
     assert line in error
@@ -392,7 +388,6 @@ def test_a_search_that_cannot_begin_says_why(
     [["--tasks", "9"], ["--tasks", "0"], ["--slots", "x"], ["--seed", "-1"], ["--tries", "1", "--seconds", "1"]],
 )
 def test_limits_outside_their_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """By the parser, in one line, with status 2."""
     with pytest.raises(SystemExit) as caught:
         main(["search", "theorem5", *arguments])
     assert caught.value.code == 2

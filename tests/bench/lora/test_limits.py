@@ -32,6 +32,7 @@ from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.run import run as run_algorithm
 from tests.support.contestants import Declares, Honest, HonestBatch
 
+# Small enough for an enumeration of all schedules
 TINY = (
     "rising:levels=1+2+5,K=1,n=2",
     "rising:levels=1+3,K=1,n=1,T=2",
@@ -40,7 +41,6 @@ TINY = (
     "choice:G=3,m=2,levels=1+3,K=1,n=1,order=2+3+1",
     "choice:G=2,m=1,levels=1+2+3,K=1,n=1,seed=4",
 )
-"""Small enough for an enumeration of all schedules."""
 
 
 def _first(instance: Instance, tasks: int) -> Instance:
@@ -96,7 +96,6 @@ def test_files_are_what_the_theorems_say() -> None:
     ],
 )
 def test_what_cannot_be_made_is_named(text: str, place: str) -> None:
-    """Recipe and key."""
     with pytest.raises(InputError) as found:
         make_case(text, 1)
     assert found.value.field == place
@@ -113,7 +112,6 @@ INF = math.inf
 
 
 def _maximise(variables: int, last: int, rows: Rows) -> float:
-    """The largest value of a variable, all of them at least 0."""
     objective = np.zeros(variables)
     objective[last] = 1.0
     starts = np.cumsum([0, *(len(row) for row, _, _ in rows)])
@@ -189,11 +187,11 @@ MEMBERS = (
     "choice:G=3,m=2,K=1,n=2",
     "choice:G=3,m=1,theta=5,delta=1/2,K=1,n=2",
 )
+# Algorithms that need nothing but their names; others may come, and those that need a file or an option do not run
 RUN_ALONE = (
     "bbar-rule", "capped", "eft", "eris", "greedy", "learned", "minimal-edit", "ntm", "pdftsp", "posted", "queue",
     "titan",
 )  # fmt: skip
-"""Algorithms that need nothing but their names; others may come, and those that need a file or an option do not run."""
 
 
 @functools.cache

@@ -190,8 +190,8 @@ def test_a_size_between_the_usual_ones_can_pay() -> None:
     assert (check.witness["task"], pays[check.witness["memory_mb"]]) == (4, check.left)
 
 
+# A task of 1 MB: window, work, rates on a, b and c, bid, costs there by slot, price of its only vendor
 Row = tuple[tuple[int, int], int, list[int], int, list[list[int]], int]
-"""A task of 1 MB: window, work, rates on a, b and c, bid, costs there by slot, price of its only vendor."""
 
 
 def _three_nodes(rows: list[Row], middle: int = 5) -> Instance:
@@ -304,7 +304,6 @@ def test_a_negative_cost_can_make_a_dropped_task_win_for_less_than_its_vendor() 
 
 
 def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not `holds`; a gain that was found stays one."""
     instance = named("tiny_vendors")
     assert check_claim(instance, "pdftsp", "theorem3_types").status is Verdict.HOLDS
     monkeypatch.setattr(theorem3, "SEARCHES", 1)
@@ -420,7 +419,6 @@ def test_anyones_own_auction_is_told_lies_in_a_process_of_its_own() -> None:
 
 
 def test_a_gain_that_a_process_of_its_own_does_not_confirm_is_none() -> None:
-    """What it charges when it is started again in the same process is no witness."""
     instance = named("tiny_contention")
     checks = checks_of_payments(instance, run(instance, "tests.support.auctioneers:Remembers"))
     for name in NAMES[:2]:

@@ -53,7 +53,6 @@ def _with_bid(instance: Instance, i: int, bid: int) -> Instance:
 
 
 def _fixed(original: Instance, name: str, instance: Instance) -> OnlineRun:
-    """The run with the constants of the original: they are public."""
     spec = parse_name(name)
     assert spec.entry is not None
     mechanism = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
@@ -345,7 +344,6 @@ def test_what_was_booked_counts() -> None:
 
 @pytest.mark.parametrize("algorithm", ["titan", "eft", "ntm"])
 def test_without_payments_there_is_nothing_to_ask(algorithm: str) -> None:
-    """All four say so."""
     instance = named("tiny_contention")
     checks = checks_of_payments(instance, run(instance, algorithm))
     assert {(check.status, check.reason) for check in checks.values()} == {(Verdict.NOT_APPLICABLE, "no payment rule")}
@@ -353,7 +351,6 @@ def test_without_payments_there_is_nothing_to_ask(algorithm: str) -> None:
 
 
 def test_a_run_that_is_not_valid_proves_nothing_and_pdftsp_has_claims_of_its_own() -> None:
-    """Not applicable; none of the four."""
     instance = named("tiny_contention")
     invalid = replace(run(instance, "greedy"), valid=False)
     assert {check.reason for check in truthfulness(instance, invalid)} == {"the run is not valid"}

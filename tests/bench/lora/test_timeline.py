@@ -113,7 +113,6 @@ def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, allowed: 
 
 
 def test_every_reason_occurs() -> None:
-    """Otherwise the test above compares less than it says."""
     runs = [(crowded(seed), algorithm) for seed in range(4) for algorithm in ALGORITHMS]
     found = {reason for each, name in runs for reason in find_reasons(each, run(each, name).decisions).values()}
     assert found == set(REASONS)

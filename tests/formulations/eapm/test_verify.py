@@ -172,7 +172,6 @@ def test_a_negative_price_proves_nothing() -> None:
 
 
 def test_certificates_survive_the_file(tmp_path: Path) -> None:
-    """Written and read, packed or not, the same document."""
     instance = made(12, 3, types=3, machines=3)
     report = solve(instance, "charnes-cooper")
     assert isinstance(report.certificate, Certificate)

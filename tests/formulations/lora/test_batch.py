@@ -103,7 +103,6 @@ def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
 @settings(max_examples=samples(150), deadline=None)
 @given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
 def test_looking_at_everything_finds_the_optimum(instance: Instance) -> None:
-    """From nothing and from the optimum itself; what it finds is a solution of that welfare."""
     best, _ = enumerate_optimum(instance)
     free, free_mb = _empty(instance)
     value, solution = search_exhaustively(instance, range(instance.tasks), free, free_mb, 0)

@@ -74,7 +74,6 @@ def test_capacity_makes_tasks_compete() -> None:
 
 
 def test_losing_tasks_are_rejected() -> None:
-    """A bid below its cost."""
     assert enumerate_optimum(instance_of([{"bid": 1, "work": 2}])) == (0, (None,))
 
 
@@ -99,7 +98,6 @@ def test_a_refusal_is_told_by_solve_and_leaves_an_interval() -> None:
 
 
 def test_the_proof_names_its_source() -> None:
-    """A value that nothing but enumeration closes."""
     report = solve(instance_of([{"bid": bid} for bid in (5, 7, 6)], slots=1), "enumerate")
     assert (report.lower, report.upper, report.proof, report.backend) == (11, 11, Proof.ENUMERATION, "none")
 

@@ -64,7 +64,6 @@ def scattered() -> list[Found]:
 
 
 def _worked(instance: Instance, bound: DualBound, solution: Solution) -> tuple[Pool, Workspace, State]:
-    """The state of a solution that a search has found."""
     p = pool(instance)
     desk = new_workspace(p, [None] * len(p.nodes), bound.rent, 1)
     s = state_of(instance, p, solution)

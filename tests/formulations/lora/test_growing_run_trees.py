@@ -61,7 +61,6 @@ def test_trees_of_tiny_instances_bound_brute_force() -> None:
 
 
 def test_a_leaf_that_cannot_beat_the_lower_end_gets_no_branches() -> None:
-    """With a lower end above the bound the tree is its root."""
     instance = draw_gangs(1)
     tree = grow(instance, enough=2**60)
     assert (tree.solved, tree.nodes) == (1, (0,))

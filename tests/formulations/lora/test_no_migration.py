@@ -133,7 +133,6 @@ def test_the_interval_is_that_of_brute_force() -> None:
 
 
 def test_the_search_finds_the_optimum_of_small_instances() -> None:
-    """No solver: what is found stays on a node, and is the optimum on nearly all."""
     missed = 0
     for number in range(15):
         instance = wide_instance(number) if number % 2 else contended_instance(number)
@@ -191,7 +190,6 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
 
 @pytest.mark.parametrize("formulation", ["tight", "cpsat", "printed", "nonsense"])
 def test_formulations_of_p_are_refused(formulation: str) -> None:
-    """They are other problems."""
     with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
         solve(one_node(swap()), formulation)
 

@@ -148,7 +148,6 @@ def test_format_1_has_none_of_the_fields() -> None:
 
 
 def test_a_changed_certificate_is_refused() -> None:
-    """Prices, ends and starts."""
     instance = made({"run": "rigid"}, GANG, {"run": "rigid", "bid": 7}, {"bid": 9}, slots=2)
     report = solve(instance, certified=True)
     assert report.certificate is not None

@@ -142,7 +142,6 @@ def test_the_bounds_are_reached_up_to_what_is_left_out() -> None:
 
 
 def test_names_and_solvers_are_those_of_the_registry() -> None:
-    """Every formulation that `list formulations` has, with its solvers, and whether it is P."""
     assert set(TABLE) == set(dict(listed()))
     for formulation in BUILT:
         assert TABLE[formulation.name].solvers == ", ".join(formulation.backends)

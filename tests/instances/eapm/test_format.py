@@ -137,7 +137,6 @@ def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: j
 
 
 def test_the_schema_knows_the_readers_limits() -> None:
-    """The limits stand in both, and the fields are the same."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     top, inner = schema["properties"], schema["$defs"]
     assert schema["$id"] == top["format"]["const"] == FORMAT
@@ -289,7 +288,6 @@ BROKEN: list[tuple[str, Change, str, str, bool]] = [
 def test_each_broken_document_is_one_line_that_names_it(
     change: Change, field: str, piece: str, seen: bool, validator: jsonschema.protocols.Validator
 ) -> None:
-    """A document broken in one place gives an error that names the file, the field and the value."""
     data = valid()
     parse(data)
     change(data)

@@ -71,7 +71,6 @@ PINNED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("recipe", "digest"), PINNED)
 def test_a_recipe_gives_the_same_instance_everywhere(recipe: dict[str, Any], digest: str) -> None:
-    """The content of generated instances is pinned."""
     assert content_hash(generate(recipe)) == digest
 
 
@@ -276,7 +275,6 @@ def test_recipes_that_differ_in_gamma_share_the_rest(base: dict[str, Any]) -> No
 
 
 def test_fresh_matrices_leave_the_bags_alone() -> None:
-    """The matrices have a seed of their own."""
     one, two = (generate({"kind": "users", "seed": 4, "matrix": {"seed": s}}) for s in (0, 1))
     assert one.etc_ms.tolist() != two.etc_ms.tolist()
     assert (one.kind.tolist(), one.tasks.tolist()) == (two.kind.tolist(), two.tasks.tolist())
@@ -358,7 +356,6 @@ def test_the_price_as_printed_has_no_number_of_tasks(gamma: str) -> None:
 
 @given(st.fractions(0, 1000, max_denominator=10**4))
 def test_fractions_are_written_as_they_are_read(value: Fraction) -> None:
-    """The text stands for the same number, as a decimal number where there is one."""
     assert Fraction(text_of_fraction(value)) == value
     assert ("/" in text_of_fraction(value)) is (10**9 % value.denominator != 0)
 
@@ -443,7 +440,6 @@ def test_figures_that_do_not_fit_are_told() -> None:
 
 
 def test_a_file_is_an_instance(tmp_path: Path) -> None:
-    """Kind `file` reads what was written."""
     instance = generate({"kind": "users", "users": 3, "matrix": RANGE})
     write(instance, tmp_path / "x.json.gz")
     assert content_hash(generate({"kind": "file", "path": str(tmp_path / "x.json.gz")})) == content_hash(instance)

@@ -103,7 +103,6 @@ def _changed(place: Any, value: Any) -> dict[str, Any]:
 
 
 def test_power_and_absent_cells_are_optional() -> None:
-    """A file without power, and without anything absent, is read."""
     bare = document(rows=[{k: v for k, v in document()["rows"][0].items() if k != "deciwatts_above_idle"}], absent=[])
     del bare["idle_deciwatts"]
     parse(bare, "it")
@@ -111,7 +110,6 @@ def test_power_and_absent_cells_are_optional() -> None:
 
 @pytest.mark.parametrize(("place", "value", "words"), BAD)
 def test_a_broken_file_is_one_error(place: Any, value: Any, words: str, tmp_path: Path) -> None:
-    """File, field and value. Inside a recipe the field is the recipe's."""
     broken = _changed(place, value)
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(broken))
@@ -166,7 +164,6 @@ def test_a_recipe_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_recipe_without_a_file_has_no_word_of_it() -> None:
-    """Origins of shipped recipes are what they were."""
     recipe = generate(RECIPE | {"nodes": 2}).origin["recipe"]
     assert "calibration" not in recipe
     assert (recipe["colocation"], recipe["batch"]) == ([4, 8, 16], [2, 4, 8])
@@ -265,7 +262,6 @@ def test_a_node_of_a_cluster_takes_speed_and_watts_from_it(tmp_path: Path) -> No
 
 
 def test_an_import_says_what_a_calibration_gave(tmp_path: Path) -> None:
-    """In the report and in every instance; without one there is no word of it."""
     write(tmp_path / "mine.json")
     log = tmp_path / "log.csv"
     log.write_text("submit,duration,gpus\n600,900,1\n")
@@ -298,7 +294,6 @@ def test_an_import_says_what_a_calibration_gave(tmp_path: Path) -> None:
 def test_a_cluster_with_a_bad_calibration_is_one_error(
     good: str, bad: str, words: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """It names the file, the field and the value."""
     write(tmp_path / "mine.json")
     write(tmp_path / "broken.json", rows=[])
     write(tmp_path / "tiny.json", measured={**document()["measured"], "model": "tiny"})

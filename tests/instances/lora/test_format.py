@@ -109,7 +109,6 @@ def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_fa
 @settings(max_examples=samples(150))
 @given(data=instance_documents())
 def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
-    """Every valid document satisfies the JSON Schema."""
     validator.validate(data)
 
 
@@ -122,7 +121,6 @@ def test_the_schema_accepts_tiny_instances(data: Document, validator: jsonschema
 
 @pytest.mark.parametrize("name", names())
 def test_shipped_instances_satisfy_the_schema(name: str, validator: jsonschema.protocols.Validator) -> None:
-    """Every shipped file satisfies the JSON Schema and is named as its file."""
     data = json.loads(path(name).read_text(encoding="utf-8"))
     validator.validate(data)
     assert data["name"] == name
@@ -130,12 +128,10 @@ def test_shipped_instances_satisfy_the_schema(name: str, validator: jsonschema.p
 
 
 def test_generated_instances_satisfy_the_schema(validator: jsonschema.protocols.Validator) -> None:
-    """A generated instance satisfies the JSON Schema."""
     validator.validate(document(generate({"kind": "paper", "nodes": 3, "tasks": 30, "seed": ["schema"]})))
 
 
 def test_the_hash_ignores_name_and_origin() -> None:
-    """Two files that differ in name and origin are the same instance."""
     first, second = valid(), valid()
     second["name"] = "another"
     second["origin"] = {"generator": "x", "seed": [1]}
@@ -145,7 +141,6 @@ def test_the_hash_ignores_name_and_origin() -> None:
 
 
 def test_the_hash_is_pinned() -> None:
-    """The identity of an instance does not change from version to version."""
     canonical = valid()
     del canonical["name"], canonical["origin"]
     canonical["tasks"][1]["valuation"] = 9
@@ -155,7 +150,6 @@ def test_the_hash_is_pinned() -> None:
 
 
 def test_a_valuation_equal_to_the_bid_may_be_left_out() -> None:
-    """The hash covers the valuation, whose default is the bid."""
     given_out, left_out, other = valid(), valid(), valid()
     given_out["tasks"][1]["valuation"] = 9
     other["tasks"][1]["valuation"] = 8
@@ -164,7 +158,6 @@ def test_a_valuation_equal_to_the_bid_may_be_left_out() -> None:
 
 
 def test_the_hash_covers_the_order_of_tasks() -> None:
-    """Ties are decided in list order, so another order is another instance."""
     first, second = valid(), valid()
     for data in (first, second):
         data["tasks"][1]["arrival"] = 1
@@ -326,7 +319,6 @@ BROKEN: list[tuple[str, Change, str, str, bool]] = [
 def test_each_broken_document_is_one_line_that_names_it(
     change: Change, field: str, piece: str, seen: bool, validator: jsonschema.protocols.Validator
 ) -> None:
-    """A document broken in one place gives an error that names the file, the field and the value."""
     data = valid()
     parse(data)
     change(data)
@@ -405,7 +397,6 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
 
 
 def test_the_empty_name_is_no_file() -> None:
-    """It is quoted, not left out of the message."""
     with pytest.raises(InputError, match=r"^'': the empty name"):
         read("")
 
@@ -429,7 +420,6 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
-    """So are devices, such as /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -450,7 +440,6 @@ def test_writing_into_a_missing_folder_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_instances_are_read_only() -> None:
-    """No column of an instance can be changed."""
     instance = parse(valid())
     for name in ("arrival", "deadline", "memory_mb", "work", "bid", "valuation", "rate", "energy_wh"):
         with pytest.raises(ValueError, match="read-only"):

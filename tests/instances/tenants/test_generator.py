@@ -49,7 +49,6 @@ def test_an_online_instance_has_the_load_that_is_asked_for(trace: str, load: str
 
 
 def test_deadlines_leave_half_of_the_backlog_or_two_mean_runs_to_wait() -> None:
-    """release + slack (mean run + wait), with one slack for all: what is left is the wait."""
     of = {"seed": 4, "jobs": 25, "gpus": [1, 2, 3], "slack": [100, 100]}
     made = {wait: generate({"kind": "online", **of, "wait": wait}) for wait in WAITS}
     for instance in (generate({"kind": "batch", **of}), *made.values()):

@@ -66,7 +66,6 @@ def test_answers_that_depend_on_later_jobs_peek(
 
 
 def test_reading_the_instance_peeks(instance: Instance, tmp_path: Path) -> None:
-    """Known by its content, before the start."""
     write(instance, tmp_path / "day.json")
     found = run(instance, f"{HERE}:ReadsTheFile:file={tmp_path / 'day.json'}")
     assert found.violations[0].rule == "peeks"

@@ -41,8 +41,7 @@ from tests.support.literal import (
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
-HIGHS = f"HiGHS {installed_version('highs')}"
-"""The solver of Titan's batches, as its label names it."""
+HIGHS = f"HiGHS {installed_version('highs')}"  # The solver of Titan's batches, as its label names it
 
 
 def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:
@@ -343,7 +342,6 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     ],
 )  # fmt: skip
 def test_a_gap_is_told_rounded_up(parts: int, text: str) -> None:
-    """On the safe side: a gap of 14.2858 % is not told as 14 %."""
     assert percentage(parts) == text
     assert Fraction(text) * 10_000 >= parts
 

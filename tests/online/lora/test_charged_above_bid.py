@@ -38,7 +38,6 @@ def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_payment_of_the_bid_is_not_said() -> None:
-    """Nor are those below, nor those that nobody charges."""
     for name in ("pdftsp", "greedy", "eft", "posted"):
         found = run(named("thm5_T5_3tasks"), name)
         assert "above" not in found.label

@@ -52,13 +52,13 @@ def _variants() -> Iterator[str]:
 
 
 VARIANTS = tuple(_variants())
+# Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid
 PRICED_AT_MOST_THE_BID = (
     "greedy", "eris", "pdftsp:payment=critical", "posted", "minimal-edit", "capped", "bbar-rule", "learned", "guarded",
     "zcl", "reserve", "advice", "units", "static", "mirror", "pooled",
 )  # fmt: skip
-"""Charges that contain the operational cost; (14) does not, so a negative cost can take it above the bid."""
+# A price that is drawn may be above what all tasks would pay
 DRAWN = ("static", "static:arith=exact", "static:arith=float")
-"""A price that is drawn may be above what all tasks would pay."""
 
 _PAPER = {"kind": "paper", "arrivals": {"trace": "pai"}, "start": 60, "slots": 30, "quiet": 8}
 
@@ -74,7 +74,6 @@ def generated(request: pytest.FixtureRequest) -> Instance:
 def _fixed(
     original: Instance, variant: str, instance: Instance, *, with_constants_of: Instance | None = None
 ) -> OnlineRun:
-    """The run on `instance` with the seed, options and constants of the original."""
     spec = parse_name(variant)
     assert spec.entry is not None
     algorithm = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
@@ -135,8 +134,7 @@ class Changed(NamedTuple):
     instance: Instance
     altered: Instance
     cut: Instance
-    end: int
-    """The first task that differs."""
+    end: int  # The first task that differs
 
 
 @st.composite
@@ -247,7 +245,6 @@ def test_names_have_one_spelling() -> None:
      "pdftsp:prior=no_such_file.json", "eris:eris_low=0", "eris:eris_low=3,eris_high=2"],
 )  # fmt: skip
 def test_names_that_do_not_exist_are_input_errors(name: str) -> None:
-    """One line, before anything runs."""
     with pytest.raises(InputError) as caught:
         run(named("tiny_contention"), name)
     assert "\n" not in str(caught.value)
@@ -300,8 +297,7 @@ def test_a_cluster_that_no_run_can_hold_is_an_input_error() -> None:
         run(parse(data), "greedy")
 
 
-TOP = 2**40
-"""The largest number of the format."""
+TOP = 2**40  # The largest number of the format
 
 
 @pytest.mark.parametrize("cost", [0, pytest.param(TOP, marks=pytest.mark.nightly), -TOP])
@@ -348,8 +344,6 @@ def test_the_referee_keeps_what_was_decided_first() -> None:
 
 
 def test_the_view_of_an_algorithm_of_ours_is_read_only() -> None:
-    """Writing to it is an error at once."""
-
     class Writes:
         def start(self, public: Any, constants: Any) -> None:
             pass

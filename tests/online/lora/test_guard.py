@@ -35,7 +35,6 @@ def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> In
     degree=st.integers(1, 40),
 )
 def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int) -> None:
-    """Its power is at most the value; one step more would not be."""
     root = bound_root(value, degree)
     assert root >= 1
     assert root**degree <= value
@@ -119,7 +118,6 @@ def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
 
 
 def test_a_sale_at_the_lower_limit_leaves_a_credit_of_phi() -> None:
-    """In fractions, and in doubles."""
     given = _of((Kind(2, 10, 10),), ((5,), 3, 100), ((1,), 2, 10))
     announced = _announce(given)
     room = np.array([10]), np.array([10])

@@ -57,7 +57,6 @@ def test_a_cell_without_room_on_its_type_does_not_look_at_another_type(inner: st
 
 
 def test_history_without_a_task_that_can_be_served_teaches_nothing() -> None:
-    """No prices, then, and no classes: every task is one that was not announced."""
     kinds = (Kind(1, 4, 4),)
     before, today = _of_one_slot(kinds, [5], (9, 9)), _of_one_slot(kinds, [5, 6], (2, 2))
     for name in ("learned:history=history", "learned:guard=2,history=history", "guarded:history=history"):

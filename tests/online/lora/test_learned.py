@@ -137,7 +137,6 @@ def test_the_same_day_twice_is_no_history(days: Path, tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize("word", ["prior", "history"])
 def test_errors_name_the_option_as_it_was_written(word: str, days: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`prior=` and `history=` mean the same, and may not both be there."""
     today = str(days / "today.json")
     assert f"dual-plan:{word}: " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}={today}")
     assert f"dual-plan:{word}: `yesterday` is " in _refused(capsys, today, "--algorithm", f"dual-plan:{word}=yesterday")
@@ -209,7 +208,6 @@ def test_a_type_that_the_first_tasks_cannot_use_has_price_steps_of_its_own() -> 
 def test_what_cannot_run_is_said_before_opt_is_looked_for(
     days: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Greedy beside a history of another cluster."""
     monkeypatch.setattr(simulate, "_enclose", lambda *given: pytest.fail("OPT is looked for"))
     write(named("tiny_two_types"), days / "other.json")
     line = _refused(capsys, str(days / "today.json"), "--algorithm", "greedy", f"learned:history={days / 'other.json'}")
@@ -356,7 +354,6 @@ def test_where_counts_burst_prices_are_the_mean_of_those_of_two_ways(bursty: tup
 
 
 def test_each_way_goes_on_from_its_own_prices(bursty: tuple[Instance, Instance]) -> None:
-    """What a solution begins with are the prices that the same way had after the one before."""
     begun: list[Any] = []
 
     class Noted(policy.LearnedPrices):
@@ -373,7 +370,6 @@ def test_each_way_goes_on_from_its_own_prices(bursty: tuple[Instance, Instance])
 
 
 def test_prices_of_two_ways_do_not_fall_where_they_must_not(bursty: tuple[Instance, Instance]) -> None:
-    """`wish=monotone`, and that they do fall without it."""
     falls = {
         text: sum(bool((after[0] < before[0]).any()) for before, after in itertools.pairwise(_prices(bursty, text)))
         for text in ("learned:wish=monotone,prior=history", "learned:prior=history")

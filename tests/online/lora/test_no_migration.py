@@ -183,7 +183,6 @@ def test_the_command_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.C
 
 
 def test_an_algorithm_without_the_form_is_an_input_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, one line that names those that have one."""
     status, out, err = told(capsys, "simulate", written(tmp_path, swap()), "--algorithm", "titan", "--no-migration")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "titan" in err

@@ -177,11 +177,11 @@ def _trace(result: OnlineRun) -> PriceTrace:
     return result.trace
 
 
+# Named instances on which doubles admit other tasks than exact prices do (F = 4e-16 where it is 0)
 FLOAT_FLIPS = {
     "lemma4_T2_two_tasks": [0, 1],
     "lemma4_T2_D_below_OPT": [0, 1],
 }
-"""Named instances on which doubles admit other tasks than exact prices do (F = 4e-16 where it is 0)."""
 
 
 @pytest.mark.parametrize("name", names())
@@ -198,7 +198,6 @@ def test_named_instances_are_always_exact(name: str) -> None:
 
 
 def test_above_64_tasks_prices_are_doubles() -> None:
-    """`auto` decides by the number of tasks alone."""
     data = document(named("thm5_lead_L10"))
     task = data["tasks"][-1]
     for count, arithmetic in ((64, "exact"), (65, "float")):

@@ -176,6 +176,5 @@ def test_runs_are_valid_on_tasks_of_every_kind(instance: Instance) -> None:
     ],
 )
 def test_options_that_do_not_do_are_refused(name: str, told: str) -> None:
-    """In one line."""
     with pytest.raises(InputError, match=told):
         run(morning(0), name)

@@ -187,7 +187,6 @@ def test_a_static_price_admits_what_is_worth_it_and_repeats_differ() -> None:
 
 
 def test_theorem_s_names_what_is_missing() -> None:
-    """Costs, no slack, prices that are no theorem's; and it holds where none of that is so."""
     slack = _day((1, 2, 2, 20), (1, 2, 4, 25), slots=2)
     assert check_claim(slack, "static:price=0", "theorem_s").status is Verdict.HOLDS
     assert check_claim(slack, "static", "theorem_s").status is Verdict.HOLDS
@@ -285,14 +284,12 @@ def test_a_pool_has_one_price_by_weight() -> None:
     ],
 )  # fmt: skip
 def test_what_is_refused(name: str) -> None:
-    """One line that names the option."""
     with pytest.raises(InputError) as caught:
         run(named("tiny_two_types"), name)
     assert "\n" not in str(caught.value)
 
 
 def test_guarantees_are_told_with_their_checks() -> None:
-    """Each has a standing, and the ones with a theorem the check that goes with it."""
     assert bound_checks("zcl:prior=x") == ("theorem_p",)
     assert bound_checks("units:prior=x") == ("theorem_a1",)
     assert bound_checks("pooled:prior=x") == ("theorem_pool",)

@@ -68,7 +68,6 @@ def test_one_that_can_never_have_quota_is_rejected_and_blocks_nobody(tmp_path: P
 
 
 def test_the_file_is_a_part_of_the_key(tmp_path: Path) -> None:
-    """Stored results of another file are not reused."""
     option = quotas(tmp_path / "q.toml", "[groups.a]\nnodes = { g0 = 1 }")
     first = canonical(f"quota:{option}")
     quotas(tmp_path / "q.toml", "[groups.a]\nnodes = { g0 = 2 }")
@@ -84,7 +83,6 @@ def test_the_file_is_a_part_of_the_key(tmp_path: Path) -> None:
      ("[groups.a]\nnodes = {}\ncohort = 1", "no text"), ("groups = { a = 1 }", "no table")],
 )  # fmt: skip
 def test_a_bad_file_of_quotas_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    """With the key and the value."""
     (tmp_path / "q.toml").write_text(text)
     with pytest.raises(InputError, match=words):
         read_quotas(str(tmp_path / "q.toml"))
@@ -128,7 +126,6 @@ def test_a_price_list(tmp_path: Path) -> None:
      ("strat = 1", "did you mean")],
 )  # fmt: skip
 def test_a_bad_price_list_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    """With the key and the value."""
     (tmp_path / "p.toml").write_text(text)
     with pytest.raises(InputError, match=words):
         read_prices(str(tmp_path / "p.toml"))

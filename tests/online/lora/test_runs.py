@@ -54,7 +54,6 @@ def instances(draw: st.DrawFn, limits: bool = False) -> Instance:
 
 
 def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
-    """The others say which do."""
     assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
         (*NAMES, "dual-plan", "dual-posted", "dual-queue", "pricelist", "queue", "quota")
     )
@@ -183,7 +182,6 @@ def test_the_searches_are_exact(instance: Instance, data: st.DataObject) -> None
 
 
 def test_others_say_that_they_have_no_form() -> None:
-    """In one line, with the algorithms that have one."""
     data = document(parse_one())
     for name in ("titan", "learned", "guarded:prior=history", "eris"):
         with pytest.raises(InputError, match="it has no form for tasks that are rigid or gangs; bbar-rule"):
