@@ -194,12 +194,7 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
     return (True, Fraction(0)) if mean is None else (False, -mean)
 
 
-@as_function(
-    Run,
-    without=("suite", "algorithms", "add", "out"),
-    others={"add": ()},
-    defaults={"quiet": True},
-)
+@as_function(Run, without=("suite", "algorithms", "add", "out"), others={"add": ()}, defaults={"quiet": True})
 def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **options: Any) -> Results:
     """Run a suite, or the part of it that is missing, and read its tables.
 
@@ -245,12 +240,7 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     return results(folder)
 
 
-@as_function(
-    Backtest,
-    without=("days", "algorithms", "add", "out"),
-    others={"add": ()},
-    defaults={"quiet": True},
-)
+@as_function(Backtest, without=("days", "algorithms", "add", "out"), others={"add": ()}, defaults={"quiet": True})
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:

@@ -54,11 +54,7 @@ AUDIT_TYPES: Mapping[str, Any] = {
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
-@as_function(
-    Audit,
-    without=("file", "algorithm", "claim", "task", "curve", "csv"),
-    others={"prior": None},
-)
+@as_function(Audit, without=("file", "algorithm", "claim", "task", "curve", "csv"), others={"prior": None})
 def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **options: Any) -> pd.DataFrame:
     """Check the claims of the theory on one run: a row per claim ``left <= right``, with its verdict.
 

@@ -21,15 +21,7 @@ from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
 
-__all__ = [
-    "Option",
-    "Options",
-    "Values",
-    "argument",
-    "option",
-    "options_of",
-    "split_names",
-]
+__all__ = ["Option", "Options", "Values", "argument", "option", "options_of", "split_names"]
 
 HIGH_EFFORT = 8
 

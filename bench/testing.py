@@ -66,11 +66,7 @@ def assert_valid(run: OnlineRun) -> OnlineRun:
 
 
 def assert_bound(
-    instance: Any,
-    algorithm: object,
-    claim: str | Number | Callable[[Any], Number],
-    *,
-    isolate: bool | None = None,
+    instance: Any, algorithm: object, claim: str | Number | Callable[[Any], Number], *, isolate: bool | None = None
 ) -> Verdict:
     """Check a bound on one run of the algorithm, in exact figures; AssertionError where it does not hold.
 

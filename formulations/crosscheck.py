@@ -76,11 +76,7 @@ class CrossCheck:
         """Convert the rows to JSON values."""
         return [
             row.document()
-            | {
-                "certified": row.certified,
-                "agrees": not why if row.answer.answered else None,
-                "reason": why,
-            }
+            | {"certified": row.certified, "agrees": not why if row.answer.answered else None, "reason": why}
             for row, why in zip(self.rows, self.differs, strict=True)
         ]
 

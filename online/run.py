@@ -223,10 +223,7 @@ def _told(
     return OnlineRun(
         algorithm=name,
         remarks=replace(
-            remarks,
-            overcharged=judged.overcharged,
-            single_node=judged.single_node,
-            unproved=judged.unproved,
+            remarks, overcharged=judged.overcharged, single_node=judged.single_node, unproved=judged.unproved
         ),
         version=version,
         valid=not judged.violations,

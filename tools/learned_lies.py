@@ -24,12 +24,7 @@ from ratiobench.online.lora.run import run
 from tools.readme_tables import ROOT, figures, make_table, write_tables
 
 TABLE = ROOT / "online" / "lora" / "lies.csv"
-FORMS = {
-    "as it is": "",
-    "no waste": "waste=0,",
-    "`wish=monotone`": "wish=monotone,",
-    "`guard=59`": "guard=59,",
-}
+FORMS = {"as it is": "", "no waste": "waste=0,", "`wish=monotone`": "wish=monotone,", "`guard=59`": "guard=59,"}
 LIES = ("another bid", "a later arrival", "an earlier deadline", "more work", "more memory")
 TASKS, NODES, BEFORE, DAY, STRIDE = 550, 4, 3, 3, 10
 EVERYTHING = 10**9  # Decisions that all runs of a day may take: none is left out

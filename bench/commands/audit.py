@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    IsolationOptions,
-    SolveOptions,
-    read_given,
-    require_claims,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, IsolationOptions, SolveOptions, read_given, require_claims
 from ratiobench.bench.commands.texts import (
     name_the_file,
     ratio_document,

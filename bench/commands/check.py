@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    read_given,
-    require_certificates,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, read_given, require_certificates
 from ratiobench.bench.commands.texts import (
     exact_document,
     format_missing,

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    folders_of,
-    read_given,
-    require_certificates,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, folders_of, read_given, require_certificates
 from ratiobench.bench.commands.texts import (
     account_of,
     account_text,

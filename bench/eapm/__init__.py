@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import (
-    Certificates,
-    Claims,
-    EvaluationSupport,
-    Explainer,
-    MeasureFunction,
-)
+from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite

@@ -38,10 +38,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
         tables=[_users(instance), _machines(instance)],
         remarks=remarks,
         moments=_moments(instance, run.decisions),
-        outcome=[
-            _placed(instance, run.decisions, "ALG"),
-            _placed(instance, reference.solution, f"OPT{found}"),
-        ],
+        outcome=[_placed(instance, run.decisions, "ALG"), _placed(instance, reference.solution, f"OPT{found}")],
         ending=find_claim(CLAIMS, check.name).end_explanation(check, "Where the argument fails"),
     )
 

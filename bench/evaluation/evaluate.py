@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from ratiobench.bench.evaluation.cases import (
-    EvaluationCase,
-    find_cases,
-    require_support,
-)
+from ratiobench.bench.evaluation.cases import EvaluationCase, find_cases, require_support
 from ratiobench.bench.evaluation.feedback import add_feedback
 from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (

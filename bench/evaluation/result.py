@@ -172,11 +172,7 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "headroom": found.headroom,
         "best_shipped": None
         if shipped is None
-        else {
-            "algorithm": shipped.name,
-            "share": round_down(shipped.share),
-            "headroom": round_down(shipped.headroom),
-        },
+        else {"algorithm": shipped.name, "share": round_down(shipped.share), "headroom": round_down(shipped.headroom)},
         "stages": [
             {
                 "name": each.name,

@@ -57,10 +57,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
     if reference.lower != reference.upper:
         opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
     best: Sentence = [*opt, *([] if reference.lower == reference.upper else [": the best solution that was found"])]
-    outcome = [
-        _placed(instance, run.decisions, ["ALG = ", run.welfare]),
-        _placed(instance, reference.solution, best),
-    ]
+    outcome = [_placed(instance, run.decisions, ["ALG = ", run.welfare]), _placed(instance, reference.solution, best)]
     return Explanation(
         instance=instance.name,
         about=str(instance.origin.get("about", "")),

@@ -169,14 +169,7 @@ def suites() -> tuple[Suite, ...]:
             "utility curves (Figures 10 and 11 of the paper)",
             (
                 *(_theory(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
-                Case(
-                    "pai_40",
-                    _PAI_40,
-                    _THEORY,
-                    _EFFORTS["pai_40"],
-                    "part of a day",
-                    studies=_bidding(),
-                ),
+                Case("pai_40", _PAI_40, _THEORY, _EFFORTS["pai_40"], "part of a day", studies=_bidding()),
             ),
             _THEORY_PLOTS,
             groups=_GROUPS | {"part of a day": "a part of a day"},
@@ -232,13 +225,7 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         yield Case(
-            name,
-            today,
-            (*MECHANISMS, *LEARNED, *BASELINES),
-            settings,
-            f"{trace} {load}",
-            prior=before,
-            history=history,
+            name, today, (*MECHANISMS, *LEARNED, *BASELINES), settings, f"{trace} {load}", prior=before, history=history
         )
 
 

@@ -33,10 +33,7 @@ from ratiobench.instances.io.files import write_atomically
 
 
 def write_report(
-    folder: Path,
-    spent: Mapping[str, float],
-    pictures: Path | None = None,
-    show: Callable[[str], None] = print,
+    folder: Path, spent: Mapping[str, float], pictures: Path | None = None, show: Callable[[str], None] = print
 ) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 

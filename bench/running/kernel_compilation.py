@@ -40,10 +40,7 @@ Choice = Collection[str] | None  # Names of algorithms; None for all there are
 
 
 def compile_all(
-    chosen: dict[str, Choice],
-    say: Say | None = None,
-    kinds: Collection[str] = (),
-    without: Collection[str] = (),
+    chosen: dict[str, Choice], say: Say | None = None, kinds: Collection[str] = (), without: Collection[str] = ()
 ) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 

@@ -45,11 +45,7 @@ class Progress:
     REDRAWN = 0.1  # Seconds for which the bar stays as it is at least
 
     def __init__(
-        self,
-        planned: Mapping[str, Sequence[str]],
-        workers: int = 1,
-        quiet: bool = False,
-        stream: TextIO | None = None,
+        self, planned: Mapping[str, Sequence[str]], workers: int = 1, quiet: bool = False, stream: TextIO | None = None
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._left = {case: Counter(kinds) for case, kinds in planned.items()}

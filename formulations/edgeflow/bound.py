@@ -60,12 +60,7 @@ def unit_price(problem: Problem) -> float:
 
 
 def descend(
-    problem: Problem,
-    prices: Prices,
-    rounds: int,
-    first: float,
-    last: float,
-    over: Callable[[], bool] = lambda: False,
+    problem: Problem, prices: Prices, rounds: int, first: float, last: float, over: Callable[[], bool] = lambda: False
 ) -> Prices:
     """Rounds of a deflected subgradient method from these prices; the best ones found.
 

@@ -166,12 +166,7 @@ def prices_from(problem: Problem, grid: Grid, values: FloatArray) -> tuple[Float
 
 
 def _model(
-    name: str,
-    names: list[str],
-    objective: FloatArray,
-    upper: FloatArray,
-    integer: np.ndarray,
-    rows: RowBuilder,
+    name: str, names: list[str], objective: FloatArray, upper: FloatArray, integer: np.ndarray, rows: RowBuilder
 ) -> LinearModel:
     row_start, index, value, row_lower, row_upper = rows.csr()
     return LinearModel(

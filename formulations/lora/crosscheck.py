@@ -48,11 +48,7 @@ VERSION = "1"  # Version of everything that can change an answer; part of the ke
 
 
 def crosscheck(
-    instance: Instance,
-    *,
-    effort: int = 1,
-    seconds: float | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    instance: Instance, *, effort: int = 1, seconds: float | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> CrossCheck:
     """Solve P in every formulation with every solver that goes with it, and compare the answers.
 

@@ -28,15 +28,7 @@ from ratiobench.formulations.kernels import (
     sort_stably,
 )
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
-from ratiobench.formulations.lora.runs import (
-    Prices,
-    RunPrices,
-    Runs,
-    prefix,
-    sum_by_type,
-    value_per_slot,
-    worth_of_run,
-)
+from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix, sum_by_type, value_per_slot, worth_of_run
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution

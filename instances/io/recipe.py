@@ -29,10 +29,7 @@ def make_existing_kinds(
     def needed(recipe: Mapping[str, Any], key: Key) -> str:
         return str(Values(SOURCE, (key,), recipe).needed(key.name))
 
-    return {
-        "named": lambda recipe: named(needed(recipe, _NAME)),
-        "file": lambda recipe: read(needed(recipe, PATH)),
-    }
+    return {"named": lambda recipe: named(needed(recipe, _NAME)), "file": lambda recipe: read(needed(recipe, PATH))}
 
 
 def make_named_form(names: Sequence[str]) -> Form:

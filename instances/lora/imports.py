@@ -305,13 +305,7 @@ def _price_list(converter: Converter) -> str:
 
 
 def _tasks(
-    report: Report,
-    converter: Converter,
-    facts: Facts,
-    basis: Basis,
-    jobs: Sequence[Job],
-    start: int,
-    name: str,
+    report: Report, converter: Converter, facts: Facts, basis: Basis, jobs: Sequence[Job], start: int, name: str
 ) -> list[dict[str, Any]]:
     laws, counts = converter.laws, report.counts
     drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()

@@ -257,9 +257,7 @@ def _choice(values: Values) -> Construction:
     rest = types - first
     levels += [
         Level(
-            f"value {_dollars(v)}",
-            (Group(units * rest, v, 1, 1, order[first:]),),
-            units * (first * DOLLAR + rest * v),
+            f"value {_dollars(v)}", (Group(units * rest, v, 1, 1, order[first:]),), units * (first * DOLLAR + rest * v)
         )
         for v in rising
     ]

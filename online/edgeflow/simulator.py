@@ -18,9 +18,7 @@ import numpy as np
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.online.answers import refusal
-from ratiobench.online.edgeflow.protocol import (
-    ARRIVAL as ARRIVES,
-)
+from ratiobench.online.edgeflow.protocol import ARRIVAL as ARRIVES
 from ratiobench.online.edgeflow.protocol import (
     CHANGE,
     COMPLETION,

@@ -229,12 +229,7 @@ class Mechanism:
     """The loop over the tasks; the theorem is that of the rule."""
 
     def __init__(
-        self,
-        name: str,
-        constants: Declared,
-        settle: Settle,
-        options: Mapping[str, str],
-        widened: tuple[str, ...] = (),
+        self, name: str, constants: Declared, settle: Settle, options: Mapping[str, str], widened: tuple[str, ...] = ()
     ) -> None:
         if options["constants"] not in ("oracle", "public"):
             problem = f"{shorten(options['constants'])} is not one of oracle, public"

@@ -123,13 +123,7 @@ class _Game:
     """The algorithm and what it has answered."""
 
     def __init__(
-        self,
-        make: Callable[[], Any],
-        plain: Plain,
-        excess: Excess,
-        exposed: Exposed,
-        options: Options,
-        replies: int,
+        self, make: Callable[[], Any], plain: Plain, excess: Excess, exposed: Exposed, options: Options, replies: int
     ) -> None:
         self._replies = replies
         self._make, self._options = make, options

@@ -352,9 +352,7 @@ def test_assumptions_are_added_up_over_days() -> None:
     """Those left out first; hours that are not known of a day are not known."""
     one = DayFacts(jobs=4, hours=Fraction(9), assumptions=(Assumption("x", 2, Fraction(3)),))
     two = DayFacts(
-        jobs=1,
-        hours=Fraction(1),
-        assumptions=(Assumption("x", 1, Fraction(1)), Assumption("y", 1, None, "left out")),
+        jobs=1, hours=Fraction(1), assumptions=(Assumption("x", 1, Fraction(1)), Assumption("y", 1, None, "left out"))
     )
     found = replace(judged([policy("a", [1, 2])]), facts={"d0": one, "d1": two})
     basis = sum_assumptions(found)

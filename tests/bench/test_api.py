@@ -171,10 +171,7 @@ def test_a_dictionary_of_instances_is_told_from_an_instance() -> None:
 
 def test_instances_runs_and_reports_show_themselves() -> None:
     """Of both families: the figures that matter, short, and nothing unescaped."""
-    for file, size in (
-        (LORA, "3 tasks, 1 nodes, 5 slots"),
-        (eapm_path("free_energy"), "users, 2 machines"),
-    ):
+    for file, size in ((LORA, "3 tasks, 1 nodes, 5 slots"), (eapm_path("free_energy"), "users, 2 machines")):
         known = ratiobench.instance(file)
         assert repr(known).startswith(f"<Instance {known.name}: ")
         assert size in repr(known)

@@ -229,10 +229,7 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
     assert last.endswith(" s from the start of the algorithm to its last decision")
     assert "arithmetic" not in last
     for name, told in (
-        (
-            "nothing:Nothing:margin=2",
-            "it takes no options (margin): leave them out, or write `def __init__(self",
-        ),
+        ("nothing:Nothing:margin=2", "it takes no options (margin): leave them out, or write `def __init__(self"),
         ("nothing:Nothing:margin=", "'margin=' is not key=value: an option needs a value behind `=`"),
         ("nothing:Needs", "without options behind its name it is built without arguments"),
     ):

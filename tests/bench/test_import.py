@@ -161,10 +161,7 @@ def _limited_memory(words: list[str], megabytes: int = 700) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     "form",
-    [
-        "csv",
-        *(pytest.param(form, marks=pytest.mark.nightly) for form in ("sacct", "swf", "philly", "pai", "helios")),
-    ],
+    ["csv", *(pytest.param(form, marks=pytest.mark.nightly) for form in ("sacct", "swf", "philly", "pai", "helios"))],
 )
 def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: Path) -> None:
     """300 KB of gzip that are 300 MB without a line break, and 100 MB of one row of CSV over many lines."""

@@ -301,8 +301,7 @@ def test_every_command_in_the_tables_exists(file: str, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("file", "place", "name"),
-    [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 2, "FirstFit")],
+    ("file", "place", "name"), [("README.md", 0, "Earliest"), (ALGORITHMS, 0, "Earliest"), (ALGORITHMS, 2, "FirstFit")]
 )
 def test_the_algorithm_runs_as_it_stands(
     file: str,

@@ -59,14 +59,7 @@ ROWS = [
         opt_lower=Fraction(6),
         opt_upper=Fraction(150),
     ),
-    made_row(
-        "nothing",
-        state="ok",
-        ratio_kind="unbounded",
-        welfare=-2,
-        opt_lower=Fraction(6),
-        opt_upper=Fraction(150),
-    ),
+    made_row("nothing", state="ok", ratio_kind="unbounded", welfare=-2, opt_lower=Fraction(6), opt_upper=Fraction(150)),
 ]
 
 

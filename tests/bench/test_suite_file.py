@@ -174,10 +174,7 @@ BAD = [
     ("instance = [3]", "instance[0]: 3 is not a table"),
     ("[[instance]]", "instance[0].recipe: the key is missing"),
     ('[[instance]]\nrecipe = "dya"', "instance[0].recipe: 'dya' is no recipe; known: "),
-    (
-        '[[instance]]\nrecipe = "day"\n[[instance]]\nrecipe = "users"',
-        "instance[1].recipe: 'users' is a recipe of",
-    ),
+    ('[[instance]]\nrecipe = "day"\n[[instance]]\nrecipe = "users"', "instance[1].recipe: 'users' is a recipe of"),
     ('[[instance]]\nrecipe = "day"\ntask = 3', "instance[0].task: unknown key; known: "),
     ('[[instance]]\nrecipe = "day"\nalgorithm = []', "instance[0].algorithm: unknown key; known: "),
     ('[[instance]]\nrecipe = "day"\ntasks = 1.5', "instance[0].tasks: 1.5 is not an integer in 0..1000000"),
@@ -189,10 +186,7 @@ BAD = [
     ('[[instance]]\nrecipe = "day"\nprices = "2016-02-12"', "instance[0].prices: '2016-02-12' is none of 2017"),
     ('[[instance]]\nrecipe = "day"\ndays = 8\nslot = 1', "instance[0].days: 8 days of slots of 1 min are 11520"),
     ('[[instance]]\nrecipe = "day"\nname = "a/b"', "instance[0].name: 'a/b' is no name for a file"),
-    (
-        '[[instance]]\nrecipe = "day"\nname = "{nodes}"',
-        "instance[0].name: '{nodes}' stands for nothing; known: ",
-    ),
+    ('[[instance]]\nrecipe = "day"\nname = "{nodes}"', "instance[0].name: '{nodes}' stands for nothing; known: "),
     ('[[instance]]\nrecipe = "day"\nseed = "{run}"', "instance[0].seed: '{run}' stands for nothing"),
     ('[[instance]]\nrecipe = "day"\nname = "a"\nseed = [1, 2]', "instance[0].name: two cases are called 'a'"),
     ('[[instance]]\nrecipe = "day"\nruns = 0', "instance[0].runs: 0 is not in 1..1000"),

@@ -127,8 +127,7 @@ class Naps:
 
 
 @pytest.mark.parametrize(
-    ("nap_ready", "working", "limit", "stopped"),
-    [("0.6", "0.0", 0.5, False), ("0.0", "0.8", 0.5, True)],
+    ("nap_ready", "working", "limit", "stopped"), [("0.6", "0.0", 0.5, False), ("0.0", "0.8", 0.5, True)]
 )
 def test_what_anyones_algorithm_compiles_is_in_neither_its_seconds_nor_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nap_ready: str, working: str, limit: float, stopped: bool

@@ -220,11 +220,7 @@ class LocalSearch(Search[_Mark]):
             return None
         try:
             slots, kinds, jobs = data[key]
-            sketch = TinyInstance(
-                slots,
-                tuple(Kind(*kind) for kind in kinds),
-                tuple(_job(*job) for job in jobs),
-            )
+            sketch = TinyInstance(slots, tuple(Kind(*kind) for kind in kinds), tuple(_job(*job) for job in jobs))
             instance(sketch)
             measure = measure_tiny(self.target, sketch)
         except (TypeError, ValueError, IndexError) as error:

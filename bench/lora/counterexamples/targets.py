@@ -125,11 +125,7 @@ class Trial:
     def selected(self) -> list[tuple[Fraction, int, bool]]:
         """(bbar, number of cells, admitted) of the schedules with F > 0."""
         return [
-            (
-                Fraction(a.plan.net, a.plan.work + job.memory * len(a.plan.cells)),
-                len(a.plan.cells),
-                a.admitted,
-            )
+            (Fraction(a.plan.net, a.plan.work + job.memory * len(a.plan.cells)), len(a.plan.cells), a.admitted)
             for job, a in zip(self.sketch.jobs, self.play.answers, strict=True)
             if a.plan is not None and a.value > 0
         ]

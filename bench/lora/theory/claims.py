@@ -45,8 +45,7 @@ POSTED = ClaimScope("posted", lambda run: guarantees.is_linear(run, "posted"))
 MINIMAL_EDIT = ClaimScope("minimal-edit", lambda run: guarantees.is_linear(run, "minimal-edit"))
 ADDITIVE = ClaimScope("mechanisms with additive prices", guarantees.is_linear)
 GREEDY = ClaimScope(
-    "greedy",
-    lambda run: run.algorithm == "greedy" and (isinstance(run.trace, GreedyTrace) or not run.remarks.unproved),
+    "greedy", lambda run: run.algorithm == "greedy" and (isinstance(run.trace, GreedyTrace) or not run.remarks.unproved)
 )
 GUARDED = ClaimScope(
     "guarded prices, which refuse rigid tasks and gangs: the theorem is false for these", guarded.is_guarded

@@ -119,8 +119,4 @@ def explain_outside(run: OnlineRun) -> str:
     return f"{waited} decisions were put off; the theorems are about decisions at arrival" if waited else ""
 
 
-LIMITS = Limits(
-    case=make_case,
-    gains=find_gains,
-    outside=explain_outside,
-)
+LIMITS = Limits(case=make_case, gains=find_gains, outside=explain_outside)

@@ -231,12 +231,7 @@ def _days_needed(difference: Difference) -> int | None:
 
 
 def _conclude(
-    name: str,
-    first: str,
-    differences: Sequence[Difference],
-    days: int,
-    family: Family,
-    criterion: Criterion = WELFARE,
+    name: str, first: str, differences: Sequence[Difference], days: int, family: Family, criterion: Criterion = WELFARE
 ) -> str:
     """Which policy is best, and whether the others are behind beyond chance."""
     if days < 2:

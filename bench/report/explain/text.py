@@ -9,15 +9,7 @@ from typing import Any
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.explanation import (
-    Explanation,
-    Grid,
-    Listing,
-    Moment,
-    Sentence,
-    Square,
-    find_used_signs,
-)
+from ratiobench.bench.family.explanation import Explanation, Grid, Listing, Moment, Sentence, Square, find_used_signs
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.shared.sentences import WORDS, figure_text, sentence_text
 from ratiobench.bench.report.shared.text import assumptions_text, check_title

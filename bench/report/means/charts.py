@@ -203,12 +203,7 @@ def draw_series_of(
 
 
 def _draw_line(
-    frame: Frame,
-    number: int,
-    name: str,
-    points: Sequence[tuple[float, float]],
-    means: Sequence[Mean],
-    height: float,
+    frame: Frame, number: int, name: str, points: Sequence[tuple[float, float]], means: Sequence[Mean], height: float
 ) -> None:
     is_opt = name == OPT_LABEL
     colour = "of-opt" if is_opt else f"s{number % SERIES + 1}"

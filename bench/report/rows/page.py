@@ -135,10 +135,7 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
     ]
     if found.accounts or any(is_known(row.revenue) for row in rows):
         fields.append(
-            _Field(
-                Column(f"revenue{unit}", key="revenue", term="term-revenue"),
-                lambda row: _revenue(row, family),
-            )
+            _Field(Column(f"revenue{unit}", key="revenue", term="term-revenue"), lambda row: _revenue(row, family))
         )
     if found.accounts:
         fields += [

@@ -20,13 +20,7 @@ from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace
 from ratiobench.formulations.lora.heuristic.blocks import anneal, chance
-from ratiobench.formulations.lora.heuristic.insertion import (
-    begin,
-    new_workspace,
-    place_chosen,
-    put_back,
-    remove,
-)
+from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace, place_chosen, put_back, remove
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import (
     State,

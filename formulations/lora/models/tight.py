@@ -381,12 +381,7 @@ class _Tight:
         keep = binding[row]
         names = [f"{name}_{p // (self.instance.slots + 1)}_{p % (self.instance.slots + 1)}" for p in pairs[binding]]
         self.rows.block(
-            names,
-            renumber[row[keep]],
-            self.x_column[crowded[keep]],
-            load[crowded[keep]],
-            -np.inf,
-            limit[kind[binding]],
+            names, renumber[row[keep]], self.x_column[crowded[keep]], load[crowded[keep]], -np.inf, limit[kind[binding]]
         )
 
 

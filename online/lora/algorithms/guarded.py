@@ -115,9 +115,6 @@ register(
         _make,
         settle=arithmetic,
         learns=True,
-        standing=lambda options, oracle: {
-            "guarantee": guarantee(options, "beta"),
-            "truthful": "in the bid",
-        },
+        standing=lambda options, oracle: {"guarantee": guarantee(options, "beta"), "truthful": "in the bid"},
     )
 )

@@ -134,9 +134,7 @@ register(
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
-                "solved",
-                ("solved", "monotone"),
-                "monotone: prices never fall within a day, nor look at waste",
+                "solved", ("solved", "monotone"), "monotone: prices never fall within a day, nor look at waste"
             ),
             "total": Option(
                 "auto",
@@ -151,9 +149,7 @@ register(
                 "regular, down to 1 where they burst, and 1 with wish=monotone",
             ),
             "fill": Option(
-                "auto",
-                None,
-                f"part of the nodes that prices count on; auto: 1, under a guard 1 - {UNFILLED} / beta",
+                "auto", None, f"part of the nodes that prices count on; auto: 1, under a guard 1 - {UNFILLED} / beta"
             ),
             **GUARD,
         },

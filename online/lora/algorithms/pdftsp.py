@@ -66,13 +66,7 @@ class _ExactPrices:
         return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
 
     def raise_on(
-        self,
-        choice: Choice | LargestRun,
-        rate: IntArray,
-        memory: int,
-        lift: Fraction,
-        alpha: Fraction,
-        beta: Fraction,
+        self, choice: Choice | LargestRun, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
     ) -> None:
         for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
             share = Fraction(s, self._compute[k])

@@ -16,18 +16,7 @@ from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.standard import read_set
 from ratiobench.instances.io.errors import InputError
-from tests.support.policies import (
-    CRASHES,
-    EXAMPLES,
-    LOOKS,
-    OVERBOOKS,
-    PEEKS,
-    REJECTS,
-    REMEMBERS,
-    SLEEPS,
-    STAYS,
-    write,
-)
+from tests.support.policies import CRASHES, EXAMPLES, LOOKS, OVERBOOKS, PEEKS, REJECTS, REMEMBERS, SLEEPS, STAYS, write
 
 FEW: dict[str, Any] = {"tiny": 3, "stage": ("tiny",)}
 

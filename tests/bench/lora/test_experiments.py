@@ -55,11 +55,7 @@ def test_every_figure_and_column_is_one_of_the_suite() -> None:
 def test_a_comparison_is_decided_by_the_interval_of_the_pairs() -> None:
     """Above in every run by about as much: holds; the other way round: fails; above and below by turns: undecided."""
     theirs = {column: [100, 200, 300, 400, 500] for column in COLUMNS["fig7"]}
-    ours = {
-        "pai": [111, 222, 333, 444, 555],
-        "philly": [90, 181, 270, 360, 450],
-        "helios": [150, 150, 330, 350, 560],
-    }
+    ours = {"pai": [111, 222, 333, 444, 555], "philly": [90, 181, 270, 360, 450], "helios": [150, 150, 330, 350, 560]}
     means = _means("fig7", ours, theirs)
     found = {column: means.above("fig7", column, OURS, "eft") for column in ours}
     assert {column: compare(each) for column, each in found.items()} == {

@@ -47,11 +47,7 @@ from tests.tools.theory_run import sketch_of_number
 
 FALSE = ("theorem5", "lemma3", "lemma4", "theorem3")
 TRUE = tuple(name for name in TARGETS if name not in FALSE)
-BOUNDS = (
-    Bounds(4, 4, 3, 50, -9, True),
-    Bounds(6, 5, 1, 200, None, False),
-    Bounds(2, 1, 2, 7, 0, True),
-)
+BOUNDS = (Bounds(4, 4, 3, 50, -9, True), Bounds(6, 5, 1, 200, None, False), Bounds(2, 1, 2, 7, 0, True))
 
 
 @pytest.fixture(autouse=True)

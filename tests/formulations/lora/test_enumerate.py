@@ -48,12 +48,7 @@ def test_all_schedules_of_a_task_are_listed_also_those_that_are_no_minimal_cover
     """Work 2 at rate 1 in 3 slots on one node: three pairs of slots and all three slots."""
     instance = instance_of([{"work": 2}])
     found = {schedule.decision.cells: schedule.value for schedule in list_schedules(instance, instance.task(0))}
-    assert found == {
-        ((0, 1), (0, 2)): 8,
-        ((0, 1), (0, 3)): 8,
-        ((0, 2), (0, 3)): 8,
-        ((0, 1), (0, 2), (0, 3)): 7,
-    }
+    assert found == {((0, 1), (0, 2)): 8, ((0, 1), (0, 3)): 8, ((0, 2), (0, 3)): 8, ((0, 1), (0, 2), (0, 3)): 7}
 
 
 def test_a_vendor_costs_its_price_and_its_delay() -> None:

@@ -21,12 +21,7 @@ from ratiobench.formulations.lora.heuristic.consolidation import (
 )
 from ratiobench.formulations.lora.heuristic.improve import heuristic
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, begin, new_workspace
-from ratiobench.formulations.lora.heuristic.state import (
-    State,
-    running_cells,
-    solution_of_state,
-    state_of,
-)
+from ratiobench.formulations.lora.heuristic.state import State, running_cells, solution_of_state, state_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.generate import generate

@@ -179,10 +179,7 @@ def test_jobs_killed_at_their_limit_have_it_as_work(tmp_path: Path) -> None:
     assert [work // 2 for work in day.work.tolist()] == [3600 * 2, 3625 * 8, 3625 * 2]
     assert [limit // 2 for limit in day.limit.tolist()] == [3600 * 2, 7200 * 8, 0]
     assert (day.run.tolist(), day.parts.tolist()) == ([2, 3, 2], [1, 2, 1])
-    assert day.labels == {
-        0: Labels("anna", "lab", "gpu/high", 2**31 - 1),
-        1: Labels(queue="gpu", priority=7),
-    }
+    assert day.labels == {0: Labels("anna", "lab", "gpu/high", 2**31 - 1), 1: Labels(queue="gpu", priority=7)}
     assert "2 jobs claim their time limit as work; 1 were killed at it, so it is their work." in report.text()
     assert "1 of the jobs could not start at submission" in report.text()
     assert "waited 5 min on average" in report.text()

@@ -182,11 +182,7 @@ def workload(name: str, *conditions: dict[str, str], version: str = "v1beta2", *
         condition("PodsReady", at(9)),
         condition("Finished", at(10), "Succeeded"),
     )
-    spec = {
-        "queueName": "main",
-        "priority": -3,
-        "podSets": [{"name": "main", "count": 4, "template": template("2")}],
-    }
+    spec = {"queueName": "main", "priority": -3, "podSets": [{"name": "main", "count": 4, "template": template("2")}]}
     status = {
         "admission": {
             "clusterQueue": "team-a",

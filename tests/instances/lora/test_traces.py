@@ -238,11 +238,7 @@ def files() -> Iterator[tuple[str, str, dict[str, tuple[int, ...]]]]:
     yield "pai", lines(*PAI_ROWS), pai
     header = "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
     yield "pai", lines(header, *PAI_ROWS), pai
-    philly = {
-        "2017-10-09": day_of({0: 1, 1: 1}),
-        "2017-10-10": day_of({}),
-        "2017-10-11": day_of({143: 1}),
-    }
+    philly = {"2017-10-09": day_of({0: 1, 1: 1}), "2017-10-10": day_of({}), "2017-10-11": day_of({143: 1})}
     yield "philly", json.dumps(PHILLY_JOBS, indent=4), philly
     yield "philly", "\n" + json.dumps(PHILLY_JOBS), philly
     stamps = [f"{job['submitted_time']},60.0,1,60.0,{job['vc']}" for job in PHILLY_JOBS]

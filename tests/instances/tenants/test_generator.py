@@ -165,22 +165,12 @@ def test_the_witnesses_against_the_search_are_those_of_the_specification() -> No
     found = {
         name: (expected(name)["opt"], search["cost"]) for name in names() if (search := expected(name).get("search"))
     }
-    assert found == {
-        "load_blinds": (550, 800),
-        "ratio_not_admissible": (400, 450),
-        "slack_not_admissible": (400, 600),
-    }
+    assert found == {"load_blinds": (550, 800), "ratio_not_admissible": (400, 450), "slack_not_admissible": (400, 600)}
 
 
 def test_the_family_is_found_by_convention_and_suites_name_its_recipes(tmp_path: Path) -> None:
     assert [form.name for form in recipes()] == ["batch", "online", "log", "named"]
     assert FAMILY.format == "ratiobench/tenants/1"
-    assert list(FAMILY.recipes()) == [
-        "batch",
-        "online",
-        "log",
-        "named",
-        "file",
-    ]
+    assert list(FAMILY.recipes()) == ["batch", "online", "log", "named", "file"]
     recipe = FAMILY.recipes()["online"].recipe("s.toml", "case", {"jobs": 5, "load": "1.5"}, "mine")
     assert FAMILY.generate(recipe).name == "mine"

@@ -45,8 +45,7 @@ def test_a_foul_is_named_alike_from_a_process_of_its_own(instance: Instance, odd
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"),
-    [("ChangesItsMind", "changed decision"), ("WritesToTheView", "read-only"), ("Draws", "draws")],
+    ("name", "rule"), [("ChangesItsMind", "changed decision"), ("WritesToTheView", "read-only"), ("Draws", "draws")]
 )
 def test_a_cheater_is_caught(instance: Instance, name: str, rule: str) -> None:
     """Altered answers, altered views, draws without a seed."""

@@ -255,10 +255,7 @@ def test_constants_have_sources(tmp_path: Path) -> None:
     instance = named("thm5_T5_3tasks")
     write(named("thm5_lead_L10"), tmp_path / "prior.json")
     constants = run(instance, "pdftsp").constants
-    assert [(c.name, c.value, c.source) for c in constants] == [
-        ("alpha", 6, Source.ORACLE),
-        ("beta", 6, Source.ORACLE),
-    ]
+    assert [(c.name, c.value, c.source) for c in constants] == [("alpha", 6, Source.ORACLE), ("beta", 6, Source.ORACLE)]
     name = f"pdftsp:beta=1/2,prior={tmp_path / 'prior.json'}"
     result = run(instance, name)
     assert [(c.name, c.value, c.source) for c in result.constants] == [

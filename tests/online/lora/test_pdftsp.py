@@ -178,10 +178,7 @@ def _trace(result: OnlineRun) -> PriceTrace:
 
 
 # Named instances on which doubles admit other tasks than exact prices do (F = 4e-16 where it is 0)
-FLOAT_FLIPS = {
-    "lemma4_T2_two_tasks": [0, 1],
-    "lemma4_T2_D_below_OPT": [0, 1],
-}
+FLOAT_FLIPS = {"lemma4_T2_two_tasks": [0, 1], "lemma4_T2_D_below_OPT": [0, 1]}
 
 
 @pytest.mark.parametrize("name", names())

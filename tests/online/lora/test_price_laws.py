@@ -142,11 +142,7 @@ def test_units_meets_its_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("jobs", "reason"),
-    [
-        (((1, 1, 4, 10), (1, 1, 1, 50)), "depends on which"),
-        (((1, 1, 4, 10), (1, 1, 0, 50)), ""),
-    ],
+    ("jobs", "reason"), [(((1, 1, 4, 10), (1, 1, 1, 50)), "depends on which"), (((1, 1, 4, 10), (1, 1, 0, 50)), "")]
 )
 def test_units_says_where_it_proves_nothing(jobs: Any, reason: str) -> None:
     """Tasks of several sizes; a task without a node is none."""
