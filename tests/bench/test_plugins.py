@@ -96,6 +96,7 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
     return [*value.items(), *(pair for each in value.values() for pair in _pairs(each))]
 
 
+@pytest.mark.nightly
 def test_an_installed_claim_is_audited(installed: Path, tmp_path: Path) -> None:
     """It is listed and checked on a run, alone or among all."""
     assert "admitted <= arrivals" in _run(installed, tmp_path, "list", "claims")
@@ -104,6 +105,7 @@ def test_an_installed_claim_is_audited(installed: Path, tmp_path: Path) -> None:
         assert "few" in json.dumps(found)
 
 
+@pytest.mark.nightly
 def test_an_installed_backend_solves(installed: Path, tmp_path: Path) -> None:
     """A formulation that is a linear model takes it, and OPT is the known one."""
     assert "plug-in of somebodys_policy" in _run(installed, tmp_path, "list", "backends")

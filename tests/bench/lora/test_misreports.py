@@ -148,6 +148,7 @@ def test_lies_to_the_printed_search_are_all_tried(instance: Instance, rule: str)
     _lies_to_algorithm_2(instance, rule, Fraction(1), 2000)
 
 
+@pytest.mark.nightly
 def test_lies_to_the_printed_search_pay_where_tasks_are_dropped() -> None:
     """The best lie pays what a run says, and no less than dozens of other reports, each a run."""
     draws = [Stream("crowded", "printed search", seed) for seed in range(samples(20))]
