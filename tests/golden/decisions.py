@@ -16,8 +16,6 @@ from tests.golden.commands import document_of
 # Relative difference of welfare up to which these algorithms are the same; all others decide the same
 BANDS = {"titan": Fraction(2, 1000), "learned": Fraction(1, 100), "guarded": Fraction(1, 100)}
 
-WEIGHT = ",room=weight"  # The guard by weight: nothing will have to be said where the guard by count has gone
-
 
 def _generate(recipe: str, folder: str) -> str:
     return str(document_of("generate", recipe, "--out", folder)[0]["file"])
@@ -75,7 +73,7 @@ PAPER = (
 )  # fmt: skip
 
 OURS = ("greedy", "posted", "posted:growth=2", "posted:room=ignored,margin=3/2", "capped", "capped:growth=3,scale=1/2")
-BANDED = ("titan", "learned", f"guarded:beta=59{WEIGHT}")
+BANDED = ("titan", "learned", "guarded:beta=59")
 # Price laws and baselines of the literature, and price rules of ours
 LITERATURE = (
     "zcl", "zcl:start=flat", "zcl:start=zero", "reserve", "reserve:loss=1/100000", "advice", "pooled", "units",
@@ -85,7 +83,7 @@ LITERATURE = (
 
 ON_ONE_NODE = tuple(f"{name}:migrate=no" for name in ("pdftsp", "eft", "greedy", "posted", "eris"))
 FROM_EARLIER_DAYS = (
-    "learned:history=EARLIER", f"learned:guard=29,history=EARLIER{WEIGHT}", f"guarded:beta=29,history=EARLIER{WEIGHT}",
+    "learned:history=EARLIER", "learned:guard=29,history=EARLIER", "guarded:beta=29,history=EARLIER",
     "posted:prior=EARLIER", "pdftsp:prior=EARLIER", "eris:prior=EARLIER", "advice:history=EARLIER",
     "mirror:history=EARLIER",
 )  # fmt: skip
