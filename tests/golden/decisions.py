@@ -119,7 +119,7 @@ CASES: dict[str, Case] = {
     "lora own sizes": _case(
         "day:trace=pai,nodes=5,tasks=250,sizes=own", *PAPER, *OURS, *BANDED, *LITERATURE, seconds=18
     ),
-    "lora wide sizes": _case("day:trace=helios,nodes=8,tasks=70,sizes=wide", *PAPER, *OURS, *BANDED, seconds=20),
+    "lora wide sizes": _case("day:trace=helios,nodes=8,tasks=200,sizes=wide", *PAPER, *OURS, *BANDED, seconds=20),
     "eapm shares": _case("named:instance=negative_shares", *EAPM),
     "eapm ties": _case("named:instance=greedy_ties", *EAPM),
     "eapm Table 1": _case("table1:gamma=1.15", *EAPM),
