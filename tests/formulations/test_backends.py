@@ -359,6 +359,7 @@ def test_backends_work_inside_pool_processes() -> None:
         assert daemonic.apply(solve_knapsack, (5,)) == 5
 
 
+@pytest.mark.nightly
 def test_the_caller_imports_no_solver() -> None:
     """After solving with everything, `sys.modules` of the caller has none of them."""
     code = textwrap.dedent(

