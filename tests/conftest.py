@@ -59,13 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # Files that take longest: begun last, one would keep a process busy while the other waits
 LONGEST_FIRST = (
-    "test_run.py",
-    "test_cheats.py",
-    "test_contract.py",
-    "test_readme.py",
-    "test_dask.py",
-    "test_learned.py",
-    "test_advice.py",
+    "bench/test_run.py",
+    "online/lora/test_contract.py",
+    "bench/evaluation/test_cheats.py",
+    "bench/test_readme.py",
+    "bench/test_plugins.py",
+    "bench/lora/test_hunt.py",
+    "bench/test_dask.py",
+    "online/lora/test_cheaters.py",
 )
 
 
@@ -86,8 +87,8 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files."""
-    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True, scope="session")
