@@ -176,6 +176,7 @@ def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, 
     assert value[best].sum() == most
 
 
+@pytest.mark.nightly
 def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """On days whose tasks each have a size of their own, over several draws."""
     instances = [_day(150, 6, seed) for seed in range(10, 13)]

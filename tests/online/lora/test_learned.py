@@ -49,8 +49,8 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of today, and a folder of earlier days."""
     folder = tmp_path_factory.mktemp("days")
     (folder / "before").mkdir()
-    write(_part("today", 90), folder / "today.json")
-    for each, tasks in (("day2", 50), ("day10", 90)):
+    write(_part("today", 40), folder / "today.json")
+    for each, tasks in (("day2", 25), ("day10", 40)):
         write(_part(each, tasks), folder / "before" / f"{each}.json")
     return folder
 
@@ -71,7 +71,7 @@ def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_history_is_a_file_or_files_or_a_folder(name: str, days: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The folder's days in the order of their numbers are those that are named; one file of both is the same."""
     today, before = str(days / "today.json"), days / "before"
-    write(join([_part("day2", 50), _part("day10", 90)]), days / "both.json")
+    write(join([_part("day2", 25), _part("day10", 40)]), days / "both.json")
     values = (before, f"{before / 'day2.json'};{before / 'day10.json'}", days / "both.json")
     given = [f"{name}{',' if ':' in name else ':'}history={value}" for value in values]
     runs = [_told(capsys, today, "--algorithm", each, "--no-opt") for each in given]
@@ -157,7 +157,7 @@ def test_of_a_folder_that_has_today_the_days_before_it_are_taken(
     algorithm = f"learned:guard=50,history={tmp_path}"
     assert main(["simulate", str(tmp_path / "job-day11.json"), "--algorithm", algorithm]) == 0
     told = capsys.readouterr().out
-    assert "history: 2 days, 140 tasks (day2 to day10); guarantee: OPT <= (1 + max(1, 50)) ALG" in told
+    assert "history: 2 days, 65 tasks (day2 to day10); guarantee: OPT <= (1 + max(1, 50)) ALG" in told
     before = _told(capsys, str(days / "today.json"), "--algorithm", f"learned:guard=50,history={days / 'before'}")
     assert f": welfare {before['welfare']:,} " in told
     assert "(history not from before the day)" in told  # all days here are of one date
