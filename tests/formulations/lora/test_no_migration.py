@@ -219,7 +219,7 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert (status, out.splitlines()[0]) == (0, "NOT VALID")
     assert "(R2) task 1: runs on nodes 0, 1" in out
     assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
-    assert ratiobench.opt(file, migration=False).lower == 12
+    assert ratiobench.opt(file, no_migration=True).lower == 12
 
 
 def test_certificates_of_tasks_that_stay_on_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,7 +180,7 @@ def test_the_command_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.C
     assert document.pop("instance") != named.pop("instance")
     assert document | {"seconds": 0} == named | {"seconds": 0}
     assert told(capsys, "simulate", file, "--algorithm", "greedy")[1].startswith("greedy: welfare 17")
-    assert ratiobench.simulate(file, "greedy", migration=False).welfare == 12
+    assert ratiobench.simulate(file, "greedy", no_migration=True).welfare == 12
 
 
 def test_an_algorithm_without_the_form_is_an_input_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
