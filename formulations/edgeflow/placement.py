@@ -38,7 +38,7 @@ class PartialSchedule(NamedTuple):
     servers: IntArray
     lam: FloatArray
     mu: FloatArray
-    many: IntArray  # (n,) pieces of each job; begin, end, mode : (n, PIECES) of them
+    many: IntArray  # (n,) pieces of each job; begin, end, mode: (n, PIECES) of them
     begin: IntArray
     end: IntArray
     mode: IntArray

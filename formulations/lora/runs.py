@@ -60,7 +60,7 @@ class Runs(NamedTuple):
     factor: IntArray
     sums: IntArray  # (rows, T+1) prefix sums, micro-dollars
     place: IntArray  # (n+1,) where a task's nodes begin in a flat array of nodes
-    first_node: IntArray  # (G+1,); compute, capacity_mb : (G,) C_kp and C_km - r_b
+    first_node: IntArray  # (G+1,); compute, capacity_mb: (G,) C_kp and C_km - r_b
     compute: IntArray
     capacity_mb: IntArray
     held: IntArray  # (2, K, T) samples and MB that jobs from before hold; (2, 0, 0) where none runs

@@ -42,7 +42,7 @@ class Held(NamedTuple):
     documents: Sequence[dict[str, Any]]  # the entries of `running` of the instance
     seconds: int  # GPU-seconds that they hold within the instance
     guessed: int  # how many have no start in the log
-    left: int  # how many find no room; left_seconds : GPU-seconds that they still run
+    left: int  # how many find no room; left_seconds: GPU-seconds that they still run
     left_seconds: int
 
 

@@ -69,7 +69,7 @@ class Split(NamedTuple):
 class Shape(NamedTuple):
     """What the parts of jobs of one split are on every node type."""
 
-    # units per slot, 0 where a part does not fit; energy_wh : per slot; memory_mb : the share of a node's.
+    # units per slot, 0 where a part does not fit; energy_wh: per slot; memory_mb: the share of a node's.
     rate: list[int]
     energy_wh: list[int]
     memory_mb: int
@@ -85,7 +85,7 @@ class Sizes(NamedTuple):
     work: int  # work, limit: units; the limit is 0 where there is none
     limit: int
     memory_mb: int  # of a part
-    needed: int  # fewest slots; planned : fewest slots of what its user claims
+    needed: int  # fewest slots; planned: fewest slots of what its user claims
     planned: int
 
 

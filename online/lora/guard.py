@@ -84,7 +84,7 @@ class Kind(NamedTuple):
 class Announcement:
     """What the guard must know in advance, and its parameters."""
 
-    kinds: tuple[Kind, ...]  # by node type. beta, rho : the two parts of the guarantee; beta > 0
+    kinds: tuple[Kind, ...]  # by node type. beta, rho: the two parts of the guarantee; beta > 0
     beta: Fraction
     rho: Fraction
 

@@ -85,7 +85,7 @@ class PostedTrace:
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     announced: Announcement | None = None  # of the guard; None without one
-    start: Fraction = Fraction(0)  # A0 of Theorem H; credits : sum Omega_g K_g c at the end
+    start: Fraction = Fraction(0)  # A0 of Theorem H; credits: sum Omega_g K_g c at the end
     credits: Fraction = Fraction(0)
     settled: int = 0
     # what the theorem about the poster's prices needs; None without one.

@@ -26,7 +26,7 @@ from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_sched
 class ServedTask(NamedTuple):
     """A task with a schedule, as far as the constants look at it; all figures over the usable types and the window."""
 
-    task: int  # index; bid, work, memory_mb : b_i, M_i, r_i
+    task: int  # index; bid, work, memory_mb: b_i, M_i, r_i
     bid: int
     work: int
     memory_mb: int

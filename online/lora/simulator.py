@@ -267,8 +267,8 @@ class _Run(NamedTuple):
 
     first: int  # first, last: slots that are booked
     last: int
-    end: int  # the first slot after its real end; how : it ends
-    # (node, slot, samples) of the cells that are given back then; memory_mb : in each.
+    end: int  # the first slot after its real end; how: it ends
+    # (node, slot, samples) of the cells that are given back then; memory_mb: in each.
     rest: tuple[tuple[int, int, int], ...]
     memory_mb: int
     how: str

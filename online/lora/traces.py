@@ -130,10 +130,10 @@ class PoolTerms(NamedTuple):
 
     growth: Fraction  # B
     gain: Fraction | None  # G where prices begin at 0; None where they begin at Z X
-    tops: tuple[Fraction, ...]  # X by node type, micro-dollars per unit of weight. caps : X_c and X_m, margin included
+    tops: tuple[Fraction, ...]  # X by node type, micro-dollars per unit of weight. caps: X_c and X_m, margin included
     caps: tuple[Fraction, Fraction]
     share: Fraction  # the eps that was announced
-    # price of an empty slot by node type. prices : last prices by node type and slot, per unit of weight.
+    # price of an empty slot by node type. prices: last prices by node type and slot, per unit of weight.
     start: tuple[Fraction, ...]
     prices: tuple[tuple[Fraction, ...], ...]
     problem: str = ""  # why the theorem does not cover the run; empty where it does

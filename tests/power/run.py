@@ -72,8 +72,8 @@ def measure(folder: Path, workers: int, chosen: list[str]) -> Reach:
     settings = folder / "coverage.ini"
     settings.write_text(f"[run]\nsource = {ROOT}\nomit = {ROOT}/tests/*\n")
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(workers), "--dist", "loadfile",
-        "--cov", "--cov-context=test", f"--cov-config={settings}", "--cov-report=",
+        sys.executable, "-m", "pytest", "-q", "-m", "not nightly", "-p", "no:cacheprovider", "-n", str(workers),
+        "--dist", "loadfile", "--cov", "--cov-context=test", f"--cov-config={settings}", "--cov-report=",
         f"--junitxml={folder / 'tests.xml'}", "-o", "junit_family=xunit1", *chosen,
     ]  # fmt: skip
     environment = {**_environment(ROOT), "COVERAGE_FILE": str(folder / "coverage.data")}

@@ -243,7 +243,7 @@ class Slack(NamedTuple):
     sigma: Fraction  # least slots of a window over the slots that the task needs at its slowest
     omega: Fraction  # at least the weight of any tasks on one node
     full: Fraction  # f, at most the weight on a node without room for a task
-    # largest value per unit of weight, of the lightest schedule. weights : of a cell, by task with one type.
+    # largest value per unit of weight, of the lightest schedule. weights: of a cell, by task with one type.
     density: Fraction
     weights: Mapping[int, Fraction]
 

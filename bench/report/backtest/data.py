@@ -130,7 +130,7 @@ class Backtest:
     """What a backtest found."""
 
     days: Sequence[str]  # the judged ones, in order
-    history: int  # how many days before a day were known of it; first : the days that are history alone
+    history: int  # how many days before a day were known of it; first: the days that are history alone
     first: Sequence[str]
     opt: Mapping[str, tuple[Fraction, Fraction] | None]  # the interval on OPT of each day; None where it is not known
     policies: Sequence[Policy]  # the best total first; those that lack days or knew the future last

@@ -30,7 +30,7 @@ PIVOTS = 400  # Most steps of the simplex method for a pair; beyond them no face
 class Facet(NamedTuple):
     """q x <= high on the cells of a pair of type and slot."""
 
-    place: IntArray  # (cells,) places in `Slots.entry`; q : (cells,) positive whole numbers
+    place: IntArray  # (cells,) places in `Slots.entry`; q: (cells,) positive whole numbers
     q: IntArray
     high: int  # K_g times the largest q(S)
 

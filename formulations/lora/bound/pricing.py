@@ -38,16 +38,16 @@ class Pool(NamedTuple):
     memory: IntArray
     first: IntArray  # first, width: (n,) widest window: slots first .. first+width-1
     width: IntArray
-    type_start: IntArray  # (n+1,); kind, rate : usable types of each task, the inner one first, and their rates
+    type_start: IntArray  # (n+1,); kind, rate: usable types of each task, the inner one first, and their rates
     kind: IntArray
     rate: IntArray
-    # (n+1,); offset, price, vendor : undominated options by ascending offset; vendor -1 for none.
+    # (n+1,); offset, price, vendor: undominated options by ascending offset; vendor -1 for none.
     option_start: IntArray
     offset: IntArray
     price: IntArray
     vendor: IntArray
-    # (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner count that
-    # covers; at : (rows,) where the row begins in a layer of the task's table.
+    # (n+1,) rows (outer vectors) of each task; length, need: (rows,) cells of a row and the least inner count that
+    # covers; at: (rows,) where the row begins in a layer of the task's table.
     row_start: IntArray
     length: IntArray
     need: IntArray
@@ -58,7 +58,7 @@ class Pool(NamedTuple):
     # (n,) 1 where a table would be so large that exchanges find the best schedule, else 0; None where no task's is, so
     # that kernels without exchanges are compiled, in half of the time.
     exchanged: IntArray | None
-    energy: IntArray  # (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T)
+    energy: IntArray  # (n, G) Wh; tariff: (G, T); explicit: (n,) row in `table_cost` or -1; table_cost: (m, G, T)
     tariff: IntArray
     explicit: IntArray
     table_cost: IntArray

@@ -38,7 +38,7 @@ class Relaxed(NamedTuple):
     """An optimal solution of the relaxation."""
 
     value: float  # the optimum, micro-dollars
-    options: Floats  # (options,) z; cells : (cells,) x
+    options: Floats  # (options,) z; cells: (cells,) x
     cells: Floats
     price: Floats  # (entries, T) of cells
 

@@ -30,7 +30,7 @@ class Slots(NamedTuple):
 
     kind: IntArray  # kind, slot: (pairs,)
     slot: IntArray
-    start: IntArray  # (pairs+1,); entry : (cells,) the entries of the pool whose window holds the slot
+    start: IntArray  # (pairs+1,); entry: (cells,) the entries of the pool whose window holds the slot
     entry: IntArray
     where: IntArray  # (entries, T) place of a cell in `entry`, -1 for none
     owner: IntArray  # (entries,) the task of each entry of the pool
@@ -580,7 +580,7 @@ def _answer_each(p, d, price, bonus, places, table, gain, option, local, cost, m
 class Scratch(NamedTuple):
     """What an evaluation writes."""
 
-    worth: Floats  # (pairs,); chosen, weighing : as of `node_values`
+    worth: Floats  # (pairs,); chosen, weighing: as of `node_values`
     chosen: IntArray
     weighing: IntArray
     gain: Floats  # gain, option, local: as of `answers`

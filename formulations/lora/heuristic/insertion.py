@@ -28,7 +28,7 @@ QUICK_FILLS = 4  # Fillings tried when a slot is packed anew for one cell
 class Workspace(NamedTuple):
     """What the moves need beside pool and state; desks of one pool share all but the scratch."""
 
-    at: IntArray  # (n,) where each task's places begin; first_node : (G+1,); type_of : (K,) type of each node
+    at: IntArray  # (n,) where each task's places begin; first_node: (G+1,); type_of: (K,) type of each node
     first_node: IntArray
     type_of: IntArray
     # start, members: tasks by slot of their windows: those of slot t are members[start[t] : start[t + 1]].
@@ -40,17 +40,17 @@ class Workspace(NamedTuple):
     first_class: IntArray  # first_class, classes: (G,) first class of each type and their number
     classes: IntArray
     rent: NDArray[np.float64]  # (C, T) dual price of a cell
-    version: IntArray  # (G, T) changes of a slot's load so far; failed : (C, T) version at which no room could be made
+    version: IntArray  # (G, T) changes of a slot's load so far; failed: (C, T) version at which no room could be made
     failed: IntArray
     running: IntArray  # (C, T) cells of each class that run
     # (2, C, T) weights of which no pattern has more than 1: those of the rents, and those of the slot's last fractional
     # packing. What weighs more than all nodes does not fit.
     weight: NDArray[np.float64]
-    task: IntArray  # task, slot, node: journal of moves: who, when, from which node; used : (1,) its length
+    task: IntArray  # task, slot, node: journal of moves: who, when, from which node; used: (1,) its length
     slot: IntArray
     node: IntArray
     used: IntArray
-    item: IntArray  # item, cost, usable, target, chosen, table: scratch; seed : (1,) state of the random numbers
+    item: IntArray  # item, cost, usable, target, chosen, table: scratch; seed: (1,) state of the random numbers
     cost: NDArray[np.float64]
     usable: NDArray[np.bool_]
     target: IntArray

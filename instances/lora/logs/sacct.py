@@ -125,7 +125,7 @@ def _labels(row: Mapping[str, str], where: str, source: str) -> Labels:
 class _Resources(NamedTuple):
     """What a text such as ``cpu=8,gres/gpu=4,node=2`` says."""
 
-    gpus: int  # gpus, kind: number and type of the GPUs; nodes : how many, 0 where it does not say
+    gpus: int  # gpus, kind: number and type of the GPUs; nodes: how many, 0 where it does not say
     kind: str
     nodes: int
     bad: str  # the entry that cannot be read; empty for none

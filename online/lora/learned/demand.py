@@ -29,9 +29,9 @@ EARLY = 5
 class Representatives(NamedTuple):
     """R tasks at each of P points."""
 
-    size: int  # R. begin : (P,) slot of each point, from 0
+    size: int  # R. begin: (P,) slot of each point, from 0
     begin: IntArray
-    until: IntArray  # (P R,) slot behind the last one. work, bid : (P R,). rate, energy, flat, share : (P R, G)
+    until: IntArray  # (P R,) slot behind the last one. work, bid: (P R,). rate, energy, flat, share: (P R, G)
     work: Floats
     bid: Floats
     rate: Floats

@@ -45,7 +45,7 @@ class Layout(NamedTuple):
     less: IntArray  # less, state_work, state_cells: from `States`
     state_work: IntArray
     state_cells: IntArray
-    # (rows + 1,) first state of each row; outer, need : its cells without the first type's, and the least count of the
+    # (rows + 1,) first state of each row; outer, need: its cells without the first type's, and the least count of the
     # first type that covers.
     start: IntArray
     outer: IntArray

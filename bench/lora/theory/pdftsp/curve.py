@@ -29,7 +29,7 @@ class Line(NamedTuple):
 class Piece(NamedTuple):
     """An interval of bids with one outcome."""
 
-    low: Fraction  # low, high: its ends; low_in, high_in : whether they belong to it
+    low: Fraction  # low, high: its ends; low_in, high_in: whether they belong to it
     high: Fraction
     low_in: bool
     high_in: bool
