@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nox
 import nox.project
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["tests"]
@@ -70,22 +71,40 @@ def bench(session: nox.Session) -> None:
 
 
 def run_tests(session: nox.Session, *options: str) -> None:
-    """Kernels once, side by side; then the files of tests in two processes, those with slow tests first."""
-    install(session, "test")
+    """All kernels, side by side, then the files of tests in two processes; with arguments of pytest, one process.
+
+    Kernels that the chosen tests need are then compiled when they are called. Two processes could compile one at once.
+    """
+    if session.posargs:
+        session.run("pytest", *options, *session.posargs)
+        return
     session.run("python", "-m", "ratiobench", "warm")
-    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options, *session.posargs)
+    session.run("pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *options)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite."""
-    run_tests(session)
+    """The fast tests, or some of them: `nox -s tests -- [PATH ...] [options of pytest]`."""
+    install(session, "test")
+    run_tests(session, "-m", "not nightly")
 
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """The test suite with all random examples; `tests` takes a third of them."""
-    run_tests(session, "--thorough")
+    """All tests, all random examples, drawn anew; every way of isolation, adapters; then the standard sets."""
+    install(session, "test", extra="isolate,gymnasium,openevolve,gepa")
+    failed = []
+    try:
+        run_tests(session, "--thorough")
+    except CommandFailed:
+        failed.append("pytest")
+    for name in () if session.posargs else ("R1", "R2"):
+        try:
+            session.run("python", "-m", "ratiobench", "standard", "verify", "--set", name)
+        except CommandFailed:
+            failed.append(f"standard verify --set {name}")
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 @nox.session
@@ -118,28 +137,14 @@ def wheel(session: nox.Session) -> None:
         session.install("-q", "-c", "constraints.txt", *map(str, Path(folder).glob("ratiobench-*.whl")))
     shutil.rmtree("build", ignore_errors=True)
     # In the system's temporary folder: nox's is inside the environment, whose files do not count as a user's own.
-    session.run("python", "tests/tools/wheel_check.py", env={"TMPDIR": None})
-
-
-@nox.session
-def calibrate(session: nox.Session) -> None:
-    """Measure your own GPU: `nox -s calibrate -- --out my-gpu.json`; without arguments the tests that need PyTorch.
-
-    PyTorch for a GPU takes gigabytes.
-    """
-    install(session, None if session.posargs else "test", extra="calibrate")
-    if session.posargs:
-        session.run("python", "-m", "ratiobench", "calibrate", *session.posargs)
-    else:
-        session.run("pytest", "tests/bench/lora/test_finetuning.py")
+    session.run("python", "tools/wheel_check.py", env={"TMPDIR": None})
 
 
 @nox.session
 def theory(session: nox.Session) -> None:
-    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--first N] [--limits N]`.
+    """Every proved claim on 10,000 exact random instances: `nox -s theory -- [--count N] [--first N]`.
 
     About an hour of one core, as not every invariant applies to every instance; `--first N` begins with instance N.
-    Limits of every algorithm on 1,000 members of their families; `--limits 10000` for more.
     """
     install(session, "test")
     session.run("python", "-m", "tests.tools.theory_run", *session.posargs)
@@ -161,9 +166,9 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def perf(session: nox.Session) -> None:
-    """Speed, side by side: `nox -s perf -- [PART ...] [--quick] [--out DIR]`."""
+    """Measure speed: `nox -s perf -- models|decisions|startup [NAME ...] [--quick]`."""
     install(session)
-    session.run("python", "-m", "ratiobench", "perf", *session.posargs)
+    session.run("python", "tools/perf.py", *session.posargs)
 
 
 @nox.session
@@ -176,13 +181,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, format, imports between the packages, and docstrings of the public interface."""
+    """Style, format, imports between the packages."""
     session.install("-q", "-c", "constraints.txt", *nox.project.dependency_groups(PROJECT, "lint"))
     session.install("-q", "--no-deps", "-e", ".")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
-    session.run("python", "-m", "tests.tools.docstrings")
 
 
 @nox.session

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ratiobench.bench.commands import opt as commands_opt
 from ratiobench.bench.commands import simulate as commands_simulate
-from ratiobench.bench.commands.functions import MIGRATION, as_function
+from ratiobench.bench.commands.functions import as_function
 from ratiobench.bench.commands.opt import Opt
 from ratiobench.bench.commands.run import Backtest, Run, name_of, run_options
 from ratiobench.bench.commands.shared import read_given
@@ -37,7 +37,7 @@ from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.read import StudyTable, group_means
 from ratiobench.bench.results.remarks import with_remarks
 from ratiobench.bench.running.backtest import find_days, make_backtest, name_days, order_of, write_days
-from ratiobench.bench.running.runner import find_folders, run_suite
+from ratiobench.bench.running.runner import find_folder, run_suite
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.display import make_html
@@ -65,8 +65,7 @@ __all__ = [
 ]
 
 AnyPath = str | os.PathLike[str]
-SHOWN = 60
-"""Rows of the table that a notebook shows of results."""
+SHOWN = 60  # Rows of the table that a notebook shows of results
 
 
 class Results(_tables.Results):
@@ -117,7 +116,7 @@ class Results(_tables.Results):
 
         Returns
         -------
-        A picture that notebooks show and `save` writes as SVG or PDF.
+        A picture that notebooks show and `save` writes as SVG.
 
         Raises
         ------
@@ -141,7 +140,6 @@ class Results(_tables.Results):
         return make_printable(str(self.about.get("suite", "")), 80)
 
     def _means(self) -> list[GroupMean]:
-        """The means of every group, the best first."""
         means = group_means(self.records, self.sense)
         groups = list(dict.fromkeys(mean.group for mean in means))
         means.sort(key=lambda mean: (groups.index(mean.group), *_best_first(mean.reached)))
@@ -196,13 +194,7 @@ def _best_first(mean: Fraction | None) -> tuple[bool, Fraction]:
     return (True, Fraction(0)) if mean is None else (False, -mean)
 
 
-@as_function(
-    Run,
-    without=("suite", "algorithms", "add", "out"),
-    others={"add": ()},
-    defaults={"quiet": True},
-    old={"algorithm": "algorithms"},
-)
+@as_function(Run, without=("suite", "algorithms", "add", "out"), others={"add": ()}, defaults={"quiet": True})
 def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **options: Any) -> Results:
     """Run a suite, or the part of it that is missing, and read its tables.
 
@@ -242,19 +234,13 @@ def run(suite: str, algorithms: object = (), out: AnyPath | None = None, **optio
     chosen = Run(suite=suite, out=_path(out), **options)
     family, found = chosen.find()
     names, handed = name_algorithms([*exactly, *added], instances_of(family))
-    folder, share = find_folders(chosen.out, chosen.share, found.name, chosen.scale, found.over)
+    folder = find_folder(chosen.out, found.name, chosen.scale, found.over)
     named = replace(chosen, algorithms=names[: len(exactly)], add=names[len(exactly) :])
-    run_suite(family, found, replace(named, own=handed, out=folder, share=share))
+    run_suite(family, found, replace(named, own=handed, out=folder))
     return results(folder)
 
 
-@as_function(
-    Backtest,
-    without=("days", "algorithms", "add", "out"),
-    others={"add": ()},
-    defaults={"quiet": True},
-    old={"algorithm": "algorithms"},
-)
+@as_function(Backtest, without=("days", "algorithms", "add", "out"), others={"add": ()}, defaults={"quiet": True})
 def backtest(
     days: AnyPath | Iterable[Any], algorithms: object = (), out: AnyPath | None = None, **options: Any
 ) -> Results:
@@ -281,7 +267,7 @@ def backtest(
     named = isinstance(days, str | os.PathLike)
     exactly, added = listed(algorithms), listed(options.pop("add", ()))
     chosen = Backtest(days=Path(days) if isinstance(days, str | os.PathLike) else Path(), out=_path(out), **options)
-    folder, share = find_folders(chosen.out, chosen.share, name_of(chosen.days if named else None))
+    folder = find_folder(chosen.out, name_of(chosen.days if named else None))
     if isinstance(days, str | os.PathLike):
         source = chosen.days
         (family, found), order = find_days(source), order_of(source)
@@ -296,7 +282,7 @@ def backtest(
         )  # fmt: skip
     if not named:
         write_days(family, found)
-    run_suite(family, suite, run_options(chosen, out=folder, share=share, own=handed))
+    run_suite(family, suite, run_options(chosen, out=folder, own=handed))
     return results(folder)
 
 
@@ -349,7 +335,7 @@ def instance(file: AnyPath) -> Any:
     return read_given(file)[1]
 
 
-@as_function(Opt, without=("file",), old=MIGRATION)
+@as_function(Opt, without=("file",))
 def opt(file: Any, **options: Any) -> SolveReport:
     """Compute OPT of an instance, or a certified interval on it.
 
@@ -381,7 +367,7 @@ def opt(file: Any, **options: Any) -> SolveReport:
     return found.report
 
 
-@as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None}, old=MIGRATION)
+@as_function(Simulate, without=("file", "algorithms", *OF_TABLES), others={"prior": None})
 def simulate(file: Any, algorithm: Any, **options: Any) -> Any:
     """Run an online algorithm on an instance under the referee; or several of either.
 

@@ -23,7 +23,7 @@ from ratiobench.bench.commands import search as commands_search
 from ratiobench.bench.commands.audit import Audit
 from ratiobench.bench.commands.check import Check
 from ratiobench.bench.commands.crosscheck import Crosscheck
-from ratiobench.bench.commands.functions import MIGRATION, as_function
+from ratiobench.bench.commands.functions import as_function
 from ratiobench.bench.commands.imports import Import, ImportOutcome
 from ratiobench.bench.commands.limit import Limit
 from ratiobench.bench.commands.search import RUNS, Search
@@ -43,6 +43,7 @@ from ratiobench.online.user_algorithm import name_algorithms
 
 __all__ = ["audit", "check", "compare", "crosscheck", "generate", "imported", "limit", "search"]
 
+# Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects
 AUDIT_TYPES: Mapping[str, Any] = {
     "claim": "string",
     "verdict": pd.CategoricalDtype([each.value for each in Verdict]),
@@ -50,16 +51,10 @@ AUDIT_TYPES: Mapping[str, Any] = {
     "right": "float64",
     "reason": "string",
 }
-"""Types of the columns of `audit`; the exact sides, `witness`, `figures` and `failing` hold Python objects."""
 _EXACT = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper")
 
 
-@as_function(
-    Audit,
-    without=("file", "algorithm", "claim", "task", "curve", "csv"),
-    others={"prior": None},
-    old={"claim": "claims"},
-)
+@as_function(Audit, without=("file", "algorithm", "claim", "task", "curve", "csv"), others={"prior": None})
 def audit(file: Any, algorithm: object, claims: Iterable[str] | str = (), **options: Any) -> pd.DataFrame:
     """Check the claims of the theory on one run: a row per claim ``left <= right``, with its verdict.
 
@@ -176,7 +171,7 @@ def crosscheck(file: Any, **options: Any) -> CrossCheckResult:
     return CrossCheckResult(pd.DataFrame(found.documents()), found.verdict, found.lower, found.upper)
 
 
-@as_function(Check, without=("file", "solution", "certificate", "explain"), old=MIGRATION)
+@as_function(Check, without=("file", "solution", "certificate", "explain"))
 def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     """Verify a solution, or the certificate of an interval on OPT, exactly, by code that shares nothing with solvers.
 
@@ -257,6 +252,7 @@ def search(claim: str = "", *, algorithm: object = None, against: object = "", *
     return commands_search.run(chosen, _silent).result
 
 
+# Types of the columns of `limit`
 LIMIT_TYPES: Mapping[str, Any] = {
     "algorithm": "string",
     "state": "string",
@@ -269,10 +265,9 @@ LIMIT_TYPES: Mapping[str, Any] = {
     "worst": "boolean",
     "bound": "float64",
 }
-"""Types of the columns of `limit`."""
 
 
-@as_function(Limit, without=("name", "algorithms", "csv", "figure"))
+@as_function(Limit, without=("name", "algorithms", "csv"))
 def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     """OPT/ALG at every prefix of an instance on which no algorithm can do well, beside what none can beat.
 
@@ -285,9 +280,9 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
     Returns
     -------
     A row per algorithm and prefix: columns as `LIMIT_TYPES` (`opt` and `alg` in the unit of the family, `ratio`
-    infinite where ALG is 0, `bound` the limit of such an algorithm), and ``alg_exact``, ``ratio_exact`` (None:
+    infinite where ALG is 0, `bound` the limit of every algorithm), and ``alg_exact``, ``ratio_exact`` (None:
     unbounded), ``bound_exact``. An algorithm without figures has one row, with its `state` and `reason`. ``attrs`` has
-    ``recipe``, ``note`` and ``bounds`` (theorem, whether it is about deterministic algorithms alone, exact value).
+    ``recipe``, ``note``, ``theorem`` and ``bound`` (exact).
 
     Raises
     ------
@@ -312,7 +307,8 @@ def limit(name: str, algorithm: object, **options: Any) -> pd.DataFrame:
             None if value is None else float("inf") if value == "unbounded" else float(value) for value in frame[column]
         ]
     frame = frame.astype(dict(LIMIT_TYPES))
-    frame.attrs = {"recipe": found.case.recipe, "note": found.case.note, "bounds": list(found.case.bounds)}
+    case = found.case
+    frame.attrs = {"recipe": case.recipe, "note": case.note, "theorem": case.theorem, "bound": case.bound}
     return frame
 
 
@@ -360,13 +356,7 @@ def compare(a: AnyPath, b: AnyPath) -> pd.DataFrame:
     return frame
 
 
-OLD_LAWS = {
-    "form": "format", "slot_seconds": "slot", "tail_seconds": "tail", "first": "from_", "from": "from_", "last": "to",
-}  # fmt: skip
-"""Options of `imported` in version 0.1, with their names of today."""
-
-
-@as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"), old=OLD_LAWS)
+@as_function(Import, without=("log", "cluster", "format", "out", "dry_run", "example"))
 def imported(log: AnyPath, cluster: AnyPath, format: str = "", **options: Any) -> ImportOutcome:
     """Make instances of a log of real jobs, one per day or per several days; write nothing.
 

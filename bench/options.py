@@ -15,22 +15,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import integer
 from ratiobench.instances.io.keys import Choice as Choice
 from ratiobench.instances.io.keys import Integer as Integer
 from ratiobench.instances.io.keys import Switch as Switch
 from ratiobench.instances.io.keys import Text as Text
 from ratiobench.instances.io.numerals import seconds_of
 
-__all__ = [
-    "Option",
-    "Options",
-    "Values",
-    "argument",
-    "option",
-    "options_of",
-    "split_names",
-]
+__all__ = ["Option", "Options", "Values", "argument", "option", "options_of", "split_names"]
 
 HIGH_EFFORT = 8
 
@@ -44,34 +35,11 @@ class Values(Protocol):
         ...
 
     def parsed(self, text: str) -> Any:
-        """Read a word of the command line, without a check.
-
-        Parameters
-        ----------
-        text : the word.
-
-        Returns
-        -------
-        The value.
-        """
+        """Read a word of the command line, without a check."""
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """Check a value; a checked value passes again.
-
-        Parameters
-        ----------
-        source, field : what errors name.
-        value : the value.
-
-        Returns
-        -------
-        The value as the command uses it.
-
-        Raises
-        ------
-        InputError : the value is not allowed.
-        """
+        """Check a value; a checked value passes again."""
         ...
 
 
@@ -106,16 +74,10 @@ class File(_Words):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Words):
-    """A floating-point number.
+    """A floating-point number."""
 
-    Parameters
-    ----------
-    range : what is allowed, in words.
-    low, high : the ends, of which `high` is excluded, and `low` where `open_` is set.
-    """
-
-    range: str
-    low: float = 0.0
+    range: str  # what is allowed, in words
+    low: float = 0.0  # low, high: the ends, of which `high` is excluded, and `low` where `open_` is set
     high: float = float("inf")
     open_: bool = False
 
@@ -152,29 +114,11 @@ class EffortFactor(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Integers(_Words):
-    """Integers with commas between them."""
-
-    high: int
-
-    @property
-    def range(self) -> str:
-        return f"integers of 1..{self.high}"
-
-    def parsed(self, text: str) -> Any:
-        return [Integer(1).parsed(part) for part in text.split(",")]
-
-    def checked(self, source: str, field: str, value: Any) -> tuple[int, ...]:
-        return tuple(integer(source, field, each, 1, self.high) for each in value)
-
-
-@dataclass(frozen=True, slots=True)
 class Decimal(_Words):
     """An exact decimal number in low..high."""
 
     low: int
     high: int
-    what: str = "a number"
 
     @property
     def range(self) -> str:
@@ -184,7 +128,7 @@ class Decimal(_Words):
         text = str(value)
         known = isinstance(value, Fraction) or (len(text) <= 12 and text.replace(".", "", 1).isdecimal())
         if not known or not self.low <= Fraction(text) <= self.high:
-            raise InputError(source, field, f"{shorten(text)} is not {self.what} in {self.range}")
+            raise InputError(source, field, f"{shorten(text)} is not a number in {self.range}")
         return Fraction(text)
 
 
@@ -268,51 +212,21 @@ class Columns(_Words):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option or argument of a command.
+    """An option or argument of a command."""
 
-    Parameters
-    ----------
-    summary : one sentence for the help, without the default.
-    values : allowed values.
-    metavar : the value in the help.
-    told : the default in words, which the help shows.
-    several : the value is a tuple: of words behind one option, with commas, or by repeating the option.
-    positional : an argument and no option.
-    flags : other spellings on the command line.
-    either : the name of a group of options of which at most one is given.
-    needed : one of that group has to be given.
-    complete : the names by which a shell completes it (`cli.parser.COMPLETIONS`).
-    figures : whether the figures depend on it, so that the command in the provenance names it.
-    """
-
-    summary: str
-    values: Values
-    metavar: str = ""
-    told: str = ""
-    several: bool = False
-    positional: bool = False
-    flags: tuple[str, ...] = ()
-    either: str = ""
-    needed: bool = False
-    complete: str = ""
-    figures: bool = False
+    summary: str  # one sentence for the help, without the default
+    values: Values  # allowed values
+    metavar: str = ""  # the value in the help
+    told: str = ""  # the default in words, which the help shows
+    several: bool = False  # the value is a tuple: of words behind one option, with commas, or by repeating the option
+    positional: bool = False  # an argument and no option
+    flags: tuple[str, ...] = ()  # other spellings on the command line
+    either: str = ""  # the name of a group of options of which at most one is given
+    needed: bool = False  # one of that group has to be given
+    figures: bool = False  # whether the figures depend on it, so that the command in the provenance names it
 
     def checked(self, name: str, value: Any) -> Any:
-        """Check a value.
-
-        Parameters
-        ----------
-        name : of the option, which errors name.
-        value : the value; several as a sequence.
-
-        Returns
-        -------
-        The value as the command uses it.
-
-        Raises
-        ------
-        InputError : the value is not allowed.
-        """
+        """Check a value."""
         if self.several:
             return tuple(self.values.checked(name, "", each) for each in ([value] if isinstance(value, str) else value))
         return self.values.checked(name, "", value)
@@ -323,18 +237,7 @@ def option(
 ) -> Any:
     """Declare a field of an `Options` that is an option.
 
-    Parameters
-    ----------
-    summary : one sentence for the help, without the default.
-    values : which values are allowed.
-    metavar : the value in the help.
-    default : its default; a tuple of several.
-    told : the default in words; None to write `default` itself.
-    about : further parameters of `Option`.
-
-    Returns
-    -------
-    The field.
+    `told`: the default in words; None to write `default` itself.
     """
     default = () if default is None and about.get("several") else default
     told = _told(default) if told is None else told
@@ -356,20 +259,7 @@ def switch(summary: str, **about: Any) -> Any:
 
 
 def argument(summary: str, values: Values, metavar: str, *, default: Any = MISSING, **about: Any) -> Any:
-    """Declare a field of an `Options` that is a positional argument.
-
-    Parameters
-    ----------
-    summary : one sentence for the help.
-    values : which values are allowed.
-    metavar : the value in the help.
-    default : its default; without one the argument is required.
-    about : further parameters of `Option`.
-
-    Returns
-    -------
-    The field.
-    """
+    """Declare a field of an `Options` that is a positional argument."""
     described = Option(summary, values, metavar, positional=True, **about)
     return field(default=() if described.several else default, metadata={"option": described})
 
@@ -381,14 +271,9 @@ def required(summary: str, values: Values, metavar: str = "", **about: Any) -> A
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a command; every value is checked when it is set.
+    """The options of a command; every value is checked when it is set."""
 
-    Parameters
-    ----------
-    json : whether the command line prints the result as JSON, where the command has a document.
-    """
-
-    json: bool = False
+    json: bool = False  # whether the command line prints the result as JSON, where the command has a document
 
     def __post_init__(self) -> None:
         defaults = defaults_of(type(self))
@@ -399,16 +284,7 @@ class Options:
 
 
 def options_of(kind: type[Options]) -> dict[str, Option]:
-    """Return the options of a command.
-
-    Parameters
-    ----------
-    kind : the class of its options.
-
-    Returns
-    -------
-    Options by the names of their fields, in order.
-    """
+    """Return the options of a command."""
     return {each.name: each.metadata["option"] for each in _described(kind)}
 
 
@@ -426,20 +302,14 @@ def flag_of(name: str) -> str:
     return f"--{name.rstrip('_').replace('_', '-')}"
 
 
+# A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``
 _BETWEEN = re.compile(r",(?! )(?!(?<=\d,)\d{3}(?!\d))(?![^\[]*\])")
-"""A comma between names: not one before a space, inside ``[...]``, or of thousands as in ``1,114 jobs``."""
 
 
 def split_names(text: str) -> list[str]:
     """Split a text into names; a part with an equals sign belongs to the name before it.
 
-    Parameters
-    ----------
-    text : such as ``a,b:key=value,key=value``.
-
-    Returns
-    -------
-    The names.
+    `text`: such as ``a,b:key=value,key=value``.
 
     Examples
     --------

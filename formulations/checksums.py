@@ -36,12 +36,7 @@ def add_checksum(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_document(data: Any, source: str, form: str, keys: Collection[str]) -> dict[str, Any]:
-    """A decoded document, if it says that it has this format and has exactly these fields.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """A decoded document, if it says that it has this format and has exactly these fields."""
     if not isinstance(data, dict):
         raise InputError(source, "document", f"{shorten(data)} is not an object")
     if data.get("format") != form:
@@ -51,12 +46,7 @@ def open_document(data: Any, source: str, form: str, keys: Collection[str]) -> d
 
 
 def require_fields(source: str, path: str, data: dict[Any, Any], keys: Collection[str]) -> None:
-    """Refuse other fields than these, and a missing one; `path` stands before their names.
-
-    Raises
-    ------
-    InputError : naming the file and the field.
-    """
+    """Refuse other fields than these, and a missing one; `path` stands before their names."""
     for key in data:
         if key not in keys:
             raise InputError(source, f"{path}{key}", f"unknown field; allowed: {', '.join(sorted(keys))}")
@@ -66,12 +56,7 @@ def require_fields(source: str, path: str, data: dict[Any, Any], keys: Collectio
 
 
 def require_digest(source: str, field: str, value: Any) -> str:
-    """The value if it is written as a SHA-256.
-
-    Raises
-    ------
-    InputError : for anything else.
-    """
+    """The value if it is written as a SHA-256."""
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
         raise InputError(source, field, f"{shorten(value)} is not a SHA-256 in 64 hexadecimal digits")
     return value

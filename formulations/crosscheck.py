@@ -15,64 +15,38 @@ from ratiobench.instances.io.display import format_number
 
 __all__ = ["CrossCheck", "CrossCheckRow", "compare_answers"]
 
+# Relative difference up to which a stated value counts as that of the solution: solvers add in floating point
 VALUE_SLACK = 1e-9
-"""Relative difference up to which a stated value counts as that of the solution: solvers add in floating point."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossCheckRow:
-    """An answer with the bound that follows from it.
-
-    Parameters
-    ----------
-    answer : of the solver.
-    bound : upper bound on OPT that follows from what the solver states, believed or not, in the unit of the objective,
-        rounded safely; None where it states none.
-    certified : the row is an interval that needs no solver's word, checked by the independent checker.
-    """
+    """An answer with the bound that follows from it."""
 
     answer: SolverAnswer
+    # upper bound on OPT that follows from what the solver states, believed or not, in the unit of the objective,
+    # rounded safely; None where it states none.
     bound: int | None = None
-    certified: bool = False
+    certified: bool = False  # the row is an interval that needs no solver's word, checked by the independent checker
 
     def document(self) -> dict[str, Any]:
-        """Convert the row to JSON values.
-
-        Returns
-        -------
-        The document that `from_document` reads.
-        """
+        """Convert the row to JSON values."""
         return self.answer.document() | {"bound": self.bound}
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> CrossCheckRow:
-        """Read a row.
-
-        Parameters
-        ----------
-        values : as `document` writes them.
-
-        Returns
-        -------
-        The row.
-        """
+        """Read a row."""
         answer = {name: value for name, value in values.items() if name != "bound"}
         return cls(SolverAnswer.from_document(answer), values["bound"])
 
 
 @dataclass(frozen=True, slots=True)
 class CrossCheck:
-    """The rows, and which of them differ.
+    """The rows, and which of them differ."""
 
-    Parameters
-    ----------
-    rows : one for each formulation and solver, the certified interval last.
-    differs : for each row why it is wrong, in a sentence; empty where it agrees or gave no answer.
-    lower, upper : the best verified value, and the least bound of the rows that agree; None where there is none.
-    """
-
-    rows: Sequence[CrossCheckRow]
-    differs: Sequence[str]
+    rows: Sequence[CrossCheckRow]  # one for each formulation and solver, the certified interval last
+    differs: Sequence[str]  # for each row why it is wrong, in a sentence; empty where it agrees or gave no answer
+    # lower, upper: the best verified value, and the least bound of the rows that agree; None where there is none.
     lower: int | None
     upper: int | None
 
@@ -88,59 +62,27 @@ class CrossCheck:
         return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
 
     def optimal(self) -> int:
-        """Count the rows that end as optimal, with a verified solution, and are not contradicted.
-
-        Returns
-        -------
-        Their number.
-        """
+        """Count the rows that end as optimal, with a verified solution, and are not contradicted."""
         return sum(
             row.answer.status is Termination.OPTIMAL and row.answer.verified is not None and not why
             for row, why in zip(self.rows, self.differs, strict=True)
         )
 
     def answered(self) -> int:
-        """Count the rows that gave an answer.
-
-        Returns
-        -------
-        Their number.
-        """
+        """Count the rows that gave an answer."""
         return sum(row.answer.answered for row in self.rows)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Convert the rows to JSON values.
-
-        Returns
-        -------
-        A dictionary per row, with ``agrees`` (null: no answer) and ``reason``.
-        """
+        """Convert the rows to JSON values."""
         return [
             row.document()
-            | {
-                "certified": row.certified,
-                "agrees": not why if row.answer.answered else None,
-                "reason": why,
-            }
+            | {"certified": row.certified, "agrees": not why if row.answer.answered else None, "reason": why}
             for row, why in zip(self.rows, self.differs, strict=True)
         ]
 
 
 def compare_answers(rows: Sequence[CrossCheckRow], lower: int | None = None, upper: int | None = None) -> CrossCheck:
-    """Compare the answers of solvers for one instance.
-
-    Parameters
-    ----------
-    rows : of formulations whose optimum is OPT.
-    lower, upper : an interval on OPT that is known without these rows: the value of a verified solution, and a proved
-        bound.
-
-    Returns
-    -------
-    The rows, with the reason of each that exact facts contradict.
-
-    Source: definition of an upper bound; no solver's word is used as a proof.
-    """
+    """Compare the answers of solvers for one instance."""
     verified = [(row.answer.verified, _name(row)) for row in rows if row.answer.verified is not None]
     if lower is not None:
         verified.append((lower, "the certified interval"))

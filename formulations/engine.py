@@ -25,18 +25,7 @@ def choose(
 ) -> tuple[str, str]:
     """Check the names of a formulation and a backend, and choose what was left to choose.
 
-    Parameters
-    ----------
-    allowed : the backends that go with a formulation, the preferred one first.
-    automatic : (backend): the formulation that ``auto`` stands for; None: bounds and heuristics alone.
-
-    Returns
-    -------
-    The names; ``auto`` stays where no formulation is used.
-
-    Raises
-    ------
-    InputError : for a name that does not exist, or a pair that does not go together.
+    `automatic`: (backend): the formulation that ``auto`` stands for; None: bounds and heuristics alone.
     """
     if formulation not in ("auto", *allowed):
         raise InputError("", "formulation", explain_unknown_name(formulation, ("auto", *allowed)))
@@ -57,9 +46,7 @@ def choose(
 class Clock:
     """The seconds of a solve, without those that are needed once per process.
 
-    Attributes
-    ----------
-    began : the moment of `time.perf_counter` from which they count.
+    `began`: the moment of `time.perf_counter` from which they count.
     """
 
     def __init__(self) -> None:
@@ -84,20 +71,13 @@ class SolveInterval(Interval[Value]):
     """An interval on OPT while a solve narrows it; a family adds the steps.
 
     A family whose least is best keeps the interval of its negated objective (`report` turns it round).
-
-    Parameters
-    ----------
-    gap, seconds : as for a family's `solve`.
-    termination : how the last call of a solver ended.
-    answer : of the solver, as it states it.
-    used : the solver that was called last.
     """
 
-    gap: float = 0.0
+    gap: float = 0.0  # gap, seconds: as for a family's `solve`
     seconds: float | None = None
-    termination: Termination = Termination.NONE
-    answer: SolverAnswer | None = None
-    used: str = NO_BACKEND
+    termination: Termination = Termination.NONE  # how the last call of a solver ended
+    answer: SolverAnswer | None = None  # of the solver, as it states it
+    used: str = NO_BACKEND  # the solver that was called last
 
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
@@ -116,13 +96,7 @@ class SolveInterval(Interval[Value]):
         self.work[what] = self.work.get(what, 0) + amount
 
     def close(self, name: str, proof: Proof, optimum: Callable[[], tuple[Value, Any]]) -> None:
-        """Close the interval by an exact method; a note says why where the instance is too large for it.
-
-        Parameters
-        ----------
-        name : of the method, in notes.
-        optimum : the optimum and a solution; ValueError for a larger instance.
-        """
+        """Close the interval by an exact method; a note says why where the instance is too large for it."""
         try:
             value, solution = optimum()
         except ValueError as error:
@@ -145,12 +119,7 @@ class SolveInterval(Interval[Value]):
         return None
 
     def report(self, formulation: str, *, negated: bool = False) -> SolveReport:
-        """The report of a finished solve.
-
-        Parameters
-        ----------
-        negated : the interval is that of the negated objective.
-        """
+        """The report of a finished solve."""
         lower, upper = self.lower, self.upper
         trail = tuple(self.trail)
         if negated:

@@ -18,23 +18,15 @@ class Interval(Generic[Value]):
     """The best verified solution and the best proved bound so far, of an objective of which the most is best.
 
     A family whose least is best keeps the interval of its negated objective.
-
-    Parameters
-    ----------
-    verify : a solution's value, or the first constraint that it breaks; the family's exact check.
-    objective : what the value is called in notes.
-    began : when the clock of the trail started.
-    solution : the best one; None before the first, unless `lower` is its value.
-    lower : its value, or what is taken for it before there is a solution.
-    bounds : (upper bound, proof), those that stand.
     """
 
+    # a solution's value, or the first constraint that it breaks; the family's exact check.
     verify: Callable[[Any], tuple[Value | None, str]]
-    objective: str
-    began: float
-    lower: Value
-    solution: Any = None
-    bounds: list[tuple[Value, Proof]] = field(default_factory=list)
+    objective: str  # what the value is called in notes
+    began: float  # when the clock of the trail started
+    lower: Value  # its value, or what is taken for it before there is a solution
+    solution: Any = None  # the best one; None before the first, unless `lower` is its value
+    bounds: list[tuple[Value, Proof]] = field(default_factory=list)  # (upper bound, proof), those that stand
     work: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     trail: list[tuple[float, Exact, Exact]] = field(default_factory=list)

@@ -21,8 +21,7 @@ from typing import Any
 
 from ratiobench.instances.io.disk_cache import user_cache
 
-READ_ONLY = "RATIOBENCH_READ_ONLY"
-"""A variable of processes that may not write into the folders of compiled kernels."""
+READ_ONLY = "RATIOBENCH_READ_ONLY"  # A variable of processes that may not write into the folders of compiled kernels
 
 
 def _use_writable_kernel_cache() -> None:
@@ -33,13 +32,7 @@ def _use_writable_kernel_cache() -> None:
 
 
 def private_folder(wanted: Sequence[Path], temporary: Path) -> Path:
-    """Find a folder into which nobody else can write: numba runs what lies in it.
-
-    Parameters
-    ----------
-    wanted : folders to be used if they are, or can be made, this user's own.
-    temporary : folder that others may write to; there one of mode 0700 is used, or else a fresh one made.
-    """
+    """Find a folder into which nobody else can write: numba runs what lies in it."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     for folder, barred in (*((each, 0o002) for each in wanted), (temporary / f"ratiobench-cache-{user}", 0o077)):
         with suppress(OSError):
@@ -137,8 +130,7 @@ def follow_environment() -> None:
     config.reload_config()
 
 
-inlined: Any = njit(inline="always")
-"""Decorator of a part of kernels: its statements are put where it is called."""
+inlined: Any = njit(inline="always")  # Decorator of a part of kernels: its statements are put where it is called
 
 
 @inlined

@@ -22,33 +22,19 @@ class LinearModel:
     """Maximise objective @ x over row_lower <= A x <= row_upper, lower <= x <= upper, x integer where marked.
 
     Every row is an inequality with one finite side or an equation, so that both text formats can say it.
-
-    Parameters
-    ----------
-    name : a word without spaces.
-    objective, lower, upper : (n,) each.
-    integer : (n,) which columns are integer.
-    row_start : (m+1,) row j holds the entries row_start[j] .. row_start[j+1]-1 of the next two (CSR).
-    index, value : (nnz,) columns and coefficients.
-    row_lower, row_upper : (m,) with -inf and inf.
-    columns, rows : names: letters, digits and underscores, beginning with a letter.
-
-    Raises
-    ------
-    ValueError : when the arrays do not fit together, a number is NaN, or a row has two different finite sides or none.
     """
 
-    name: str
-    objective: FloatArray
+    name: str  # a word without spaces
+    objective: FloatArray  # objective, lower, upper: (n,) each
     lower: FloatArray
     upper: FloatArray
-    integer: BoolArray
-    row_start: IntArray
-    index: IntArray
+    integer: BoolArray  # (n,) which columns are integer
+    row_start: IntArray  # (m+1,) row j holds the entries row_start[j] .. row_start[j+1]-1 of the next two (CSR)
+    index: IntArray  # index, value: (nnz,) columns and coefficients
     value: FloatArray
-    row_lower: FloatArray
+    row_lower: FloatArray  # row_lower, row_upper: (m,) with -inf and inf
     row_upper: FloatArray
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # columns, rows: names: letters, digits and underscores, beginning with a letter
     rows: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -70,24 +56,13 @@ class LinearModel:
     def row(self, j: int) -> tuple[IntArray, FloatArray]:
         """Return the entries of a row.
 
-        Parameters
-        ----------
-        j : number of the row, from 0.
-
-        Returns
-        -------
-        Columns and coefficients, (entries,) each.
+        `j`: number of the row, from 0; returns columns and coefficients, (entries,) each.
         """
         span = slice(int(self.row_start[j]), int(self.row_start[j + 1]))
         return self.index[span], self.value[span]
 
     def largest_in_rows(self) -> float:
-        """Return the largest absolute value of a row's coefficient or finite side.
-
-        Returns
-        -------
-        The value; 0 without any.
-        """
+        """Return the largest absolute value of a row's coefficient or finite side."""
         arrays = (self.value, self.row_lower, self.row_upper)
         return max(float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) for array in arrays)
 
@@ -96,10 +71,6 @@ class LinearModel:
 
         Right-hand sides are rounded inwards, which integer columns allow. Smaller numbers leave a solver's absolute
         tolerances more digits. Models with continuous columns or fractional coefficients come back unchanged.
-
-        Returns
-        -------
-        the model, and the integer by which its objective has to be multiplied to get this model's.
         """
         numbers = np.concatenate([self.objective, self.value])
         if not (self.integer.all() and (numbers == np.rint(numbers)).all() and (np.abs(numbers) <= _EXACT).all()):
@@ -121,13 +92,7 @@ class LinearModel:
     def violation(self, x: FloatArray) -> float:
         """Return the largest amount by which a vector breaks a row, a bound or integrality.
 
-        Parameters
-        ----------
-        x : (n,) values of the columns.
-
-        Returns
-        -------
-        The amount; 0 when x is feasible.
+        `x`: (n,) values of the columns.
         """
         activity = np.zeros(len(self.rows))
         np.add.at(activity, np.repeat(np.arange(len(self.rows)), np.diff(self.row_start)), self.value * x[self.index])
@@ -140,10 +105,6 @@ class LinearModel:
 
         Every reader understands a minimum in the same way: MPS says "maximise" by an OBJSENSE section, which CBC skips
         without a message.
-
-        Returns
-        -------
-        The text. The optimum that a solver prints for it is minus the model's.
         """
         return "\n".join(self._mps_lines()) + "\n"
 
@@ -191,12 +152,7 @@ class LinearModel:
             yield ("UP", f" {_number(high)}") if np.isfinite(high) else ("PL", "")
 
     def lp(self) -> str:
-        """Write the model in LP format (CPLEX's), as a maximisation.
-
-        Returns
-        -------
-        The text.
-        """
+        """Write the model in LP format (CPLEX's), as a maximisation."""
         return "\n".join(self._lp_lines()) + "\n"
 
     def _lp_lines(self) -> Iterator[str]:
@@ -252,13 +208,8 @@ class RowBuilder:
     ) -> None:
         """Add rows.
 
-        Parameters
-        ----------
-        names : of the m rows.
-        row : (entries,) row of each entry, 0..m-1.
-        column : (entries,) column of each entry.
-        value : (entries,) coefficients.
-        low, high : sides of the rows, a number or (m,) each, with -inf and inf.
+        `row`: (entries,) row of each entry, 0..m-1; `column`: (entries,) column of each entry; `value`: (entries,)
+        coefficients; `low`, `high`: sides of the rows, a number or (m,) each, with -inf and inf.
         """
         self._blocks.append((row + len(self.names), column, np.asarray(value, dtype=np.float64)))
         self._lower.append(np.broadcast_to(np.asarray(low, dtype=np.float64), (len(names),)))
@@ -266,12 +217,7 @@ class RowBuilder:
         self.names.extend(names)
 
     def csr(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]:
-        """Return the rows as arrays.
-
-        Returns
-        -------
-        row_start, index, value, row_lower, row_upper of a `LinearModel`.
-        """
+        """Return the rows as arrays."""
         empty_i, empty_f = np.zeros(0, dtype=np.int64), np.zeros(0)
         row = np.concatenate([empty_i, *(block[0] for block in self._blocks)])
         column = np.concatenate([empty_i, *(block[1] for block in self._blocks)])
@@ -289,15 +235,7 @@ class RowBuilder:
     def binary_model(self, name: str, objective: FloatArray, columns: tuple[str, ...]) -> LinearModel:
         """Make a model of the rows, whose columns are all 0 or 1.
 
-        Parameters
-        ----------
-        name : a word without spaces.
-        objective : (n,) to be maximised.
-        columns : n names.
-
-        Returns
-        -------
-        The model.
+        `objective`: (n,) to be maximised.
 
         Examples
         --------

@@ -18,10 +18,8 @@ import sys
 import time
 from typing import Protocol
 
-GRACE = 5.0
-"""Seconds that a keeper has to end what is below it; then it is done from here."""
-_SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36
-"""Numbers of Linux's `prctl`."""
+GRACE = 5.0  # Seconds that a keeper has to end what is below it; then it is done from here
+_SET_DEATH_SIGNAL, _DUMPABLE, _SET_DUMPABLE, _ADOPT_ORPHANS = 1, 3, 4, 36  # Numbers of Linux's `prctl`
 
 
 class Process(Protocol):
@@ -121,9 +119,7 @@ def run_keeper(parent: int | None) -> None:
     The keeper ends with the child, with the other end of its standard input, with its parent, and on SIGTERM, and
     before that it kills whatever is below it. Its exit status is the child's.
 
-    Parameters
-    ----------
-    parent : the process that started this one; None where it cannot be known.
+    `parent`: the process that started this one; None where it cannot be known.
     """
     if sys.platform != "linux":
         if parent is not None and os.name == "posix":

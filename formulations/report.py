@@ -13,65 +13,49 @@ from ratiobench.instances.io.errors import make_printable
 
 __all__ = ["Certificate", "Proof", "SolveReport", "SolverAnswer", "Status", "Termination"]
 
-Exact = int | Fraction
-"""A figure of a solution: an integer, or a fraction where the family's objective is one."""
+Exact = int | Fraction  # A figure of a solution: an integer, or a fraction where the family's objective is one
 
 
 class Status(StrEnum):
     """Whether OPT is known exactly; the end of the solver's own work is `Termination`."""
 
-    OPTIMAL = "optimal"
-    """lower = upper."""
-    INTERVAL = "interval"
-    """lower < upper, both proved."""
+    OPTIMAL = "optimal"  # lower = upper
+    INTERVAL = "interval"  # lower < upper, both proved
 
 
 class Proof(StrEnum):
     """Where the upper end of the interval comes from."""
 
+    # What nothing can exceed without a look at what is shared: each task alone on an empty cluster, in integers
     TRIVIAL = "trivial"
-    """What nothing can exceed without a look at what is shared: each task alone on an empty cluster, in integers."""
+    # Dual prices of what is shared, and the exact best of every task at these prices: weak duality in integers
     LAGRANGIAN = "lagrangian"
-    """Dual prices of what is shared, and the exact best of every task at these prices: weak duality in integers."""
-    BRANCH_AND_BOUND = "branch-and-bound"
-    """The bound that a MIP solver reports, in its floating-point arithmetic."""
-    CP_SAT = "cp-sat"
-    """The bound that CP-SAT reports, in integers."""
-    ENUMERATION = "enumeration"
-    """Every combination of schedules was looked at."""
-    DYNAMIC_PROGRAMMING = "dynamic-programming"
-    """The best of every set of arrivals, from those of smaller sets."""
+    BRANCH_AND_BOUND = "branch-and-bound"  # The bound that a MIP solver reports, in its floating-point arithmetic
+    CP_SAT = "cp-sat"  # The bound that CP-SAT reports, in integers
+    ENUMERATION = "enumeration"  # Every combination of schedules was looked at
+    DYNAMIC_PROGRAMMING = "dynamic-programming"  # The best of every set of arrivals, from those of smaller sets
+    # A certificate that somebody has shipped; the independent checker has recomputed all of it here
     CERTIFICATE = "certificate, verified"
-    """A certificate that somebody has shipped; the independent checker has recomputed all of it here."""
-    THEOREM = "theorem"
-    """A rule that is proved to be best, in a paper that the family names."""
+    THEOREM = "theorem"  # A rule that is proved to be best, in a paper that the family names
 
 
 class Termination(StrEnum):
     """How a backend's solve ended, in the backend's own view; never taken for a proof by itself."""
 
     OPTIMAL = "optimal"
-    LIMIT = "limit"
-    """A work, node or time limit was reached; an incumbent and a bound may exist."""
+    LIMIT = "limit"  # A work, node or time limit was reached; an incumbent and a bound may exist
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
-    TIMEOUT = "timeout"
-    """The worker process did not answer in time and was killed."""
-    MEMORY = "memory"
-    """The worker process reached its memory limit."""
-    CRASH = "crash"
-    """The worker process died."""
-    ERROR = "error"
-    """The backend raised an error; the message says which."""
-    UNAVAILABLE = "unavailable"
-    """The solver is not installed."""
-    NONE = "none"
-    """No backend was involved."""
+    TIMEOUT = "timeout"  # The worker process did not answer in time and was killed
+    MEMORY = "memory"  # The worker process reached its memory limit
+    CRASH = "crash"  # The worker process died
+    ERROR = "error"  # The backend raised an error; the message says which
+    UNAVAILABLE = "unavailable"  # The solver is not installed
+    NONE = "none"  # No backend was involved
 
 
 _ANSWERS = (Termination.OPTIMAL, Termination.LIMIT, Termination.INFEASIBLE, Termination.UNBOUNDED)
-UNLIMITED = 1_000_000
-"""An effort that nobody waits for: go on until the seconds end."""
+UNLIMITED = 1_000_000  # An effort that nobody waits for: go on until the seconds end
 
 
 class Certificate(Protocol):

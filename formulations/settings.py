@@ -8,17 +8,11 @@ from collections.abc import Sequence
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-NO_BACKEND = "none"
-"""The name that asks for no solver."""
+NO_BACKEND = "none"  # The name that asks for no solver
 
 
 def check_settings(effort: int, gap: float, seconds: float | None) -> None:
-    """Refuse what is no amount of work, no relative gap or no time limit.
-
-    Raises
-    ------
-    InputError : naming the setting and the value.
-    """
+    """Refuse what is no amount of work, no relative gap or no time limit."""
     if isinstance(effort, bool) or not isinstance(effort, int) or effort < 1:
         raise InputError("", "effort", f"{shorten(effort)} is not a positive integer")
     if not 0.0 <= gap < 1.0:
@@ -37,12 +31,7 @@ def too_many_columns(name: str, columns: int, most: int, smaller: Sequence[str] 
 
 
 def check_backend(backend: str) -> None:
-    """Refuse the name of a backend that does not exist.
-
-    Raises
-    ------
-    InputError : naming all that do.
-    """
+    """Refuse the name of a backend that does not exist."""
     names = ("auto", NO_BACKEND, *backends.backends())
     if backend not in names:
         raise InputError("", "backend", explain_unknown_name(backend, names))

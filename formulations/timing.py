@@ -21,8 +21,8 @@ def ignore_time(total: float, since: float) -> None:
     """Tell nobody."""
 
 
+# Is called with the seconds left out so far, and since when (`time.monotonic`) more is, 0 if nothing is
 tell: Callable[[float, float], None] = ignore_time
-"""Is called with the seconds left out so far, and since when (`time.monotonic`) more is, 0 if nothing is."""
 
 
 @contextlib.contextmanager

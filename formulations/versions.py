@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ratiobench.formulations.settings import NO_BACKEND
 from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
+# The package that brings the solver of each backend; PuLP brings CBC
 PACKAGES: Mapping[str, str] = {
     "highs": "highspy",
     "cbc": "pulp",
@@ -15,21 +16,14 @@ PACKAGES: Mapping[str, str] = {
     "scip": "pyscipopt",
     "gurobi": "gurobipy",
 }
-"""The package that brings the solver of each backend; PuLP brings CBC."""
+# The versions that the published figures were made with, as in constraints.txt
 PINNED: Mapping[str, str] = {"highspy": "1.15.1", "ortools": "9.15.6755", "pulp": "3.3.2"}
-"""The versions that the published figures were made with, as in constraints.txt."""
 
 
 def package_versions(backend: str = "auto") -> str:
     """Package and version of what a solve with this backend may ask, as part of a stored result's key.
 
-    Parameters
-    ----------
-    backend : name of a backend; ``auto`` for all that come with this package, ``none`` for no solver.
-
-    Returns
-    -------
-    ``highspy 1.15.1, ...``; empty for ``none``. A package that is not installed is left out.
+    `backend`: name of a backend; ``auto`` for all that come with this package, ``none`` for no solver.
     """
     if backend == NO_BACKEND:
         return ""

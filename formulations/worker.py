@@ -34,27 +34,16 @@ _ADDRESS_SPACE_MARGIN_MB = 4096
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a call.
+    """What came of a call."""
 
-    Parameters
-    ----------
-    value : the function's result; None unless `termination` is None.
-    termination : None when the function returned, else TIMEOUT, MEMORY, CRASH, ERROR or UNAVAILABLE.
-    message : one line, where something went wrong.
-    """
-
-    value: Any
+    value: Any  # the function's result; None unless `termination` is None
+    # None when the function returned, else TIMEOUT, MEMORY, CRASH, ERROR or UNAVAILABLE.
     termination: Termination | None = None
-    message: str = ""
+    message: str = ""  # one line, where something went wrong
 
 
 class Worker:
-    """A long-lived child process that runs functions by name; used by one thread at a time.
-
-    Parameters
-    ----------
-    name : what the process is for; only for messages.
-    """
+    """A long-lived child process that runs functions by name; used by one thread at a time."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -69,13 +58,7 @@ class Worker:
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     def call(self, function: str, *arguments: Any, wall_seconds: float = 600.0, memory_mb: int = 8192) -> Reply:
-        """Run ``module:function`` with the arguments in the worker.
-
-        Parameters
-        ----------
-        function : what to run; it is imported there, never here.
-        wall_seconds, memory_mb : hard limits; beyond them the process is killed.
-        """
+        """Run ``module:function`` with the arguments in the worker."""
         with self._lock:
             try:
                 process = self._running()

@@ -18,28 +18,17 @@ Instance = TypeVar("Instance")
 
 @dataclass(frozen=True, slots=True)
 class ShippedInstances(Generic[Instance]):
-    """The instances of a folder.
+    """The instances of a folder."""
 
-    Parameters
-    ----------
-    folder : where they lie, with the table `EXPECTED`.
-    read : what reads one.
-    """
-
-    folder: Path
-    read: Callable[[Path], Instance]
+    folder: Path  # where they lie, with the table `EXPECTED`
+    read: Callable[[Path], Instance]  # what reads one
 
     def names(self) -> tuple[str, ...]:
         """The names of the shipped instances, in alphabetical order."""
         return tuple(sorted(path.stem for path in self.folder.glob("*.json") if path.name not in _TABLES))
 
     def path(self, name: str) -> Path:
-        """The file of a shipped instance.
-
-        Raises
-        ------
-        InputError : when there is none of that name.
-        """
+        """The file of a shipped instance."""
         if name not in (known := self.names()):
             raise InputError("named instances", "name", explain_unknown_value(name, known))
         return self.folder / f"{name}.json"

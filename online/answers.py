@@ -31,12 +31,7 @@ def refusal(answer: Any, kind: str, error: Exception) -> str:
 
 
 def read_whole(value: Any, limit: int) -> int:
-    """The integer that stands there, of Python's or NumPy's types, at most `limit` in size.
-
-    Raises
-    ------
-    TypeError, ValueError : for anything else, booleans included.
-    """
+    """The integer that stands there, of Python's or NumPy's types, at most `limit` in size."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(value)
     number = int(value)
@@ -46,12 +41,7 @@ def read_whole(value: Any, limit: int) -> int:
 
 
 def read_part(name: str, value: Any, limit: int) -> int:
-    """The integer that stands in this part of an answer.
-
-    Raises
-    ------
-    InvalidAnswer : naming the part.
-    """
+    """The integer that stands in this part of an answer."""
     try:
         return read_whole(value, limit)
     except TypeError:
@@ -70,10 +60,9 @@ def shorten(value: object, most: int = 80) -> str:
 
 
 PACKAGES = ("bench", "formulations", "instances", "online")
+# The folders of our own code
 PROJECT = tuple(Path(__file__).resolve().parents[1] / name for name in (*PACKAGES, "ratiobench"))
-"""The folders of our own code."""
-POLICY = "policy"
-"""The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)."""
+POLICY = "policy"  # The module in which the text of a policy's file runs (`ratiobench.online.policy_file`)
 
 
 def format_line(error: BaseException) -> str:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from ratiobench.instances.io.errors import InputError, suggest_name
 
+# In the place of a module: the class or object was handed over by whoever runs it (`ratiobench.online.user_algorithm`)
 OWN = "own"
-"""In the place of a module: the class or object was handed over by whoever runs it
-(`ratiobench.online.user_algorithm`)."""
 
 _parsing = threading.Lock()
 
@@ -39,22 +38,13 @@ def parse_source(source: str | bytes) -> ast.Module:
     """The syntax tree of Python source, by one thread at a time.
 
     Python 3.11 before 3.11.8 raises SystemError where two threads make syntax trees at once (CPython issue 106905).
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError, MemoryError : as `ast.parse` does.
     """
     with _parsing:
         return ast.parse(source)
 
 
 def files_beside(file: Path) -> list[Path]:
-    """A module's file, and the files and packages of its folder that it imports, directly or by other files there.
-
-    Parameters
-    ----------
-    file : a module outside any package, read without running a line of it; or a package, which stays alone.
-    """
+    """A module's file, and the files and packages of its folder that it imports, directly or by other files there."""
     found: dict[Path, None] = {}
     ways = [file]
     while ways:

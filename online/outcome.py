@@ -19,14 +19,10 @@ __all__ = ["Constant", "OnlineRun", "Source", "Violation"]
 class Source(StrEnum):
     """Where a declared constant of an algorithm comes from."""
 
-    ORACLE = "oracle"
-    """Computed from the instance under test, future included."""
-    PRIOR = "prior"
-    """Computed from another instance."""
-    HISTORY = "history"
-    """Computed from the days before the one under test, by the run that judges day after day."""
-    GIVEN = "given"
-    """Stated by the user."""
+    ORACLE = "oracle"  # Computed from the instance under test, future included
+    PRIOR = "prior"  # Computed from another instance
+    HISTORY = "history"  # Computed from the days before the one under test, by the run that judges day after day
+    GIVEN = "given"  # Stated by the user
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,29 +22,19 @@ from ratiobench.online.answers import POLICY
 from ratiobench.online.modules import OWN, parse_source
 from ratiobench.online.run_context import UserAlgorithm
 
-MOST_BYTES = 2**20
-"""Of a policy's file."""
+MOST_BYTES = 2**20  # Of a policy's file
 _METHODS = ("decide", "decide_batch")
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A policy's file, read.
-
-    Parameters
-    ----------
-    path : the file.
-    name : under which it runs: `own:CLASS`, with the options behind it.
-    shown : how people call it: `policy.py:Class`, with the options behind it.
-    algorithm : the text, to be sent to its process.
-    imports : the modules that it imports by name, anywhere in it.
-    """
+    """A policy's file, read."""
 
     path: Path
-    name: str
-    shown: str
-    algorithm: UserAlgorithm
-    imports: tuple[str, ...]
+    name: str  # under which it runs: `own:CLASS`, with the options behind it
+    shown: str  # how people call it: `policy.py:Class`, with the options behind it
+    algorithm: UserAlgorithm  # the text, to be sent to its process
+    imports: tuple[str, ...]  # the modules that it imports by name, anywhere in it
 
     @property
     def path_name(self) -> str:
@@ -61,31 +51,8 @@ def is_policy_file(text: str) -> bool:
     return _split(text)[0].endswith(".py")
 
 
-def policy_path(text: str) -> Path:
-    """The file of a policy's name.
-
-    Raises
-    ------
-    InputError : it is not there.
-    """
-    path = Path(_split(text)[0])
-    if not path.is_file():
-        raise InputError(str(path), "", "there is no such file")
-    return path
-
-
 def read_policy_file(text: str) -> PolicyFile:
-    """Read a policy's file and find its class.
-
-    Parameters
-    ----------
-    text : `policy.py`, `policy.py:Class` or `policy.py:Class:key=value,...`. Without a class it is the only one of the
-        file that defines `decide` or `decide_batch`.
-
-    Raises
-    ------
-    InputError : the file is missing, too large or no Python, or the class is missing or not clear.
-    """
+    """Read a policy's file and find its class."""
     file, given, options = _split(text)
     path = Path(file)
     try:
@@ -153,7 +120,6 @@ def _names(tree: ast.Module) -> set[str]:
 
 
 def _imports(tree: ast.Module) -> tuple[str, ...]:
-    """The modules that it imports by statements."""
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -35,11 +35,10 @@ from ratiobench.online.spec import (
     version,
 )
 
-_NAME_LIMIT = 1000
-"""Characters of an algorithm's name with its options: it stands in tables and messages."""
+_NAME_LIMIT = 1000  # Characters of an algorithm's name with its options: it stands in tables and messages
 Instance = TypeVar("Instance")
+# Name -> function of an instance that gives the value and a detail to show
 Constants = Mapping[str, Callable[[Instance], tuple[Fraction, str]]]
-"""Name -> function of an instance that gives the value and a detail to show."""
 
 
 class Documents(Protocol):
@@ -60,27 +59,21 @@ class Documents(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Registry(Generic[Instance]):
-    """The algorithms of one family.
+    """The algorithms of one family."""
 
-    Parameters
-    ----------
-    package : whose room `algorithms` registers algorithms, a module each (or is a module that registers all), and whose
-        module `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
-    documents : reads instances.
-    protocol : the module whose function `plain` copies an answer in builtin types.
-    join : makes one instance of days, one after another; None where a family has no such thing.
-    require_history : raises `InputError` where the first instance cannot be history of the second one.
-    tell_history : what there is to learn from in the first instance, for the second one, in words.
-    is_earlier : whether dates show that the first instance lies before the second one; False where there is no date,
-        `InputError` where they show that it does not.
-    """
-
+    # whose room `algorithms` registers algorithms, a module each (or is a module that registers all), and whose module
+    # `constants`, if there is one, has the table CONSTANTS of those that algorithms can declare.
     package: str
-    documents: Documents
-    protocol: str
+    documents: Documents  # reads instances
+    protocol: str  # the module whose function `plain` copies an answer in builtin types
+    # makes one instance of days, one after another; None where a family has no such thing.
     join: Callable[[list[Instance]], Instance] | None = None
+    # raises `InputError` where the first instance cannot be history of the second one.
     require_history: Callable[[Instance, Instance], None] | None = None
+    # what there is to learn from in the first instance, for the second one, in words.
     tell_history: Callable[[Instance, Instance], str] | None = None
+    # whether dates show that the first instance lies before the second one; False where there is no date, `InputError`
+    # where they show that it does not.
     is_earlier: Callable[[Instance, Instance], bool] | None = None
     _entries: dict[str, Entry] = field(default_factory=dict)
 
@@ -109,12 +102,7 @@ class Registry(Generic[Instance]):
         return {name: each for name, each in plugins_of(ALGORITHMS, family).items() if name not in self.entries()}
 
     def parse(self, text: str) -> Spec:
-        """Take an algorithm's name apart.
-
-        Raises
-        ------
-        InputError : for a name, option or value that does not exist.
-        """
+        """Take an algorithm's name apart."""
         if len(text) > _NAME_LIMIT or not text.isprintable():
             problem = f"not a name: {len(text)} characters; at most {_NAME_LIMIT}, all of them printable, are allowed"
             raise InputError("algorithm", text, problem)
@@ -211,16 +199,7 @@ class Registry(Generic[Instance]):
         return listed
 
     def describe_options(self, name: str) -> list[dict[str, str]]:
-        """The options of a registered algorithm, its constants and its prior, as rows of a table.
-
-        Parameters
-        ----------
-        name : of the algorithm, without options; for another name there is no row.
-
-        Returns
-        -------
-        Texts by column: name, values, default, meaning.
-        """
+        """The options of a registered algorithm, its constants and its prior, as rows of a table."""
         entry = self.entries().get(name)
         if entry is None:
             return []
@@ -296,10 +275,6 @@ class Registry(Generic[Instance]):
         """The instance that the algorithm's name says to take what must be known from, or None; how it is told.
 
         Third, a remark on the time that it is from (`_describe_time`), empty for none and for what is handed over.
-
-        Raises
-        ------
-        InputError : it is not there, or it is the instance under test and that may not be.
         """
         if not spec.prior:
             return None, "", ""
@@ -323,16 +298,10 @@ class Registry(Generic[Instance]):
         """The instance of a file; of several, ``FILE;FILE``, or of a folder's, one after another in time.
 
         Of a folder that has the tested instance, too, those before it are taken.
-
-        Raises
-        ------
-        InputError : naming what cannot be read, what cannot be history, days that cannot be joined, a day that is there
-            twice, and one of several files that is the tested one.
         """
         return self._join(spec, self._read_days(spec, tested))
 
     def _join(self, spec: Spec, days: Sequence[tuple[str, Instance]]) -> Instance:
-        """The days of a prior as one instance."""
         if len(days) == 1 or self.join is None:
             return days[0][1]
         try:
@@ -372,22 +341,7 @@ class Registry(Generic[Instance]):
         return days
 
     def require_past(self, text: str, tested: Instance) -> str:
-        """Check that the prior of an algorithm's name is from the past of an instance, where files have dates.
-
-        Parameters
-        ----------
-        text : the name; one without files as its prior passes.
-        tested : the instance on which the algorithm is judged.
-
-        Returns
-        -------
-        The first file of which no date shows that it lies before the instance; empty where there is none.
-
-        Raises
-        ------
-        InputError : naming the file and the option, where it is the instance itself, of another cluster, or not from
-            before it; and as `read_prior`.
-        """
+        """Check that the prior of an algorithm's name is from the past of an instance, where files have dates."""
         spec = self.parse(text)
         if spec.prior in ("", *HANDED_OVER):
             return ""
@@ -418,12 +372,7 @@ class Registry(Generic[Instance]):
     def prepare(
         self, spec: Spec, instance: Instance, arrivals: int, prior: Instance | None = None
     ) -> tuple[Entry, Any, tuple[Constant, ...]]:
-        """A registered algorithm, built, with its constants settled; its remarks say that they are an oracle's.
-
-        Raises
-        ------
-        InputError : for an option or constant that does not do.
-        """
+        """A registered algorithm, built, with its constants settled; its remarks say that they are an oracle's."""
         entry = spec.entry
         assert entry is not None
         algorithm = entry.make(entry.settle(dict(spec.options), arrivals))
@@ -435,11 +384,10 @@ class Registry(Generic[Instance]):
             constants += tuple(Constant(name, value, source, told_as) for name, value in announced.items())
             if other is not None and self.tell_history is not None:
                 algorithm.history = self.tell_history(other, instance)
-            if not getattr(algorithm, "learns_nothing", False):
-                if other is None and not announced:
-                    algorithm.remarks = Remarks(spec.name, notes=("no history",))
-                elif note:
-                    algorithm.remarks = Remarks(spec.name, notes=(note,))
+            if other is None and not announced:
+                algorithm.remarks = Remarks(spec.name, notes=("no history",))
+            elif note:
+                algorithm.remarks = Remarks(spec.name, notes=(note,))
         oracle = any(constant.source is Source.ORACLE for constant in constants)
         if oracle and (entry.learns or entry.public_constants):
             algorithm.remarks = Remarks(spec.name, notes=("oracle constants",))
@@ -494,18 +442,12 @@ def _name_of(instance: object) -> str:
 
 
 def require_prior(spec: Spec, prior: object) -> None:
-    """Refuse `prior=yesterday` and `prior=history` where the caller of the run has no other day.
-
-    Raises
-    ------
-    InputError : naming the algorithm.
-    """
+    """Refuse `prior=yesterday` and `prior=history` where the caller of the run has no other day."""
     if spec.prior in HANDED_OVER and prior is None:
         raise _not_handed_over(spec)
 
 
 def _source(spec: Spec, other: object) -> Source:
-    """Where constants are from that a name does not state."""
     if other is None:
         return Source.ORACLE
     return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 PARTS_PER_MILLION = 10**6
 LIMITED, OVERCHARGED = "at limit", "charged above their bid"
-ISOLATED, SINGLE_NODE = "isolated", "no migration"
-BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"
-"""How a user's algorithm was isolated."""
-_ISOLATION = {ISOLATED: ISOLATED} | {each: f"{ISOLATED} by {each}" for each in (BUBBLEWRAP, LANDLOCK)}
-_ISOLATION[NO_ISOLATION] = f"not {ISOLATED}"
-ISOLATION_OF_TEXT = {text: name for name, text in _ISOLATION.items()}
-"""The values of `Remarks.isolated` by their words."""
+SINGLE_NODE = "no migration"
+BUBBLEWRAP, LANDLOCK, NO_ISOLATION = "bubblewrap", "Landlock", "none"  # How a user's algorithm was isolated
+_ISOLATION = {
+    BUBBLEWRAP: f"isolated by {BUBBLEWRAP}",
+    LANDLOCK: f"isolated by {LANDLOCK}",
+    NO_ISOLATION: "not isolated",
+}
 
 
 def isolation_text(isolation: str) -> str:
@@ -48,39 +48,23 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """The facts about a run that must stand beside its algorithm's name; `label` renders them.
+    """The facts about a run that must stand beside its algorithm's name; `label` renders them."""
 
-    Parameters
-    ----------
-    name : the algorithm's name, without the options that stand in brackets.
-    options : options in brackets, ``key=value``.
-    limit : decisions that ended at the algorithm's limit of work, of all.
-    gap_ppm : largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
-    notes : the algorithm's own words, each in brackets of its own.
-    solvers : name and version of each solver that had a part in the decisions.
-    starts : programs that the algorithm's process started.
-    isolated : how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; ISOLATED in rows of
-        version 0.1, when bubblewrap was the only way; empty where nothing is to be said.
-    overcharged : admitted arrivals that pay more than they bid, of all admitted.
-    findings : the independent verifier's words, each in brackets of its own.
-    single_node : every task had to stay on one node.
-    unproved : what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
-    repetitions : of a mean, the number of its runs; 0 of a single run.
-    """
-
-    name: str
-    options: tuple[str, ...] = ()
-    limit: Part | None = None
+    name: str  # the algorithm's name, without the options that stand in brackets
+    options: tuple[str, ...] = ()  # options in brackets, ``key=value``
+    limit: Part | None = None  # decisions that ended at the algorithm's limit of work, of all
+    # largest (bound - value) / bound among these, in parts per million, rounded up; None where unknown.
     gap_ppm: int | None = None
-    notes: tuple[str, ...] = ()
-    solvers: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # the algorithm's own words, each in brackets of its own
+    solvers: tuple[str, ...] = ()  # name and version of each solver that had a part in the decisions
+    starts: tuple[str, ...] = ()  # programs that the algorithm's process started
+    # how the user's algorithm was isolated: BUBBLEWRAP, LANDLOCK or NO_ISOLATION; empty if isolation does not apply.
     isolated: str = ""
-    overcharged: Part | None = None
-    findings: tuple[str, ...] = ()
-    single_node: bool = False
+    overcharged: Part | None = None  # admitted arrivals that pay more than they bid, of all admitted
+    single_node: bool = False  # every task had to stay on one node
+    # what is proved of the algorithm is not about arrivals of these kinds; no words beside the name.
     unproved: bool = False
-    repetitions: int = 0
+    repetitions: int = 0  # of a mean, the number of its runs; 0 of a single run
 
     def listed(self) -> Iterator[Remark]:
         """The facts in words, in the order in which they stand behind the name."""
@@ -97,7 +81,6 @@ class Remarks:
             yield Remark("isolated", _ISOLATION[self.isolated])
         if self.overcharged is not None:
             yield Remark("overcharged", f"{OVERCHARGED}: {self.overcharged} admitted")
-        yield from (Remark("findings", each) for each in self.findings)
         if self.single_node:
             yield Remark("single_node", SINGLE_NODE)
         if self.repetitions:
@@ -119,12 +102,7 @@ class Remarks:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Remarks:
-        """The remarks that `document` wrote.
-
-        Raises
-        ------
-        ValueError : the document is not of that form.
-        """
+        """The remarks that `document` wrote."""
         values: dict[str, Any] = {}
         for name, value in document.items():
             reader = _READERS.get(name)
@@ -167,8 +145,6 @@ def _flag(value: Any) -> bool:
 
 
 def _isolation(value: Any) -> str:
-    if value is True:  # as version 0.1 stored it
-        return ISOLATED
     if value not in tuple(_ISOLATION):
         raise ValueError("no way of isolation")
     return str(value)
@@ -176,6 +152,6 @@ def _isolation(value: Any) -> str:
 
 _READERS = {
     "name": _text, "options": _texts, "limit": _part, "gap_ppm": _count, "notes": _texts, "solvers": _texts,
-    "starts": _texts, "isolated": _isolation, "overcharged": _part, "findings": _texts, "single_node": _flag,
-    "unproved": _flag, "repetitions": _count,
+    "starts": _texts, "isolated": _isolation, "overcharged": _part, "single_node": _flag, "unproved": _flag,
+    "repetitions": _count,
 }  # fmt: skip

@@ -22,14 +22,7 @@ from ratiobench.online.run import Environment, run
 class RepeatedRuns(Generic[Instance]):
     """An algorithm by its name, ready for instance after instance; close it in the end.
 
-    Parameters
-    ----------
-    game : the family's.
-    text : the algorithm's name with options, or an import path.
-
-    Raises
-    ------
-    InputError : for a name, option or import path that does not exist.
+    `text`: the algorithm's name with options, or an import path.
     """
 
     def __init__(self, game: Environment[Instance], text: str) -> None:
@@ -70,7 +63,6 @@ class RepeatedRuns(Generic[Instance]):
         return judged.value, judged.violations
 
     def _ready(self) -> Runner:
-        """The algorithm, just built."""
         if self._player is None:
             self._player = Runner(self._spec, self._game.registry.protocol, _nothing)
         else:

@@ -31,42 +31,23 @@ __all__ = ["Environment", "Judgement", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an independent verifier of the family says of the decisions of a run.
+    """What an independent verifier of the family says of the decisions of a run."""
 
-    Parameters
-    ----------
-    decisions : the family's solution, as it follows from the log.
-    violations : those of the referee and what else the verifier found.
-    value : of the objective, in the family's unit.
-    true_value : the same by valuations; None where bidders are not asked: the value itself.
-    revenue : sum of payments, or None without a payment rule.
-    admitted : number of admitted arrivals.
-    overcharged : admitted arrivals that pay more than they bid, of all admitted; None where there are none.
-    findings : further remarks beside the algorithm's name.
-    single_node : every arrival had to stay on one node.
-    unproved : theorems about the algorithms do not cover arrivals of these kinds.
-    counts : things counted, beside those of the algorithm.
-    """
-
-    decisions: Any
-    violations: Sequence[Violation]
-    value: Exact
-    admitted: int
-    true_value: Exact | None = None
-    revenue: Exact | None = None
+    decisions: Any  # the family's solution, as it follows from the log
+    violations: Sequence[Violation]  # those of the referee and what else the verifier found
+    value: Exact  # of the objective, in the family's unit
+    admitted: int  # number of admitted arrivals
+    true_value: Exact | None = None  # the same by valuations; None where bidders are not asked: the value itself
+    revenue: Exact | None = None  # sum of payments, or None without a payment rule
+    # admitted arrivals that pay more than they bid, of all admitted; None where there are none.
     overcharged: Part | None = None
-    findings: tuple[str, ...] = ()
-    single_node: bool = False
-    unproved: bool = False
-    counts: Mapping[str, int] = field(default_factory=dict)
+    single_node: bool = False  # every arrival had to stay on one node
+    unproved: bool = False  # theorems about the algorithms do not cover arrivals of these kinds
+    counts: Mapping[str, int] = field(default_factory=dict)  # things counted, beside those of the algorithm
 
 
 class Environment(ABC, Generic[Instance]):
     """The parts of a run that a family adds; a family defines `registry` and overrides further members.
-
-    Attributes
-    ----------
-    registry : the algorithms by name.
 
     Notes
     -----
@@ -76,124 +57,51 @@ class Environment(ABC, Generic[Instance]):
     constants : declared constants of the algorithm with their sources.
     """
 
-    registry: Registry[Instance]
+    registry: Registry[Instance]  # the algorithms by name
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[Environment[Instance], Spec]:
-        """Choose the environment and the algorithm of a run.
-
-        Parameters
-        ----------
-        spec : the algorithm's name, parsed.
-
-        Returns
-        -------
-        Both, as the run uses them.
-
-        Raises
-        ------
-        InputError : this algorithm cannot run on this instance.
-        """
+        """Choose the environment and the algorithm of a run."""
         return self, spec
 
     @abstractmethod
     def arrivals(self, instance: Instance) -> int:
-        """Count the arrivals.
-
-        Returns
-        -------
-        Their number.
-        """
+        """Count the arrivals."""
 
     @abstractmethod
     def table(self, instance: Instance, seed: str) -> Simulator:
-        """Make the simulator of a run.
-
-        Parameters
-        ----------
-        seed : names the random stream of algorithms that draw.
-
-        Returns
-        -------
-        The simulator.
-        """
+        """Make the simulator of a run."""
 
     @abstractmethod
     def first_half(self, instance: Instance) -> Instance:
-        """Cut the instance after the first half of the arrivals: whole questions, at least one.
-
-        Returns
-        -------
-        The first half as an instance.
-        """
+        """Cut the instance after the first half of the arrivals: whole questions, at least one."""
 
     @abstractmethod
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
-        """Compute the figures of a run from its log, by code that the simulator does not share.
-
-        Parameters
-        ----------
-        log : answers of the algorithm, as the simulator stored them.
-        violations : those that the referee found.
-
-        Returns
-        -------
-        The figures, with all violations.
-        """
+        """Compute the figures of a run from its log, by code that the simulator does not share."""
 
     @abstractmethod
     def small(self) -> Instance:
-        """Make an instance that is solved in a moment and calls every kernel.
-
-        Returns
-        -------
-        The instance.
-        """
+        """Make an instance that is solved in a moment and calls every kernel."""
 
     def settled(self, algorithm: Any, constants: tuple[Constant, ...]) -> tuple[Constant, ...]:
-        """Return the constants of a registered algorithm as the run reports them.
-
-        Parameters
-        ----------
-        algorithm : the object that decides.
-
-        Returns
-        -------
-        The constants.
-        """
+        """Return the constants of a registered algorithm as the run reports them."""
         return constants
 
     def remarks(self, constants: tuple[Constant, ...]) -> tuple[str, ...]:
-        """Return the remarks that constants add to a run of a registered algorithm.
-
-        Returns
-        -------
-        Short texts; empty for none.
-        """
+        """Return the remarks that constants add to a run of a registered algorithm."""
         return ()
 
     def trace(self, instance: Instance, exposed: Any) -> Any:
         """Check the part of its state that a user's algorithm shows, for audits.
 
-        Parameters
-        ----------
-        exposed : as the family's protocol reads it.
-
-        Returns
-        -------
-        The checked state; None for nothing.
+        Returns the checked state; None for nothing.
         """
         return None
 
     def trace_of_ours(self, instance: Instance, trace: Any) -> Any:
         """Return the state that a registered algorithm leaves for audits.
 
-        Parameters
-        ----------
-        trace : its attribute `trace`.
-
-        Returns
-        -------
-        The state; None where no theorem is about such instances.
+        Returns the state; None where no theorem is about such instances.
         """
         return trace
 
@@ -207,23 +115,8 @@ def run(
 ) -> OnlineRun:
     """Run an algorithm on an instance under the referee.
 
-    Parameters
-    ----------
-    environment : of the instance's family.
-    instance : of that family.
-    text : the algorithm's name with options, or an import path.
-    seed : name of the random stream of algorithms that draw; by default the instance's hash, and from the second
-        repetition on (`ratiobench.online.run_context`) its number behind it.
-    prior : the other day, from which an algorithm that is named with `prior=yesterday` takes its constants.
-
-    Returns
-    -------
-    The run.
-
-    Raises
-    ------
-    InputError : for a name, option, prior file or import path that does not exist, for `prior=yesterday` without a
-        prior, and for what the family's game refuses.
+    `seed`: name of the random stream of algorithms that draw; by default the instance's hash, and from the second
+    repetition on (`ratiobench.online.run_context`) its number behind it.
     """
     registry = environment.registry
     environment, spec = environment.admit(instance, registry.parse(text))
@@ -242,28 +135,9 @@ def run(
 def _run(
     environment: Environment[Instance], instance: Instance, spec: Spec, seed: str, prior: Instance | None = None
 ) -> OnlineRun:
-    """A run of an algorithm of ours, in this process; where it asks anyone's own code, again on the first half."""
-
-    def play_on(part: Instance) -> OnlineRun:
-        _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
-        return run_built(
-            environment, part, algorithm, spec.name, version_of(spec), environment.settled(algorithm, constants), seed
-        )
-
-    assert spec.entry is not None
-    result = play_on(instance)
-    if spec.entry.own(spec.options) is None or result.violations:
-        return result
-    half = play_on(environment.first_half(instance))
-    pairs = enumerate(zip(half.decisions, result.decisions, strict=False))
-    different = next((i for i, (again, before) in pairs if again != before), None)
-    if half.violations or different is not None:
-        detail = "the decision differs when later arrivals are taken away"
-        if half.violations:
-            detail += f" ({half.violations[0]})"
-        noun = environment.table(instance, seed).noun
-        return replace(result, valid=False, violations=(Violation("peeks", different, detail, noun),))
-    return result
+    _, algorithm, constants = environment.registry.prepare(spec, instance, environment.arrivals(instance), prior)
+    settled = environment.settled(algorithm, constants)
+    return run_built(environment, instance, algorithm, spec.name, version_of(spec), settled, seed)
 
 
 def run_built(
@@ -290,15 +164,10 @@ def run_built(
 
 
 def _remarks_of(algorithm: Any, name: str) -> Remarks:
-    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own.
-
-    `isolation` says how a user's code inside it was isolated.
-    """
+    """What a registered algorithm says of its run: its `remarks`, or its `label` as words of its own."""
     label = getattr(algorithm, "label", None)
     known: Remarks | None = getattr(algorithm, "remarks", None)
-    remarks = known or Remarks(name, notes=() if label is None else (str(label),))
-    isolated = getattr(algorithm, "isolation", "")
-    return replace(remarks, isolated=isolated) if isolated else remarks
+    return known or Remarks(name, notes=() if label is None else (str(label),))
 
 
 def run_isolated(
@@ -354,11 +223,7 @@ def _told(
     return OnlineRun(
         algorithm=name,
         remarks=replace(
-            remarks,
-            overcharged=judged.overcharged,
-            findings=judged.findings,
-            single_node=judged.single_node,
-            unproved=judged.unproved,
+            remarks, overcharged=judged.overcharged, single_node=judged.single_node, unproved=judged.unproved
         ),
         version=version,
         valid=not judged.violations,

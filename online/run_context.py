@@ -9,59 +9,37 @@ from dataclasses import dataclass, field
 
 __all__ = ["RunContext", "UserAlgorithm", "run_context", "stop_message"]
 
+# How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
+# (`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so
 Isolate = bool | str | None
-"""How users' algorithms are to be isolated: True, it is required; None, where it can be had; a name, in this way
-(`ratiobench.online.remarks`: BUBBLEWRAP, LANDLOCK, NO_ISOLATION); False, not at all, and no row says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserAlgorithm:
-    """A user's class or object that is no module of its own (`ratiobench.online.user_algorithm`).
+    """A user's class or object that is no module of its own (`ratiobench.online.user_algorithm`)."""
 
-    Parameters
-    ----------
-    code : a hash of its code, its version; the same wherever it was written down.
-    pickled : the class or object itself.
-    files : of modules that it names, which its process must be able to load.
-    """
-
-    code: str
-    pickled: bytes
-    files: tuple[str, ...] = ()
+    code: str  # a hash of its code, its version; the same wherever it was written down
+    pickled: bytes  # the class or object itself
+    files: tuple[str, ...] = ()  # of modules that it names, which its process must be able to load
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Time limit, sandbox and repetition of runs.
+    """Time limit, sandbox and repetition of runs."""
 
-    Parameters
-    ----------
-    limit : seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop
-        between two decisions, a user's algorithm is killed.
-    isolate : whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`).
-    own : the algorithms that are no modules, by the names under which they run.
-    hidden : folders that a sandbox does not show, wherever they are: those of the instance and of the results.
-    repetition : which run of an algorithm that draws this is, from 1 on: each has a seed of its own.
-    """
-
+    # seconds after which a run is stopped, a violation; None for no limit. Algorithms of ours are asked to stop between
+    # two decisions, a user's algorithm is killed.
     limit: float | None = None
-    isolate: Isolate = False
+    isolate: Isolate = False  # whether users' algorithms run in a sandbox (`ratiobench.online.referee.sandbox.choose`)
+    # the algorithms that are no modules, by the names under which they run.
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
-    repetition: int = 1
+    repetition: int = 1  # which run of an algorithm that draws this is, from 1 on: each has a seed of its own
+    # folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     hidden: tuple[str, ...] = ()
 
 
 def stop_message(seconds: float) -> str:
-    """Return the message of a run that was stopped at its time limit.
-
-    Parameters
-    ----------
-    seconds : the limit.
-
-    Returns
-    -------
-    The message.
-    """
+    """Return the message of a run that was stopped at its time limit."""
     return f"stopped after {seconds:g} s"
 
 
@@ -73,13 +51,7 @@ current = _current.get
 def run_context(terms: RunContext) -> Iterator[None]:
     """Set the run context of all runs inside a `with` block, in this thread.
 
-    Parameters
-    ----------
-    terms : the context.
-
-    Yields
-    ------
-    None.
+    Yields none.
 
     Examples
     --------

@@ -20,12 +20,10 @@ from ratiobench.instances.io.plugins import Plugin
 from ratiobench.online import run_context
 from ratiobench.online.modules import module_file
 
+# The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file.
 YESTERDAY = "yesterday"
-"""The prior that is no file: the instance that the caller of a run hands over. `./yesterday` is a file."""
-HISTORY = "history"
-"""Another such prior: the days before the one under test, as one instance."""
-EARLIER = "earlier"
-"""All days before it, as one instance: what a backtest hands to algorithms that learn."""
+HISTORY = "history"  # Another such prior: the days before the one under test, as one instance
+EARLIER = "earlier"  # All days before it, as one instance: what a backtest hands to algorithms that learn
 HANDED_OVER = (YESTERDAY, HISTORY, EARLIER)
 _FRACTION = re.compile(r"[0-9]{1,18}([.][0-9]{1,18}|/0*[1-9][0-9]{0,17})?")
 
@@ -34,13 +32,7 @@ _ANOTHER_OPTION = re.compile(r":(?=[A-Za-z_][A-Za-z0-9_-]*=)")
 
 
 def suggest_commas(text: str, value: str) -> str:
-    """How an algorithm's name is written with commas, where the value of an option has ``:key=`` in it; else empty.
-
-    Parameters
-    ----------
-    text : the name with all options.
-    value : of one of them, which cannot be used.
-    """
+    """How an algorithm's name is written with commas, where the value of an option has ``:key=`` in it; else empty."""
     if not _ANOTHER_OPTION.search(value):
         return ""
     right = text.replace(value, _ANOTHER_OPTION.sub(",", value))
@@ -48,26 +40,19 @@ def suggest_commas(text: str, value: str) -> str:
 
 
 class Option(NamedTuple):
-    """An option of an algorithm.
-
-    Parameters
-    ----------
-    default : its default.
-    allowed : its values; None for a free text, which the algorithm reads.
-    meaning : in a few words.
-    """
+    """An option of an algorithm."""
 
     default: str
-    allowed: tuple[str, ...] | None
-    meaning: str
+    allowed: tuple[str, ...] | None  # its values; None for a free text, which the algorithm reads
+    meaning: str  # in a few words
 
 
 def _as_given(options: dict[str, str], arrivals: int) -> dict[str, str]:
     return options
 
 
+# What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own
 StatusFunction = Callable[[Mapping[str, str], bool], Mapping[str, str]]
-"""What is known of an algorithm, by heading, given its options and whether a constant is the tested instance's own."""
 
 
 def state_always(**known: str) -> StatusFunction:
@@ -77,70 +62,44 @@ def state_always(**known: str) -> StatusFunction:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registered algorithm.
+    """A registered algorithm."""
 
-    Parameters
-    ----------
-    name, summary : for `list` and the command line.
-    version : of the code; results of another version are not reused.
-    options : by name.
-    make : builds the algorithm from its options, all filled in.
-    settle : replaces options that depend on the number of arrivals (arithmetic), before `make`.
-    public_constants : its theorem needs constants that are known in advance. A prior that is the instance under test is
-        refused, constants computed from that instance are said in the label, and `constants=public` refuses them.
-    warm : compiles and starts, on a small instance, what a run on one does not reach.
-    standing : its proof status, for leaderboards; None where nothing is known.
-    randomised : it draws, from the seed of the run: repetitions differ; or whether it does with its options.
-    slow : on large instances it takes much longer than others, which small ones do not show: suites begin with it.
-    learns : it has a method `learn`, which is handed the prior itself (None without one) and the instance under test,
-        and returns the constants that it took from there, by name; `history=` is another word for its `prior=`. With
-        a true attribute `learns_nothing` it looks at no history, and no remark says that there is none.
-    solver : the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results
-        depend on the solver's version then.
-    own : the import path that its options name and the module that says what it answers (as a registry's `protocol`);
-        None where they name none.
-    forms : what it can do beside what every algorithm of its family must, in words of that family.
-    files : the files that its options name, `none` for none: stored results depend on what is in them.
-    """
-
-    name: str
+    name: str  # name, summary: for `list` and the command line
     summary: str
-    version: str
-    options: Mapping[str, Option]
-    make: Callable[[Mapping[str, str]], Any]
+    version: str  # of the code; results of another version are not reused
+    options: Mapping[str, Option]  # by name
+    make: Callable[[Mapping[str, str]], Any]  # builds the algorithm from its options, all filled in
+    # replaces options that depend on the number of arrivals (arithmetic), before `make`.
     settle: Callable[[dict[str, str], int], dict[str, str]] = _as_given
+    # its theorem needs constants that are known in advance. A prior that is the instance under test is refused,
+    # constants computed from that instance are said in the label, and `constants=public` refuses them.
     public_constants: bool = False
+    # compiles and starts, on a small instance, what a run on one does not reach.
     warm: Callable[[Any], None] | None = None
-    standing: StatusFunction | None = None
+    standing: StatusFunction | None = None  # its proof status, for leaderboards; None where nothing is known
+    # it draws, from the seed of the run: repetitions differ; or whether it does with its options.
     randomised: bool | Callable[[Mapping[str, str]], bool] = False
+    # on large instances it takes much longer than others, which small ones do not show: suites begin with it.
     slow: bool = False
+    # it has a method `learn`, which is handed the prior itself (None without one) and the instance under test, and
+    # returns the constants that it took from there, by name; `history=` is another word for its `prior=`.
     learns: bool = False
+    # the backend that it asks (`ratiobench.formulations.backends`); empty where it asks none. Stored results depend on
+    # the solver's version then.
     solver: str = ""
-    own: Callable[[Mapping[str, str]], tuple[Spec, str] | None] = lambda options: None
+    # what it can do beside what every algorithm of its family must, in words of that family.
     forms: frozenset[str] = frozenset()
+    # the files that its options name, `none` for none: stored results depend on what is in them.
     files: Callable[[Mapping[str, str]], Sequence[str]] = lambda options: ()
 
     def is_randomised(self, options: Mapping[str, str]) -> bool:
-        """Whether the algorithm draws with these options.
-
-        Parameters
-        ----------
-        options : all of them, as texts.
-
-        Returns
-        -------
-        True if repetitions of a run may differ.
-        """
+        """Whether the algorithm draws with these options."""
         return self.randomised if isinstance(self.randomised, bool) else self.randomised(options)
 
     def choices(self) -> Iterator[str]:
         """Iterate over the combinations of the options whose values are listed.
 
         Combinations that the algorithm refuses are left out.
-
-        Returns
-        -------
-        Texts such as ``key=value,key=value``, as they are written behind the name.
         """
         listed = {key: option.allowed for key, option in self.options.items() if option.allowed}
         defaults = {key: option.default for key, option in self.options.items()}
@@ -156,18 +115,7 @@ class Entry:
 def fraction(field_: str, text: str) -> Fraction:
     """Read a fraction of an option's text.
 
-    Parameters
-    ----------
-    field_ : the option, which errors name.
-    text : such as ``7/2``, ``0.35``, ``3``; at most 18 digits a side.
-
-    Returns
-    -------
-    The fraction.
-
-    Raises
-    ------
-    InputError : any other text, also of a negative number.
+    `text`: such as ``7/2``, ``0.35``, ``3``; at most 18 digits a side.
 
     Examples
     --------
@@ -187,26 +135,18 @@ def fraction(field_: str, text: str) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """An algorithm's name, taken apart.
+    """An algorithm's name, taken apart."""
 
-    Parameters
-    ----------
-    entry : the registered algorithm, or None for an import path.
-    path : ``package.module:Class`` for a user's algorithm, else empty.
-    options : own options, defaults filled in (registered), or as written (import path).
-    given : constants stated by the user.
-    prior : file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
-        empty.
-    plugin : the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
-    prior_word : the option that names the prior, `prior` or `history`, as the user wrote it; for errors.
-    """
-
-    entry: Entry | None
-    path: str
-    options: Mapping[str, str]
-    given: Mapping[str, Fraction] = field(default_factory=dict)
+    entry: Entry | None  # the registered algorithm, or None for an import path
+    path: str  # ``package.module:Class`` for a user's algorithm, else empty
+    options: Mapping[str, str]  # own options, defaults filled in (registered), or as written (import path)
+    given: Mapping[str, Fraction] = field(default_factory=dict)  # constants stated by the user
+    # file of the instance that constants are taken from, `yesterday` or `history` for one that the caller has, or
+    # empty.
     prior: str = ""
+    # the installed package that adds it under a name of its own (`ratiobench.instances.io.plugins`).
     plugin: Plugin | None = None
+    # the option that names the prior, `prior` or `history`, as the user wrote it; for errors.
     prior_word: str = field(default="prior", compare=False)
 
     @property
@@ -237,14 +177,9 @@ def version(spec: Spec) -> str:
 
     Of a class or object that was handed over it is the hash of that. Packages of solvers that this code names follow
     with their versions, since answers of solvers differ between these.
-
-    Raises
-    ------
-    InputError : when there is no such module.
     """
     if spec.entry is not None:
-        inside = spec.entry.own(spec.options)
-        parts = [spec.entry.version, *([] if inside is None else [version(inside[0])])]
+        parts = [spec.entry.version]
         for path in spec.entry.files(spec.options):
             if path != "none":
                 parts.append(hashlib.sha256(read_bytes(path)[0]).hexdigest()[:16])

@@ -30,15 +30,13 @@ from ratiobench.online.modules import OWN, module_file
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import UserAlgorithm
 
-LARGEST = 2**26
-"""Bytes of an algorithm with all that it carries."""
+LARGEST = 2**26  # Bytes of an algorithm with all that it carries
 _NAME = re.compile(r"[A-Za-z_][\w.+-]{0,59}")
 _FIELD = "algorithms"
 _PLACES = ("__firstlineno__", "__static_attributes__", "__file__", "__path__")
+# Where code is that is not the caller's own
 _OTHERS = (*PROJECT, *(Path(folder).resolve() for folder in (sys.prefix, sys.base_prefix)))
-"""Where code is that is not the caller's own."""
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-"""In the text of what has none of its own."""
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # In the text of what has none of its own
 _TRACKER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -49,15 +47,6 @@ def name_algorithms(
 
     Text is a name already. A class that its module can be asked for has its import path, any other ``own:CLASS``, and
     an object ``own:NAME`` with its attribute `name`, or else its class.
-
-    Parameters
-    ----------
-    future : types of which an algorithm may carry no object: those of instances.
-
-    Raises
-    ------
-    InputError : what is no algorithm, cannot be pickled, is too large or carries what it must not know, and two that
-        have the same name.
     """
     names: list[str] = []
     own: dict[str, UserAlgorithm] = {}
@@ -77,7 +66,6 @@ _PLAIN = (dict, list, tuple, str, int, type(None))
 
 
 def _import_path(given: object) -> str | None:
-    """The import path of a class, if that leads to this class and to no other."""
     if not isinstance(given, type) or "." in given.__qualname__:
         return None
     module = sys.modules.get(given.__module__)
@@ -154,7 +142,6 @@ class _Guarded(cloudpickle.Pickler):  # type: ignore[misc]
         self.files: set[Path] = set()
 
     def reducer_override(self, given: Any) -> Any:
-        """How an object is pickled."""
         if type(given) in self._future or _is_answer(type(given)):
             problem = (
                 f"it carries what it must not know, an object of {type(given).__module__}.{type(given).__qualname__}"
@@ -176,7 +163,6 @@ class _Placeless(_Guarded):
     """
 
     def reducer_override(self, given: Any) -> Any:
-        """How an object is pickled."""
         if isinstance(given, CodeType):
             names = (given.co_names, given.co_varnames, given.co_freevars, given.co_cellvars)
             consts = tuple(map(self._ordered, given.co_consts))
@@ -242,7 +228,6 @@ class _Placeless(_Guarded):
         return value if all(map(operator.is_, found, value)) else kind(found)
 
     def _text(self, value: Any) -> str:
-        """An element of a set, as a text that is the same in every process."""
         text = repr(self._ordered(value))
         if _ADDRESS.search(text):
             printed = make_printable(text, SHOWN)
@@ -252,12 +237,10 @@ class _Placeless(_Guarded):
 
 
 def _by_value_now() -> list[ModuleType | None]:
-    """The modules whose contents are pickled."""
     return [sys.modules.get(name) for name in ("__main__", *cloudpickle.list_registry_pickle_by_value())]
 
 
 def _dumped(pickler: type[_Guarded], given: Any, name: str, future: tuple[type, ...]) -> tuple[bytes, set[Path]]:
-    """The pickle, and the files of modules that it names."""
     file = io.BytesIO()
     dumper = pickler(file, name, future)
     dumper.dump(given)

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 if (_Path(__file__).parent / "bench").is_symlink():  # a checkout: modules keep the paths of their files
     __path__.insert(0, str(_Path(__file__).resolve().parents[1]))
 
-from ratiobench import old_names as _old_names
-
 if TYPE_CHECKING:
     from ratiobench.bench.api import (
         InputError,
@@ -60,8 +58,6 @@ __all__ = [
 ]
 
 _POLICIES = ("evaluate", "play")
-
-_old_names.install()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,5 @@
-"""Assertions about instances and runs for the tests of other projects; see `ratiobench.bench.testing`."""
+"""Assertions about runs for the tests of other projects; see `ratiobench.bench.testing`."""
 
-from ratiobench.bench.testing import assert_bound, assert_valid, instances
+from ratiobench.bench.testing import assert_bound, assert_valid
 
-__all__ = ["assert_bound", "assert_valid", "instances"]
+__all__ = ["assert_bound", "assert_valid"]

@@ -1,4 +1,4 @@
-"""Shared set-up: the repository root on the path, and one deterministic Hypothesis profile."""
+"""Shared set-up: the repository root on the path, and the Hypothesis profile."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 ROOT = Path(__file__).resolve().parents[1]
 # The importlib import mode leaves sys.path alone, and `tests` is not installed: without this line
-# `from tests.support.strategies import ...` would only work for `python -m pytest` run in the root.
+# `from tests.support.samples import ...` would only work for `python -m pytest` run in the root.
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
@@ -32,41 +33,41 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--thorough`, for tests of random examples."""
-    parser.addoption("--thorough", action="store_true", help="take all random examples, not a third of them")
+    parser.addoption("--thorough", action="store_true", help="take all random examples, and draw them anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say how many random examples there are; of these the same on every machine and run.
+    """Set how many random examples there are, and whether they are the same in every run.
 
+    With `--thorough` they are drawn anew; those that failed are in `.hypothesis` and are tried first by the next run.
     No health check and no deadline depend on the machine's speed.
     """
     from tests.support import samples
 
     samples.thorough = bool(config.getoption("--thorough"))
     settings.register_profile(
-        "deterministic",
+        "thorough" if samples.thorough else "fast",
         max_examples=samples.samples(100),
-        derandomize=True,
+        derandomize=not samples.thorough,
         deadline=None,
-        database=None,
+        database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis") if samples.thorough else None,
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    settings.load_profile("deterministic")
+    settings.load_profile("thorough" if samples.thorough else "fast")
 
 
-SLOW = Path(__file__).parent / "slow.txt"
-"""The slow test functions, one a line, the file first that takes longest; `tests.tools.slow_tests` writes them."""
-
-
-def function_of(test: str) -> str:
-    """The test function of a test, without its parameters."""
-    return test.partition("[")[0]
-
-
-def file_of(test: str) -> str:
-    """The file of a test."""
-    return test.partition("::")[0]
+# Files that take longest: begun last, one would keep a process busy while the other waits
+LONGEST_FIRST = (
+    "bench/test_run.py",
+    "online/lora/test_contract.py",
+    "bench/evaluation/test_cheats.py",
+    "bench/test_readme.py",
+    "bench/test_plugins.py",
+    "bench/lora/test_hunt.py",
+    "bench/test_dask.py",
+    "online/lora/test_cheaters.py",
+)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -85,13 +86,9 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow ones, for `-m "not slow"`; begin with the longest files: the last of two processes waits less."""
-    slow = dict.fromkeys(SLOW.read_text().split())
-    for item in items:
-        if function_of(item.nodeid) in slow:
-            item.add_marker(pytest.mark.slow)
-    places = {file: place for place, file in enumerate(dict.fromkeys(map(file_of, slow)))}
-    items.sort(key=lambda item: places.get(file_of(item.nodeid), len(places)))
+    """Begin with the longest files."""
+    places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ratiobench.bench.cli.parser import LONGEST, answer_completion, thread_parser
+from ratiobench.bench.cli.parser import LONGEST, thread_parser
 from ratiobench.bench.commands.command import NAME, Command
 from ratiobench.bench.commands.opt import NoCertificateError
 from ratiobench.bench.options import Options, options_of
@@ -21,11 +21,8 @@ from ratiobench.bench.running.pool import ExecutorLost
 from ratiobench.bench.storage.payload import format_error
 from ratiobench.bench.storage.store import StoreError
 from ratiobench.instances.io.errors import DEBUG, InputError, make_printable
-from ratiobench.instances.io.files import READ_LIMIT, limit_file_size
 
 KEPT = "; what was finished is kept"
-RENAMED = {"online": "simulate"}
-"""Commands of version 0.1, with their names of today."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,18 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
     parser, words = thread_parser(), sys.argv[1:] if arguments is None else arguments
-    answer_completion(parser)
     if not words:
         parser.print_help()
         return 0
-    given = parser.parse_args(_renamed(words))
+    given = parser.parse_args(words)
     command: Command = given.command
     before, at_sigterm = dict(os.environ), _end_on_sigterm(given)
     if given.debug:
         os.environ[DEBUG] = "1"  # also for the processes in which anyone's algorithms run
     try:
         silent = getattr(given, "json", False) or getattr(given, "quiet", False)
-        with limit_file_size(getattr(given, "max_bytes", READ_LIMIT)), Heartbeat("" if silent else command.busy):
+        with Heartbeat("" if silent else command.busy):
             status = _perform(command, options_from(given))
         sys.stdout.flush()
         return status
@@ -90,17 +86,6 @@ def _perform(command: Command, options: Options) -> int:
     sys.stdout.flush()
     command.after(options, found)
     return command.status(found)
-
-
-def _renamed(words: Sequence[str]) -> list[str]:
-    """The words with the command's name of today; a note for one of version 0.1."""
-    found = list(words)
-    at = next((place for place, word in enumerate(found) if not word.startswith("-")), None)
-    if at is not None and found[at] in RENAMED:
-        new = RENAMED[found[at]]
-        print(f"{NAME}: the command {found[at]!r} is called {new!r} since version 0.2", file=sys.stderr)
-        found[at] = new
-    return found
 
 
 def _end_on_sigterm(given: argparse.Namespace) -> Any:

@@ -1,28 +1,22 @@
 """The parser of command lines, made from the options of the commands.
 
-Errors are one line, with what was probably meant; a shell completes names.
+Errors are one line, with what was probably meant.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from typing import Any, NoReturn
 
 from ratiobench.bench.commands.command import NAME, Command, Group
 from ratiobench.bench.commands.index import COMMANDS
-from ratiobench.bench.family.registry import claim_searches, families
-from ratiobench.bench.family.standard import read_set
 from ratiobench.bench.options import Choice, Option, Switch, Values, defaults_of, flag_of, options_of, split_names
-from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
 
-LONGEST = 1700
-"""Characters of a message on standard error, whatever it is about."""
+LONGEST = 1700  # Characters of a message on standard error, whatever it is about
 WITH_COMMAS = "; several: A,B or the option again"
 SEVERAL = "; several: A B, A,B or the option again"
 
@@ -32,10 +26,9 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     commands: Any = None
+    # The argument that may be the last of the words behind an option that takes several; empty for none
     takes_last: str = ""
-    """The argument that may be the last of the words behind an option that takes several; empty for none."""
-    last_list: tuple[str, int] = ("", 0)
-    """The option that last took several words, and how many words those were."""
+    last_list: tuple[str, int] = ("", 0)  # The option that last took several words, and how many words those were
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As ever, with the words kept for messages."""
@@ -161,8 +154,6 @@ def _add_command(commands: Any, command: Command | Group) -> None:
         if each.positional and needed and any(other.several for other in described.values()) and not rest:
             action.nargs = "?"
             sub.takes_last = name
-        if each.complete:
-            action.completer = _completer(COMPLETIONS[each.complete])
     if command.document is not None:
         sub.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
@@ -211,48 +202,3 @@ def _reader(values: Values) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(error.problem) from None
 
     return read
-
-
-Names = Callable[[], Iterable[str]]
-
-
-def _completer(names: Names) -> Callable[..., list[str]]:
-    """Where completion is switched on, a shell completes the values of an argument by these names."""
-
-    def complete(prefix: str, **_: Any) -> list[str]:
-        with contextlib.suppress(Exception):  # a family that is not there is said when the command runs
-            return [name for name in names() if name.startswith(prefix)]
-        return []
-
-    return complete
-
-
-def _claims() -> list[str]:
-    """The claims of all families that a check is about."""
-    lines = [family.statements() for family in families().values()]
-    return list(dict.fromkeys(each.name for statements in lines for each in statements if not each.proof))
-
-
-COMPLETIONS: Mapping[str, Names] = {
-    "suites": lambda: [suite.name for family in families().values() for suite in family.suites()],
-    "algorithms": lambda: dict.fromkeys(each.name for family in families().values() for each in family.algorithms()),
-    "formulations": lambda: dict.fromkeys(
-        ["auto", *(each.name for family in families().values() for each in family.formulations())]
-    ),
-    "backends": lambda: ("auto", *backends.backends()),
-    "claims": _claims,
-    "searches": claim_searches,
-    "limits": lambda: [
-        each.name for family in families().values() if family.limits is not None for each in family.limits.families()
-    ],
-    "entries": lambda: [each.name for each in read_set().entries],
-}
-
-
-def answer_completion(parser: argparse.ArgumentParser) -> None:
-    """If a shell asks how to go on, answer it and end; it needs `argcomplete`, the extra `completion`."""
-    if "_ARGCOMPLETE" in os.environ:
-        with contextlib.suppress(ImportError):
-            import argcomplete
-
-            argcomplete.autocomplete(parser)

@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    IsolationOptions,
-    SolveOptions,
-    read_given,
-    require_claims,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, IsolationOptions, SolveOptions, read_given, require_claims
 from ratiobench.bench.commands.texts import (
     name_the_file,
     ratio_document,
@@ -45,8 +39,7 @@ from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.run_context import run_context
 
-READABLE = 24
-"""Characters up to which `audit` prints a fraction as it is."""
+READABLE = 24  # Characters up to which `audit` prints a fraction as it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +47,7 @@ class Audit(SolveOptions, IsolationOptions, InstanceOptions):
     """Options of `audit`."""
 
     algorithm: str = one_algorithm(ALGORITHM)
-    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True, complete="claims")
+    claim: tuple[str, ...] = option("check only these claims", Text(), "NAME", several=True)
     task: int | None = option(
         "examine the gain of this bidder (from 0) by misreports in depth; OPT is not computed",
         Integer(0, 10**9 - 1),
@@ -277,7 +270,6 @@ def _broken(check: Mapping[str, Any]) -> str:
 
 
 def _shared_figures(checks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
-    """The figures that more than one check has with one and the same value."""
     values: dict[str, list[str | None]] = {}
     for check in checks:
         for name, value in check["figures"].items():

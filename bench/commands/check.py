@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    read_given,
-    require_certificates,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, read_given, require_certificates
 from ratiobench.bench.commands.texts import (
     exact_document,
     format_missing,
@@ -27,8 +23,7 @@ from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, read_bytes, text_of
 
-BREACHES = 20
-"""Violated constraints that the text shows; the document has all."""
+BREACHES = 20  # Violated constraints that the text shows; the document has all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,18 +48,13 @@ class Check(InstanceOptions):
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """The verdict on a solution, or on a certificate, and what the certificate proves in full.
-
-    Parameters
-    ----------
-    drawn : the instance and the solution, where that is valid and is to be drawn.
-    """
+    """The verdict on a solution, or on a certificate, and what the certificate proves in full."""
 
     family: Family
     verdict: Mapping[str, Any]
     certificate: bool
     explained: str = ""
-    drawn: tuple[Any, Any] | None = None
+    drawn: tuple[Any, Any] | None = None  # the instance and the solution, where that is valid and is to be drawn
 
 
 def run(options: Check) -> CheckOutcome:

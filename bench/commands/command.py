@@ -17,33 +17,20 @@ def _nothing(options: Any, found: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command.
+    """A command."""
 
-    Parameters
-    ----------
-    name : on the command line.
-    summary : what it does, in one line.
-    options : its options.
-    run : the work; prints nothing.
-    text : the result as lines, for people.
-    document : the same as JSON values; None where there is no ``--json``.
-    write : writes the files that the options name, after the result is printed; may return lines about them.
-    after : work that may take long, after all that; prints what it finds.
-    status : the exit status.
-    busy : text of the first progress line; empty for commands that end at once.
-    keeps : whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
-    """
-
-    name: str
-    summary: str
+    name: str  # on the command line
+    summary: str  # what it does, in one line
     options: type[Options]
-    run: Callable[[Any], Any]
-    text: Callable[[Any, Any], Iterable[str]] = _nothing
-    document: Callable[[Any, Any], Any] | None = None
+    run: Callable[[Any], Any]  # the work; prints nothing
+    text: Callable[[Any, Any], Iterable[str]] = _nothing  # the result as lines, for people
+    document: Callable[[Any, Any], Any] | None = None  # the same as JSON values; None where there is no ``--json``
+    # writes the files that the options name, after the result is printed; may return lines about them.
     write: Callable[[Any, Any], Iterable[str] | None] = _nothing
-    after: Callable[[Any, Any], object] = _nothing
-    status: Callable[[Any], int] = lambda found: 0
-    busy: str = ""
+    after: Callable[[Any, Any], object] = _nothing  # work that may take long, after all that; prints what it finds
+    status: Callable[[Any], int] = lambda found: 0  # the exit status
+    busy: str = ""  # text of the first progress line; empty for commands that end at once
+    # whether what is finished is kept when the command is interrupted; None: where ``--out`` is given.
     keeps: bool | None = None
 
 

@@ -16,8 +16,7 @@ from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.instances.io.errors import make_printable
 
-WIDEST = 600
-"""Characters of a reason."""
+WIDEST = 600  # Characters of a reason
 
 
 @dataclass(frozen=True, kw_only=True)

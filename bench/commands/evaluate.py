@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
@@ -14,15 +13,10 @@ from ratiobench.bench.evaluation.result import Evaluation, EvaluationSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import MAIN, read_set
-from ratiobench.bench.options import Choice, Decimal, Duration, File, Integer, Options, Text, argument, option
-from ratiobench.bench.running.heartbeat import set_current
+from ratiobench.bench.options import Choice, Decimal, Duration, Integer, Options, Text, argument, option
 from ratiobench.bench.running.options import isolation
-from ratiobench.instances.io.errors import InputError
 from ratiobench.online.policy_file import is_policy_file
 from ratiobench.online.remarks import isolation_text
-
-HIDDEN = "hidden"
-"""The name of a hidden set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +27,11 @@ class Evaluate(Options):
     family: str | None = option(
         "family of the policy", Text(), "NAME", told="that of the shipped algorithm, or the first of the standard set"
     )
-    set: str = option(
-        "standard set of the larger instances, its manifest, or `hidden`: instances drawn from a secret seed", Text(),
-        "SET", default=MAIN,
+    set: str = option("standard set of the larger instances, or its manifest", Text(), "SET", default=MAIN)
+    seed: int = option(
+        "seed of the tiny instances; another one than 1 also draws the larger ones anew, like those of the set",
+        Integer(0, 2**31), "S", default=1,
     )  # fmt: skip
-    seed: int = option("seed of the tiny instances", Integer(0, 2**31), "S", default=1)
     tiny: int = option("number of tiny instances", Integer(1, 1000), "N", default=10)
     stage: tuple[str, ...] = option(
         "run only these stages", Choice(STAGES), "STAGE", several=True, told=",".join(STAGES)
@@ -55,16 +49,6 @@ class Evaluate(Options):
         "time limit of all runs of the policy; unfinished instances count as 0", Duration(1), "T", default=60,
         told="60s",
     )  # fmt: skip
-    commit: Path | None = option(
-        "with `--set hidden`: the public file with the hash of the seed; it is made if it is not there", File(), "FILE"
-    )
-    law: Path | None = option(
-        "with `--set hidden`: the law of the instances, where the commitment is made", File(), "FILE",
-        told="like instances of the main standard set",
-    )  # fmt: skip
-    count: int = option(
-        "with `--set hidden`: instances of each stage, where the commitment is made", Integer(1, 50), "N", default=4
-    )
     isolate: bool | None = isolation()
 
 
@@ -80,17 +64,7 @@ def run(options: Evaluate) -> Evaluation:
         only=options.only,
         last=options.last or "",
     )
-    if options.set != HIDDEN:
-        for name in ("commit", "law"):
-            if getattr(options, name) is not None:
-                raise InputError(f"--{name}", "", "goes with --set hidden only")
-        return evaluate_policy(options.policy, _family(options), read_set(options.set), settings)
-    if options.commit is None:
-        raise InputError("--set", "hidden", "needs --commit FILE, the public file with the hash of the seed")
-    from ratiobench.bench.hidden.evaluation import HiddenOptions, evaluate_hidden
-
-    hidden = HiddenOptions(options.commit, options.law, options.count)
-    return evaluate_hidden(options.policy, _family(options), read_set(), settings, hidden, set_current)
+    return evaluate_policy(options.policy, _family(options), read_set(options.set), settings)
 
 
 def _family(options: Evaluate) -> Family:
@@ -107,16 +81,12 @@ def _family(options: Evaluate) -> Family:
 def text(options: Evaluate, found: Evaluation) -> Iterator[str]:
     """The score, a table of the instances, the feedback."""
     from ratiobench.bench.evaluation.feedback import percent
-    from ratiobench.bench.evaluation.table import hidden_rows, rows
+    from ratiobench.bench.evaluation.table import rows
     from ratiobench.bench.report.shared.text import align_columns
 
     verdict = "valid" if found.valid else "NOT VALID"
     isolated = "shipped" if found.isolation is None else isolation_text(found.isolation)
     yield f"{found.policy}: score {found.combined_score:.4f}, {verdict} ({found.family.name}, {isolated})"
-    if found.hidden is not None:
-        about = found.hidden
-        yield f"hidden instances: {about.commitment} in {about.file}, evaluation {about.evaluation}"
-        yield align_columns(hidden_rows(found.hidden)).removesuffix("\n")
     if lines := rows(found):
         yield align_columns(lines).removesuffix("\n")
     if found.headroom is not None and found.shipped is not None:

@@ -21,14 +21,7 @@ class Explain(SolveOptions, IsolationOptions, InstanceOptions):
     """Options of `explain`."""
 
     algorithm: str = one_algorithm(ALGORITHM, "", "the family's")
-    claim: str = option(
-        "claim that is evaluated at the end",
-        Text(),
-        "NAME",
-        default="",
-        told="the family's headline",
-        complete="claims",
-    )
+    claim: str = option("claim that is evaluated at the end", Text(), "NAME", default="", told="the family's headline")
     html: Path | None = option("also write a page, in one file", File(), "OUT")
 
 

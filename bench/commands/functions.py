@@ -12,10 +12,6 @@ from ratiobench.bench.options import Options, defaults_of, options_of
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-COMMAND_LINE = ("max_bytes",)
-"""Options that only the command line has, of every command."""
-MIGRATION = {"migration": "no_migration"}
-"""``migration=False`` is ``no_migration=True``, as in version 0.1."""
 
 
 def as_function(
@@ -24,23 +20,11 @@ def as_function(
     *,
     others: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
-    old: Mapping[str, str] | None = None,
 ) -> Callable[[_F], _F]:
-    """Give a function ``f(..., **options)`` the options of a command: in its signature, its docstring, its checks.
-
-    Parameters
-    ----------
-    kind : the options of the command.
-    without : those that are arguments of the function itself, or that the command line has alone.
-    others : keywords that are no options of the command, with their defaults.
-    defaults : of options whose default is another one than on the command line.
-    old : names of keywords in version 0.1, with their names of today.
-    """
-    left_out = {*without, *COMMAND_LINE}
-    chosen = {option: each for option, each in options_of(kind).items() if option not in left_out}
+    """Give a function ``f(..., **options)`` the options of a command: in its signature, its docstring, its checks."""
+    chosen = {option: each for option, each in options_of(kind).items() if option not in without}
     known = {option: defaults_of(kind)[option] for option in chosen} | dict(defaults or {})
     keywords = known | dict(others or {})
-    renamed = dict(old or {})
 
     def decorate(function: _F) -> _F:
         signature = inspect.signature(function)
@@ -48,22 +32,15 @@ def as_function(
 
         @functools.wraps(function)
         def call(*arguments: Any, **given: Any) -> Any:
-            found = dict(defaults or {})
-            spelt: dict[str, str] = {}
-            for word, value in given.items():
-                new = renamed.get(word, word)
-                if new not in keywords and new not in signature.parameters:
+            for word in given:
+                if word not in keywords and word not in signature.parameters:
                     names = [*keywords, *(each.name for each in own)]
                     raise InputError(function.__name__, "", explain_unknown_name(word, names))
-                if new in spelt:
-                    raise InputError(function.__name__, "", f"{word} is given twice, as {spelt[new]}")
-                spelt[new] = word
-                found[new] = not value if word == "migration" else value
             try:
-                return function(*arguments, **found)
+                return function(*arguments, **{**(defaults or {}), **given})
             except InputError as error:
-                word = spelt.get(error.source) or spelt.get(f"{error.source}_", error.source)
-                if word == error.source:
+                word = f"{error.source}_"  # `from_` is the option `from`
+                if word not in given:
                     raise
                 raise InputError(word, error.field, error.problem) from None
 

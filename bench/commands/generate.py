@@ -21,10 +21,7 @@ class Generate(SuitePartOptions):
     """Options of `generate`."""
 
     suite: str = argument(
-        "name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`)",
-        Text(),
-        "SUITE",
-        complete="suites",
+        "name of a suite, a file FILE.toml, or a recipe RECIPE:KEY=VALUE,... (`list recipes`)", Text(), "SUITE"
     )
     out: Path = required("folder to write; it is created", File(), "DIR")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import FileOptions, select_fields
+from ratiobench.bench.commands.shared import select_fields
 from ratiobench.bench.family.capabilities import ImportReport, ImportSettings
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_importer
@@ -26,6 +26,7 @@ from ratiobench.bench.options import (
     Duration,
     File,
     Integer,
+    Options,
     Range,
     Text,
     argument,
@@ -38,7 +39,7 @@ from ratiobench.instances.io.files import IMPORT_REPORT, PRICE_LIST, check_writa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(FileOptions):
+class Import(Options):
     """Options of `import`."""
 
     log: Path | None = argument("the log, plain or gzip; - for standard input", File(), "LOG", default=None)
@@ -102,18 +103,12 @@ class Import(FileOptions):
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What became of a log of jobs.
+    """What became of a log of jobs."""
 
-    Parameters
-    ----------
-    instances : in the order of time; empty where they were written to files.
-    report : how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
-    files : their names.
-    """
-
-    instances: Sequence[Any]
+    instances: Sequence[Any]  # in the order of time; empty where they were written to files
+    # how many jobs were imported, how many left out by which rule, what is assumed; ``text()``, ``document()``.
     report: ImportReport
-    files: Sequence[str] = field(default=())
+    files: Sequence[str] = field(default=())  # their names
 
     def __repr__(self) -> str:
         return f"<Imported: {len(self.instances)} instances>"
@@ -181,7 +176,6 @@ def document(options: Import, found: ImportOutcome | Path) -> dict[str, Any]:
 
 
 def _write_example(log: Path) -> Path:
-    """Write the example log, and its cluster beside it."""
     cluster = log.with_suffix(".toml")
     if log.suffix != ".csv":
         raise InputError("--example", "", f"{shorten(str(log))} does not end with .csv")

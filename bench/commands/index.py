@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ratiobench.bench.commands.audit import AUDIT
-from ratiobench.bench.commands.calibrate import CALIBRATE
 from ratiobench.bench.commands.check import CHECK
 from ratiobench.bench.commands.check_algorithm import CHECK_ALGORITHM
 from ratiobench.bench.commands.command import Command, Group
@@ -16,14 +15,12 @@ from ratiobench.bench.commands.generate import GENERATE
 from ratiobench.bench.commands.imports import IMPORT
 from ratiobench.bench.commands.limit import LIMIT
 from ratiobench.bench.commands.listing import LIST
-from ratiobench.bench.commands.new import NEW
 from ratiobench.bench.commands.opt import OPT
-from ratiobench.bench.commands.perf import PERF, WARM
 from ratiobench.bench.commands.run import BACKTEST, REPORT, RUN
 from ratiobench.bench.commands.search import SEARCH
 from ratiobench.bench.commands.simulate import SIMULATE
 from ratiobench.bench.commands.standard import STANDARD
-from ratiobench.bench.commands.submit import SUBMIT, VERIFY_SUBMISSION
+from ratiobench.bench.commands.warm import WARM
 
 COMMANDS: dict[str, Command | Group] = {
     each.name: each
@@ -31,15 +28,11 @@ COMMANDS: dict[str, Command | Group] = {
         LIST,
         GENERATE,
         IMPORT,
-        CALIBRATE,
         OPT,
         CROSSCHECK,
         SIMULATE,
         EVALUATE,
         CHECK_ALGORITHM,
-        SUBMIT,
-        VERIFY_SUBMISSION,
-        NEW,
         AUDIT,
         EXPLAIN,
         SEARCH,
@@ -51,7 +44,6 @@ COMMANDS: dict[str, Command | Group] = {
         STANDARD,
         REPORT,
         COMPARE,
-        PERF,
         WARM,
     )
 }

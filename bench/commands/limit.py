@@ -10,7 +10,7 @@ from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.commands.texts import require_writable, write_csv
-from ratiobench.bench.family.capabilities import LimitBound, LimitCase, Limits
+from ratiobench.bench.family.capabilities import LimitCase, Limits
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import find_limits, require_algorithms
 from ratiobench.bench.family.suite import YESTERDAY, is_informed
@@ -21,29 +21,21 @@ from ratiobench.bench.running.options import ALGORITHM, isolation, several_algor
 from ratiobench.bench.storage.payload import format_error, json_number
 from ratiobench.bench.storage.store import REPEATS
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import write_atomically
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee import sandbox
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
-SHOWN = 24
-"""Prefixes that are printed of one algorithm, the worst among them; `--csv` and `--json` have all."""
+SHOWN = 24  # Prefixes that are printed of one algorithm, the worst among them; `--csv` and `--json` have all
 APART = "every level at a moment of its own, since it answers all arrivals of a moment together"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit(Options):
-    """Options of `limit`.
-
-    Parameters
-    ----------
-    own : the classes and objects to which names refer.
-    """
+    """Options of `limit`."""
 
     name: str = argument(
-        "family of instances or recipe, as `list limits` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME",
-        complete="limits",
-    )  # fmt: skip
+        "family of instances or recipe, as `list recipes` names them: rising, limit:rising:theta=20,K=1", Text(), "NAME"
+    )
     algorithms: tuple[str, ...] = several_algorithms(
         f"{ALGORITHM}; several are compared in a table; without any only the limits are printed", ()
     )
@@ -56,12 +48,7 @@ class Limit(Options):
     limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
     isolate: bool | None = isolation()
     csv: Path | None = option("write one row per algorithm and prefix, with exact figures", File(), "FILE")
-    figure: Path | None = option(
-        "write the figure of proved factors and limits over the ratio of the largest to the least value",
-        File(),
-        "FILE.svg",
-    )
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
 
     def context(self, repetition: int = 1) -> RunContext:
         """Of a run: the limit and the sandbox."""
@@ -70,24 +57,13 @@ class Limit(Options):
 
 @dataclass(frozen=True, slots=True)
 class LimitRun:
-    """An algorithm on every prefix.
+    """An algorithm on every prefix."""
 
-    Parameters
-    ----------
-    algorithm : its name.
-    state : ok, invalid, not applicable, or failed.
-    reason : why it is not ok; of an algorithm that is, what must be said of its run.
-    earned : mean ALG of each prefix; empty unless ok.
-    runs : of how many runs it is the mean.
-    deterministic : it draws nothing, or it is one run, whose draws make a deterministic algorithm of it.
-    """
-
-    algorithm: str
-    state: str
-    reason: str = ""
-    earned: Sequence[Fraction] = ()
-    runs: int = 0
-    deterministic: bool = True
+    algorithm: str  # its name
+    state: str  # ok, invalid, not applicable, or failed
+    reason: str = ""  # why it is not ok; of an algorithm that is, what must be said of its run
+    earned: Sequence[Fraction] = ()  # mean ALG of each prefix; empty unless ok
+    runs: int = 0  # of how many runs it is the mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +85,20 @@ class LimitReport:
         unbounded = [j for j, ratio in enumerate(found) if ratio is None]
         return unbounded[0] if unbounded else max(range(len(found)), key=lambda j: (found[j] or 0, -j))
 
-    def bound(self, run: LimitRun) -> LimitBound:
-        """The largest bound that is about such an algorithm."""
-        about = [each for each in self.case.bounds if run.deterministic or not each.deterministic]
-        return max(about, key=lambda each: each.value)
+    @property
+    def limit(self) -> str:
+        """The limit and its theorem."""
+        return f"{ratios.format_truncated(self.case.bound)} (Theorem {self.case.theorem})"
 
     def is_below(self, run: LimitRun) -> bool:
-        """Whether the run came out below its limit, which only a sample can."""
+        """Whether the run came out below the limit, which only a sample can."""
         worst = self.ratios(run)[self.worst(run)]
-        return worst is not None and worst < self.bound(run).value
+        return worst is not None and worst < self.case.bound
 
 
 def run(options: Limit) -> LimitReport:
     """Run the algorithms on the whole instance; every prefix is judged by the decisions of that run."""
-    require_writable(options.csv, options.figure)
+    require_writable(options.csv)
     if options.csv is not None and not options.algorithms:
         raise InputError("--csv", "", "it has a row per algorithm and prefix, and no algorithm is named")
     sandbox.choose(options.isolate)
@@ -160,7 +136,7 @@ def _run_algorithm(options: Limit, family: Family, limits: Limits, case: LimitCa
     except Exception as error:
         return LimitRun(name, "failed", format_error(error))
     means = [sum(column, Fraction(0)) / len(gains) for column in zip(*gains, strict=True)]
-    return LimitRun(name, "ok", APART * apart, means, len(gains), repeat == 1)
+    return LimitRun(name, "ok", APART * apart, means, len(gains))
 
 
 def _run_once(options: Limit, family: Family, instance: Any, name: str, announced: Any, repetition: int) -> OnlineRun:
@@ -169,7 +145,6 @@ def _run_once(options: Limit, family: Family, instance: Any, name: str, announce
 
 
 def _sums(case: LimitCase, gains: Sequence[Any]) -> list[Fraction]:
-    """ALG of each prefix."""
     found, total, place = [], Fraction(0), 0
     for prefix in case.prefixes:
         total += sum(gains[place : prefix.arrivals], Fraction(0))
@@ -202,10 +177,8 @@ def _head(found: LimitReport) -> Iterator[str]:
         f"{len(case.prefixes)} prefixes, {last.arrivals:,} arrivals, OPT up to {ratios.format_number(last.opt)} "
         f"{found.family.unit}" + (f"; {case.note}" if case.note else "")
     )
-    for bound in case.bounds:
-        subject = "no deterministic algorithm" if bound.deterministic else "no algorithm, randomised or not,"
-        least = ratios.format_truncated(bound.value)
-        yield f"{subject} keeps OPT/ALG below {least} at every prefix (Theorem {bound.theorem})"
+    least = ratios.format_truncated(case.bound)
+    yield f"no algorithm, randomised or not, keeps OPT/ALG below {least} at every prefix (Theorem {case.theorem})"
     if case.announced(False) is None:
         yield "An algorithm gets the constants of the whole instance; they do not show where a prefix ends."
     else:
@@ -232,7 +205,6 @@ def _single(found: LimitReport, run: LimitRun) -> Iterator[str]:
     if len(places) < len(every):
         yield f"{len(places)} of {len(every)} prefixes; --csv and --json have all"
     yield _verdict(found, run)
-    yield from find_limits()[1].remarks(found.case, run.earned)
 
 
 def _shown(count: int, worst: int) -> list[int]:
@@ -247,14 +219,13 @@ def _of_runs(run: LimitRun) -> str:
 
 
 def _verdict(found: LimitReport, run: LimitRun) -> str:
-    worst, bound = found.ratios(run)[found.worst(run)], found.bound(run)
+    worst, least = found.ratios(run)[found.worst(run)], found.limit
     label = found.case.prefixes[found.worst(run)].label
-    least = f"{ratios.format_truncated(bound.value)} (Theorem {bound.theorem})"
     if worst is None:
         return f"worst prefix: up to {label}: OPT/ALG is unbounded, ALG = 0 where OPT > 0; the limit is {least}"
     if found.is_below(run):
         return f"worst prefix: up to {label}: OPT/ALG = {_ratio_text(worst)}, by chance below the limit {least}"
-    over = ratios.format_truncated(Fraction(int(1000 * worst / bound.value), 1000))
+    over = ratios.format_truncated(Fraction(int(1000 * worst / found.case.bound), 1000))
     return f"worst prefix: up to {label}: OPT/ALG = {_ratio_text(worst)}, {over} times the limit {least}"
 
 
@@ -266,16 +237,14 @@ def _table(found: LimitReport) -> Iterator[str]:
         cells = {"algorithm": run.algorithm + _of_runs(run)}
         if run.state == "ok":
             every, worst = found.ratios(run), found.worst(run)
-            bound = found.bound(run)
             cells |= {
                 "worst OPT/ALG": _ratio_text(every[worst]),
                 "at the prefix up to": found.case.prefixes[worst].label,
-                "limit": f"{ratios.format_truncated(bound.value)} ({bound.theorem})",
                 "whole instance": _ratio_text(every[-1]),
                 "state": "ok" + " (below the limit by chance)" * found.is_below(run),
             }
         else:
-            cells |= dict.fromkeys(("worst OPT/ALG", "at the prefix up to", "limit", "whole instance"), "-")
+            cells |= dict.fromkeys(("worst OPT/ALG", "at the prefix up to", "whole instance"), "-")
             cells |= {"state": run.state}
         lines.append(cells)
     yield align_columns(lines).removesuffix("\n")
@@ -291,10 +260,8 @@ def document(options: Limit, found: LimitReport) -> dict[str, Any]:
         "recipe": case.recipe,
         "unit": found.family.unit,
         "note": case.note,
-        "bounds": [
-            {"theorem": each.theorem, "deterministic": each.deterministic, "value": str(each.value)}
-            for each in case.bounds
-        ],
+        "theorem": case.theorem,
+        "bound": str(case.bound),
         "prefixes": [
             {"level": each.label, "arrivals": each.arrivals, "opt": json_number(each.opt)} for each in case.prefixes
         ],
@@ -306,14 +273,13 @@ def _run_document(found: LimitReport, run: LimitRun) -> dict[str, Any]:
     about: dict[str, Any] = {"algorithm": run.algorithm, "state": run.state, "reason": run.reason}
     if run.state != "ok":
         return about
-    every, worst, bound = found.ratios(run), found.worst(run), found.bound(run)
+    every, worst = found.ratios(run), found.worst(run)
     return about | {
         "runs": run.runs,
         "alg": [json_number(each) for each in run.earned],
         "ratios": [None if each is None else str(each) for each in every],
         "worst": worst,
         "worst_ratio": None if every[worst] is None else str(every[worst]),
-        "bound": {"theorem": bound.theorem, "value": str(bound.value)},
     }
 
 
@@ -326,7 +292,7 @@ def rows(found: LimitReport) -> list[dict[str, Any]]:
         if run.state != "ok":
             lines.append(about | blank)
             continue
-        worst, bound = found.worst(run), found.bound(run)
+        worst = found.worst(run)
         figures = zip(found.case.prefixes, run.earned, found.ratios(run), strict=True)
         lines += [
             about
@@ -337,19 +303,16 @@ def rows(found: LimitReport) -> list[dict[str, Any]]:
                 "alg": alg,
                 "ratio": "unbounded" if ratio is None else ratio,
                 "worst": j == worst,
-                "bound": bound.value,
+                "bound": found.case.bound,
             }
             for j, (prefix, alg, ratio) in enumerate(figures)
         ]
     return lines
 
 
-def write(options: Limit, found: LimitReport) -> Iterator[str]:
-    """The rows as CSV, and the figure."""
+def write(options: Limit, found: LimitReport) -> None:
+    """The rows as CSV."""
     write_csv(options.csv, rows(found))
-    if options.figure is not None:
-        write_atomically(options.figure, find_limits()[1].figure().encode())
-        yield f"figure: {options.figure}"
 
 
 LIMIT = Command(

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.registry import families, find_calibrator
+from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.bench.options import Choice, Options, Text, argument
@@ -22,15 +20,9 @@ from ratiobench.instances.io.plugins import BACKENDS, find_plugins
 
 _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] = {
     "suites": lambda family: family.suites(),
-    "axes": lambda family: [
-        NamedSummary(f"{suite.name} --over {each.name}", each.summary)
-        for suite in family.suites()
-        for each in suite.axes
-    ],
     "algorithms": lambda family: family.algorithms(),
     "formulations": lambda family: family.formulations(),
     "traces": lambda family: family.traces(),
-    "gpus": lambda family: () if family.calibrator is None else family.calibrator.gpus(()),
     "logs": lambda family: () if family.log_import is None else family.log_import.formats(),
     "constructions": lambda family: family.constructions(),
     "recipes": lambda family: list(family.recipes().values()),
@@ -40,15 +32,11 @@ _KINDS: Mapping[str, Callable[[Family], Sequence[NamedSummary | Suite | Form]]] 
         if not each.proof
     ],
     "backends": lambda family: _backends(family),
-    "limits": lambda family: [*_list_mechanisms(family), *_list_limits(family)],
-    "searches": lambda family: () if family.counterexample_search is None else family.counterexample_search.claims(),
     "problems": lambda family: [_describe_problem(family)],
-    "families": lambda family: family.constructions(),
     "sources": lambda family: [
         NamedSummary(each.name, f"{each.citation}. Gives {each.gives}") for each in family.sources()
     ],
 }
-"""`families` is what `constructions` were called before: not to be confused with families of problems."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,33 +44,22 @@ class List(Options):
     """Options of `list`."""
 
     what: str = argument(
-        "kind of names to list. problems: families of problems with their file formats; constructions (before: "
-        "families): parametric instances, which `generate` and `run` make; recipes: descriptions of instances, with "
-        "every key; limits: the proved factor of each mechanism beside the lower bound for every algorithm, the "
-        "theorems, and the instances of `limit`",
+        "kind of names to list. problems: families of problems with their file formats; constructions: parametric "
+        "instances, which `generate` and `run` make; recipes: descriptions of instances, with every key",
         Choice(tuple(_KINDS)),
         "",
     )
-    given: tuple[str, ...] = argument(
-        "names to list, all if none is given: one algorithm with its options explained, one recipe with its keys; for "
-        "gpus also files of `calibrate`",
+    names: tuple[str, ...] = argument(
+        "names to list, all if none is given: one algorithm with its options explained, one recipe with its keys",
         Text(),
         "NAME",
         several=True,
     )
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those that are listed alone; empty for all."""
-        return () if self.what == "gpus" else self.given
-
 
 def run(options: List) -> list[dict[str, Any]]:
     """The entries of all families."""
     entries = _KINDS[options.what]
-    if options.what == "gpus" and options.given:
-        own, files = find_calibrator(), list(map(Path, options.given))
-        entries = lambda family: own.gpus(files) if family.calibrator is own else ()  # noqa: E731
     known = {each.name for family in families().values() for each in entries(family)} if options.names else ()
     for name in options.names:
         if name not in known:
@@ -101,10 +78,6 @@ def run(options: List) -> list[dict[str, Any]]:
 
 def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
     """The entries by family; recipes with their keys, algorithms that are named with their options."""
-    if options.what == "limits" and not options.names:
-        for family in families().values():
-            yield from _limit_lines(family)
-        return
     if options.what == "recipes":
         yield "\n".join(filter(None, (_recipe_text(family, options.names) for family in families().values())))
         return
@@ -123,8 +96,6 @@ def text(options: List, found: list[dict[str, Any]]) -> Iterator[str]:
                 yield f"  {each['name'].ljust(width)}  {each['summary']}"
     if options.what == "algorithms":
         yield "`list algorithms NAME` explains the options of one."
-    if options.what == "families":
-        yield "These are constructions of instances, `list constructions`. Families of problems: `list problems`."
 
 
 def _recipe_text(family: Family, names: Collection[str]) -> str:
@@ -147,8 +118,7 @@ def _algorithm_lines(entry: Mapping[str, Any]) -> Iterator[str]:
         yield from _table_lines(head, rows)
 
 
-_OPTION = r"; (?=[\w-]+=)"
-"""Before the options in the summary of an algorithm."""
+_OPTION = r"; (?=[\w-]+=)"  # Before the options in the summary of an algorithm
 
 
 def _table_lines(head: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -160,60 +130,6 @@ def _table_lines(head: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> 
         yield "    " + "  ".join([*cells, row[last]]).rstrip()
 
 
-def _list_mechanisms(family: Family) -> list[NamedSummary]:
-    """What is proved of each mechanism, what no algorithm can beat, and the gap."""
-    if family.limits is None:
-        return []
-    parameters, rows = family.limits.table()
-    return [
-        NamedSummary(
-            each.algorithm,
-            f"proved: {each.proved} = {_factor_text(each.factor)}; limit of {each.limit} = "
-            f"{_factor_text(each.least)}; between them: {each.gap} ({parameters})",
-        )
-        for each in rows
-    ]
-
-
-def _list_limits(family: Family) -> list[NamedSummary]:
-    """The theorems, and the families of instances that show them."""
-    if family.limits is None:
-        return []
-    theorems = [
-        NamedSummary(each.name, f"{each.statement} ({each.source}; {each.standing}, {each.kind}; {each.assumptions})")
-        for each in family.limits.statements
-    ]
-    return [*theorems, *family.limits.families()]
-
-
-def _factor_text(value: Fraction | None) -> str:
-    return "-" if value is None else f"{float(value):,.2f}"
-
-
-def _limit_lines(family: Family) -> Iterator[str]:
-    """The table of mechanisms, then the theorems and the families of instances."""
-    if family.limits is None:
-        return
-    parameters, rows = family.limits.table()
-    yield f"{family.name}: OPT/ALG at {parameters}"
-    cells = [("mechanism", "proved", "limit", "proved factor", "limit of", "between them")]
-    for each in rows:
-        factors = _factor_text(each.factor), _factor_text(each.least)
-        cells.append((each.algorithm, *factors, each.proved, each.limit, each.gap))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        padded = [
-            text.rjust(w) if 1 <= j <= 2 else text.ljust(w) for j, (text, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  " + "  ".join(padded).rstrip()
-    yield "Proved factors are rounded up, limits down; - where these parameters give no number."
-    yield ""
-    entries = _list_limits(family)
-    width = max(len(each.name) for each in entries)
-    yield "theorems, and instances for `limit NAME --algorithm X`:"
-    yield from (f"  {each.name.ljust(width)}  {each.summary}" for each in entries)
-
-
 def _describe_problem(family: Family) -> NamedSummary:
     """A family of problems: the format of its files, its objective, its suites."""
     best = "most" if family.sense is Sense.MOST else "least"
@@ -222,7 +138,6 @@ def _describe_problem(family: Family) -> NamedSummary:
 
 
 def _backends(family: Family) -> list[NamedSummary]:
-    """The solvers that a family uses, and for which formulations."""
     found = []
     for name in backends.backends():
         solved = [each.name for each in family.formulations() if re.search(rf"\[.*\b{name}\b.*\]", each.summary)]

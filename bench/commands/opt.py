@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    SolveOptions,
-    read_given,
-    require_certificates,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, SolveOptions, read_given, require_certificates
 from ratiobench.bench.commands.texts import (
     interval_text,
     name_the_file,

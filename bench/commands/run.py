@@ -20,8 +20,6 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.run_context import RunContext, run_context
 
 HISTORY = 365
-FORMATS = ("svg", "pdf", "png")
-"""Of files of figures (`ratiobench.bench.report.shared.pictures.FORMATS`); named here so that no report is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +53,7 @@ class Backtest(ExecutionOptions):
         "DIR|TOML",
     )
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}, or `all`; by default those that suit the jobs", ())
-    add: tuple[str, ...] = option(
-        "policies to run in addition to those", Text(), "NAME", several=True, complete="algorithms"
-    )
+    add: tuple[str, ...] = option("policies to run in addition to those", Text(), "NAME", several=True)
     history: int = option("days of history for constants; the first N days are not judged", _Days(), "N", default=1)
     by: str = option("measure by which policies are ranked", Choice(BY), default=BY[0])
     what_if: tuple[str, ...] = option(
@@ -75,43 +71,31 @@ class Report(Options):
     """Options of `report`."""
 
     folder: Path = argument("folder of the results, as `run --out` names it", File(), "DIR")
-    parquet: bool = switch("also write results.parquet")
-    figures: Path | None = option("also write the figures as files", File(), "FOLDER")
-    figures_as: tuple[str, ...] = option(
-        "formats of these files; pdf and png need the extra `figures`", Choice(FORMATS), "FORMAT", several=True,
-        default=FORMATS[:1],
-    )  # fmt: skip
-    latex: bool = switch("write table.tex: algorithm x group with the certified share of OPT (booktabs)")
+    figures: Path | None = option("also write the figures as SVG files", File(), "FOLDER")
     quiet: bool = switch("print no progress")
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Results whose tables and pages are written.
+    """Results whose tables and pages are written."""
 
-    Parameters
-    ----------
-    folder : of the results.
-    status : 1 when something failed, else 0.
-    """
-
-    folder: Path
-    status: int
+    folder: Path  # of the results
+    status: int  # 1 when something failed, else 0
 
 
 def run(options: Run) -> Reported:
     """Run what is missing of the suite, print the tables, write CSV and page; status 1 when something failed."""
-    from ratiobench.bench.running.runner import find_folders
+    from ratiobench.bench.running.runner import find_folder
 
     family, suite = options.find()
-    out, share = find_folders(options.out, options.share, suite.name, options.scale, suite.over)
-    return _run_and_show(family, suite, replace(options, out=out, share=share))
+    out = find_folder(options.out, suite.name, options.scale, suite.over)
+    return _run_and_show(family, suite, replace(options, out=out))
 
 
 def backtest(options: Backtest) -> Reported:
     """Run every policy on every day, as `run` does."""
     from ratiobench.bench.running.backtest import find_days, make_backtest, order_of
-    from ratiobench.bench.running.runner import find_folders
+    from ratiobench.bench.running.runner import find_folder
 
     family, days = find_days(options.days)
     with run_context(RunContext(isolate=family.choose_isolation(options.isolate))):
@@ -119,8 +103,8 @@ def backtest(options: Backtest) -> Reported:
             family, days, options.algorithms, options.history, str(options.days), order_of(options.days), options.by,
             options.what_if, options.add,
         )  # fmt: skip
-    out, share = find_folders(options.out, options.share, name_of(options.days))
-    return _run_and_show(family, suite, run_options(options, out=out, share=share))
+    out = find_folder(options.out, name_of(options.days))
+    return _run_and_show(family, suite, run_options(options, out=out))
 
 
 def name_of(days: Path | None) -> str:
@@ -157,21 +141,10 @@ def document(options: Options, found: Reported) -> dict[str, Any]:
 
 
 def report(options: Report) -> Reported:
-    """Print the tables, write CSV and page, and Parquet where it is asked for; status 1 when rows failed."""
+    """Print the tables, write CSV and page; status 1 when rows failed."""
     from ratiobench.bench.report.write import write_report
-    from ratiobench.bench.results import parquet
 
-    if options.parquet:
-        parquet.require()
-    status = write_report(
-        options.folder, {}, options.figures, options.figures_as, options.latex, show=_show(options)
-    )  # fmt: skip
-    if options.parquet:
-        from ratiobench.bench.results.read import read_results
-        from ratiobench.bench.storage.store import STORE, Store
-
-        with Store.open(options.folder / STORE, create=False) as store:
-            parquet.write(read_results(store).exact, options.folder / parquet.FILE)
+    status = write_report(options.folder, {}, options.figures, show=_show(options))
     return Reported(options.folder, status)
 
 
@@ -190,6 +163,6 @@ BACKTEST = Command(
     status=lambda found: found.status, busy="reading the days", keeps=True,
 )  # fmt: skip
 REPORT = Command(
-    "report", "write tables, CSV files, the page, LaTeX and figures from the results in a folder", Report, report,
+    "report", "write tables, CSV files, the page and figures from the results in a folder", Report, report,
     document=document, status=lambda found: found.status, busy="reading results and drawing",
 )  # fmt: skip

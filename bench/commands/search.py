@@ -24,28 +24,22 @@ from ratiobench.instances.io.files import check_writable, load_json, make_folder
 from ratiobench.online.remarks import isolation_text
 from ratiobench.online.run_context import run_context
 
-TRIES = 100_000
-"""Instances tried where neither --tries nor --seconds is given."""
-RUNS = 3000
-"""The same where an algorithm runs on each."""
-WORST = "worst"
-"""The name of the files of a search for an algorithm's worst ratio."""
+TRIES = 100_000  # Instances tried where neither --tries nor --seconds is given
+RUNS = 3000  # The same where an algorithm runs on each
+WORST = "worst"  # The name of the files of a search for an algorithm's worst ratio
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search(IsolationOptions):
     """Options of `search`."""
 
-    claim: str = argument(
-        "name of a claim, as `list searches` prints them", Text(), "CLAIM", default="", complete="searches"
-    )
+    claim: str = argument("name of a claim", Text(), "CLAIM", default="")
     algorithm: str = one_algorithm(
         f"search for the worst ratio of this algorithm, in place of a claim: {ALGORITHM}", ""
     )
     against: str = option(
-        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default="",
-        complete="algorithms",
-    )  # fmt: skip
+        "with --algorithm: compare with the value of this algorithm in place of OPT", Text(), "NAME", default=""
+    )
     bounded: bool = switch("with --algorithm: skip instances on which the algorithm earns nothing")
     tasks: int = option("largest number of tasks", Integer(1, 8), "N", default=6)
     slots: int = option("largest number of slots", Integer(1, 8), "N", default=5)
@@ -162,7 +156,6 @@ def _claim_lines(found: SearchResult) -> Iterator[str]:
 
 
 def _audited(found: SearchResult) -> str:
-    """The verdict of the audit on the instance."""
     if found.check is None:
         return f"  the audit has no check named {found.claim}"
     from ratiobench.bench.report.shared.text import assumptions_text

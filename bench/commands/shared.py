@@ -12,28 +12,19 @@ from ratiobench.bench.family.capabilities import Certificates
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import family_of, find_suite, read_instance
 from ratiobench.bench.family.suite import SolveSettings, Suite
-from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Integer, Options, Text, argument, option
+from ratiobench.bench.options import EFFORT, GAP, SECONDS, InstanceOrFile, Options, Text, argument, option
 from ratiobench.bench.running.options import PartOfSuite, isolation
 from ratiobench.formulations import backends
 from ratiobench.formulations.report import UNLIMITED
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, name_source
-from ratiobench.instances.io.files import READ_LIMIT, load_json, read_bytes
+from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.online.run_context import RunContext, UserAlgorithm
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions(Options):
-    """How much of a file is read."""
-
-    max_bytes: int = option(
-        "largest size of a file in bytes, packed and unpacked", Integer(1, 2**50), "N", default=READ_LIMIT
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceOptions(FileOptions):
+class InstanceOptions(Options):
     """The instance that a command is about."""
 
     file: Any = argument("instance file, .json or .json.gz; - for standard input", InstanceOrFile(), "FILE")
@@ -41,23 +32,13 @@ class InstanceOptions(FileOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class IsolationOptions(Options):
-    """How users' algorithms run.
-
-    Parameters
-    ----------
-    own : the classes and objects to which names refer.
-    """
+    """How users' algorithms run."""
 
     isolate: bool | None = isolation()
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
 
     def context(self, family: Family, *files: Any) -> RunContext:
-        """The context of runs, with a sandbox that does not show the folders of these files.
-
-        Raises
-        ------
-        InputError : isolation is required and cannot be had.
-        """
+        """The context of runs, with a sandbox that does not show the folders of these files."""
         return RunContext(isolate=family.choose_isolation(self.isolate), own=self.own, hidden=folders_of(*files))
 
 
@@ -65,16 +46,14 @@ class IsolationOptions(Options):
 class FormulationOptions(Options):
     """Which model of OPT."""
 
-    formulation: str = option(
-        "model of OPT, as `list formulations` names them", Text(), "F", default="auto", complete="formulations"
-    )
+    formulation: str = option("model of OPT, as `list formulations` names them", Text(), "F", default="auto")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions(FormulationOptions):
     """How hard OPT is looked for."""
 
-    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto", complete="backends")
+    backend: str = option("solver, one of those of the formulation", Text(), "B", default="auto")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
     effort: int | None = option("units of work; by default 1, with --seconds as many as fit into the time", EFFORT, "N")
     seconds: float | None = option("time limit in seconds; the result is marked time-limited", SECONDS, "S")
@@ -93,8 +72,8 @@ class SolveOptions(FormulationOptions):
 class SuitePartOptions(PartOfSuite):
     """The part of a suite, and of a sweep its axes."""
 
-    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE", complete="suites")
-    over: tuple[str, ...] = option("parameters that a sweep varies (`list axes`)", Text(), "AXIS", several=True)
+    suite: str = argument("suite, as `list suites` names them, or FILE.toml", Text(), "SUITE")
+    over: tuple[str, ...] = option("parameters that a sweep varies", Text(), "AXIS", several=True)
 
     def find(self) -> tuple[Family, Suite]:
         """The suite over the axes that are chosen."""

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.commands.command import Command
-from ratiobench.bench.commands.shared import (
-    InstanceOptions,
-    folders_of,
-    read_given,
-    require_certificates,
-)
+from ratiobench.bench.commands.shared import InstanceOptions, folders_of, read_given, require_certificates
 from ratiobench.bench.commands.texts import (
     account_of,
     account_text,
@@ -49,19 +44,13 @@ from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arriva
 from ratiobench.online.remarks import Remarks
 from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
+# Options of the table with its ratios, which the function `ratiobench.simulate` does not make
 OF_TABLES = ("no_opt", "certificate", "csv")
-"""Options of the table with its ratios, which the function `ratiobench.simulate` does not make."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Simulate(InstanceOptions):
-    """Options of `simulate`.
-
-    Parameters
-    ----------
-    prior : the other day that ``prior=yesterday`` in a name stands for.
-    own : the classes and objects to which names refer.
-    """
+    """Options of `simulate`."""
 
     algorithms: tuple[str, ...] = several_algorithms(f"{ALGORITHM}; several are compared in a table")
     limit: float | None = option("time limit of a run in seconds; a run that reaches it is not valid", SECONDS, "S")
@@ -83,8 +72,8 @@ class Simulate(InstanceOptions):
         "HTML",
         flags=("--html",),
     )
-    prior: Any = None
-    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
+    prior: Any = None  # the other day that ``prior=yesterday`` in a name stands for
+    own: Mapping[str, UserAlgorithm] = field(default_factory=dict)  # the classes and objects to which names refer
 
     @property
     def context(self) -> RunContext:
@@ -95,39 +84,25 @@ class Simulate(InstanceOptions):
 
 @dataclass(frozen=True, slots=True)
 class OptInterval:
-    """OPT within [lower, upper], and the source of this interval.
-
-    Parameters
-    ----------
-    solution : worth the end that a solution verifies; None where a certificate gave the interval.
-    """
+    """OPT within [lower, upper], and the source of this interval."""
 
     lower: Exact
     upper: Exact
     source: str
-    solution: Any = None
+    solution: Any = None  # worth the end that a solution verifies; None where a certificate gave the interval
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A run in the table of several; fields but `ratio` are columns of its CSV file.
+    """A run in the table of several; fields but `ratio` are columns of its CSV file."""
 
-    Parameters
-    ----------
-    label : the name with its remarks, and a star where constants come from the instance itself.
-    state : ok, invalid, or why it failed.
-    welfare, admitted, seconds : None of a run that failed.
-    profit : in words; None where the family gives no accounts.
-    ratio : the row with the ratio and the difference from OPT; None without OPT or a valid run.
-    """
-
-    label: str
-    state: str
-    welfare: Fraction | None = None
+    label: str  # the name with its remarks, and a star where constants come from the instance itself
+    state: str  # ok, invalid, or why it failed
+    welfare: Fraction | None = None  # welfare, admitted, seconds: None of a run that failed
     admitted: int | None = None
     seconds: float | None = None
-    profit: str | None = None
-    ratio: Row | None = None
+    profit: str | None = None  # in words; None where the family gives no accounts
+    ratio: Row | None = None  # the row with the ratio and the difference from OPT; None without OPT or a valid run
 
     @property
     def cells(self) -> dict[str, Any]:
@@ -143,18 +118,13 @@ _RATIO = ("ratio_kind", "ratio_lower", "ratio_upper", "behind_lower", "behind_up
 
 @dataclass(frozen=True, slots=True)
 class SimulationOutcome:
-    """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows.
-
-    Parameters
-    ----------
-    rows : those of the table; empty for one algorithm in full.
-    """
+    """The runs by the names of their algorithms, or why one failed; of a table OPT and the rows."""
 
     family: Family
     instance: Any
     runs: Mapping[str, OnlineRun | str]
     opt: OptInterval | None = None
-    rows: Mapping[str, TableRow] = field(default_factory=dict)
+    rows: Mapping[str, TableRow] = field(default_factory=dict)  # those of the table; empty for one algorithm in full
 
     @property
     def ended(self) -> list[OnlineRun]:
@@ -192,7 +162,6 @@ def _run(options: Simulate, family: Family, instance: Any, name: str) -> OnlineR
 
 
 def _compare(options: Simulate, family: Family, instance: Any, names: list[str]) -> SimulationOutcome:
-    """Several algorithms on one instance, side by side."""
     runs: dict[str, OnlineRun | str] = {}
     with run_context(options.context):
         require_algorithms(family, names)
@@ -246,7 +215,6 @@ def _tightened(opt: OptInterval, family: Family, runs: Mapping[str, OnlineRun | 
 
 
 def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run: OnlineRun | str) -> TableRow:
-    """The row of a run in the table."""
     if isinstance(run, str):
         return TableRow(name, f"failed: {run}")
     account = account_of(family, instance, run)
@@ -262,7 +230,6 @@ def _row(family: Family, instance: Any, opt: OptInterval | None, name: str, run:
 
 
 def _ratio_row(family: Family, opt: OptInterval, run: OnlineRun) -> Row:
-    """A row with the ratio and the difference from OPT alone."""
     found = ratios.ratio(opt.lower, opt.upper, run.welfare, family.sense)
     least, most = ratios.shortfall(opt.lower, opt.upper, run.welfare, family.sense)
     return Row(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ratiobench.bench.commands.command import Command, Group
 from ratiobench.bench.commands.shared import amount_of
@@ -19,13 +19,9 @@ from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.options import EFFORT, GAP, SECONDS, File, Options, Text, argument, option, required
 from ratiobench.bench.report.standard import table as tables
 from ratiobench.bench.running.heartbeat import set_current
-from ratiobench.bench.running.options import isolation
 from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
-
-if TYPE_CHECKING:
-    from ratiobench.bench.hidden.reveal import Revealed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +31,7 @@ class PartOfSet(Options):
     set: str = option("name of the set, or its manifest FILE.json", Text(), "NAME", default=MAIN)
     tier: tuple[str, ...] = option("only entries of these tiers", Text(), "TIER", several=True)
     family: tuple[str, ...] = option("only entries of these families", Text(), "NAME", several=True)
-    names: tuple[str, ...] = argument(
-        "only entries with these names (* ? [...])", Text(), "NAME", several=True, complete="entries"
-    )
+    names: tuple[str, ...] = argument("only entries with these names (* ? [...])", Text(), "NAME", several=True)
 
     def read(self) -> StandardSet:
         """The set, all of whose families exist."""
@@ -103,16 +97,6 @@ class Fetch(PartOfSet):
     out: Path = required("folder to write; it is created", File(), "DIR")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reveal(Options):
-    """Options of `standard reveal`."""
-
-    commitment: Path = argument("the public file of `evaluate --set hidden --commit`", File(), "FILE")
-    out: Path | None = option("folder that is published, and verified", File(), "DIR", told="FILE, ending in .revealed")
-    workers: int | None = option("processes that check certificates", EFFORT, "N", told="one per core")
-    isolate: bool | None = isolation()
-
-
 def _list_text(options: PartOfSet, found: tuple[StandardSet, list[Entry]]) -> Iterator[str]:
     yield tables.terminal_text(found[1])
 
@@ -137,7 +121,6 @@ class _Verified:
 
     @property
     def wrong(self) -> int:
-        """How many are not valid."""
         return sum(map(bool, self.problems.values()))
 
 
@@ -231,26 +214,6 @@ def _fetch_document(options: Fetch, found: list[str]) -> list[str]:
     return found
 
 
-def _reveal(options: Reveal) -> Revealed:
-    """Publish and verify a hidden set."""
-    from ratiobench.bench.hidden.reveal import reveal
-
-    return reveal(options.commitment, options.out, isolate=options.isolate, workers=options.workers, tell=set_current)
-
-
-def _reveal_text(options: Reveal, found: Revealed) -> Iterator[str]:
-    isolated = {True: " in a sandbox", False: " without a sandbox", None: ""}[found.isolated]
-    yield f"{found.folder}: {'published and ' if found.published else ''}verified"
-    yield f"commitment: seed, salt, law and version have the hash {found.commitment}"
-    yield f"instances: {found.instances} drawn again from the seed, all with the SHA-256 that is published"
-    yield f"certificates: {found.instances} valid, {found.proved} of them with proved OPT"
-    yield f"rows: {found.runs} runs of {found.evaluations} evaluations replayed{isolated}, all with the same decisions"
-
-
-def _reveal_document(options: Reveal, found: Revealed) -> dict[str, Any]:
-    return found.document()
-
-
 LIST = Command(
     "list", "list the entries, with the intervals on OPT", PartOfSet, PartOfSet.find, text=_list_text,
     document=_list_document,
@@ -267,12 +230,8 @@ TABLE = Command("table", "print the set's table as Markdown", Table, _table, tex
 FETCH = Command(
     "fetch", "write the instances as files", Fetch, _fetch, document=_fetch_document, busy="making instances"
 )
-REVEAL = Command(
-    "reveal", "publish the seed of a hidden set, and verify instances, certificates and rows", Reveal, _reveal,
-    text=_reveal_text, document=_reveal_document, busy="reading",
-)  # fmt: skip
 STANDARD = Group(
     "standard",
     "list, verify or improve the standard set: published instances with certificates of OPT",
-    (LIST, VERIFY, IMPROVE, TABLE, FETCH, REVEAL),
+    (LIST, VERIFY, IMPROVE, TABLE, FETCH),
 )

@@ -21,8 +21,7 @@ from ratiobench.instances.io.files import check_writable, write_atomically
 from ratiobench.online.outcome import OnlineRun
 
 PICTURE = ".svg"
-VIOLATIONS = 5
-"""So many rules that a run broke are shown by `audit`; `online` shows all."""
+VIOLATIONS = 5  # So many rules that a run broke are shown by `audit`; `simulate` shows all
 
 
 def interval_text(lower: Exact, upper: Exact, unit: str, text: str = "") -> str:
@@ -64,19 +63,7 @@ def write_timeline(
     runs: Sequence[OnlineRun],
     best: tuple[Exact, Exact | None, Any] | None = None,
 ) -> None:
-    """Write the page of time lines, or the Gantt chart alone as a picture.
-
-    Parameters
-    ----------
-    path : of the page; with the ending .svg of the picture.
-    source : the instance's file, by which an instance without a name is called.
-    best : the ends of the interval on OPT, and the solution that is worth the lower one; without an upper end any
-        solution.
-
-    Raises
-    ------
-    InputError : a Gantt chart alone that would be too large.
-    """
+    """Write the page of time lines, or the Gantt chart alone as a picture."""
     if path.suffix.lower() == PICTURE:
         from ratiobench.bench.draw.document import make_document
         from ratiobench.bench.report.timeline.gantt import draw_gantt

@@ -10,8 +10,7 @@ from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.results.ratios import format_number, interval_text
 from ratiobench.bench.results.read import is_known
 
-_EXACT = 40
-"""Characters up to which a fraction stands in a title as it is."""
+_EXACT = 40  # Characters up to which a fraction stands in a title as it is
 
 
 def format_exactly(value: Any) -> str:
@@ -31,8 +30,7 @@ def format_between(lower: Any, upper: Any) -> str:
     return format_exactly(lower) if lower == upper else f"in {interval_text(lower, upper, 6)}"
 
 
-Ranked = TypeVar("Ranked")
-"""A row of results, or of means."""
+Ranked = TypeVar("Ranked")  # A row of results, or of means
 
 
 def sort_rows(rows: Sequence[Ranked], key: Callable[[Ranked], Any], sense: Sense = Sense.MOST) -> list[Ranked]:

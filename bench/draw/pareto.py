@@ -10,8 +10,7 @@ from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import ALONE, LINE, SERIES, Frame, draw_sign
 from ratiobench.bench.results.means import OPT_LABEL
 
-MARGIN = 0.08
-"""What lies between the outermost points and the ends of an axis, as a part of it."""
+MARGIN = 0.08  # What lies between the outermost points and the ends of an axis, as a part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +32,7 @@ def find_pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def draw_pareto_front(label: str, points: Sequence[Point], titles: Sequence[str]) -> str:
-    """A sign for each algorithm, a dot for OPT, a ring around the points of the front; names have the other figures.
-
-    Parameters
-    ----------
-    label : what the chart shows.
-    points : at least one.
-    titles : of the figures; the first two are those of the axes.
-    """
+    """A sign for each algorithm, a dot for OPT, a ring around the points of the front; names have the other figures."""
     front = find_pareto_front(points)
     texts = [", ".join([point.name, *(f"{value:.3g}" for value in point.values[2:])]) for point in points]
     x, y = (_axis([point.values[i] for point in points], titles[i]) for i in (0, 1))

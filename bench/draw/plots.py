@@ -1,4 +1,4 @@
-"""Charts of plain numbers: bars, curves, and times as dots."""
+"""Charts of plain numbers: curves, and times as dots."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TypeVar
 from ratiobench.bench.draw.scales import Axis
 from ratiobench.bench.draw.svg import Frame, Panel, draw_sign, style_series
 
-DOTS = 60
-"""Run times drawn of one algorithm; of more, that many quantiles."""
+DOTS = 60  # Run times drawn of one algorithm; of more, that many quantiles
 
 
 Number = TypeVar("Number", float, Fraction)
@@ -40,19 +39,6 @@ def pick_quantiles(values: Sequence[Number], count: int) -> Sequence[Number]:
         return values
     ranked = sorted(values)
     return [ranked[round(place * (len(ranked) - 1) / (count - 1))] for place in range(count)]
-
-
-def draw_bars(bars: Sequence[tuple[str, float]], label: str, axis: str) -> str:
-    """One positive number per row on a logarithmic axis, written beside its bar."""
-    values = [value for _, value in bars]
-    low = 10 ** (math.floor(math.log10(min(values))) - 1)
-    texts = [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in values]
-    panel = Panel(label, [name for name, _ in bars], Axis(low, max(values) * 1.3, axis, log=True), right=texts)
-    for place, ((name, value), text) in enumerate(zip(bars, texts, strict=True)):
-        with panel.line_of(place, f"{name}: {value:,.6g}"):
-            panel.bar(place, value, low)
-            panel.write_figure(place, text)
-    return panel.render()
 
 
 def draw_curves(curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], label: str, x: str, y: str) -> str:

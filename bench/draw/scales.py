@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# From which value on, divided by what, with which letter
 _SIZES = ((1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (9999.5, 1e3, " k"))
-"""From which value on, divided by what, with which letter."""
 
 
 def format_compactly(value: float) -> str:

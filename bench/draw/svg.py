@@ -16,17 +16,12 @@ from html import escape
 from ratiobench.bench.draw.scales import Axis, Scale
 from ratiobench.bench.results.remarks import is_user_algorithm
 
-WIDTH = 340.0
-"""Of a chart that stands beside others, in units of which a letter's size is ten."""
-ALONE = 520.0
-"""Of a chart that stands alone."""
-LETTER = 6.0
-"""What a letter takes in a wide font: which one the page is shown in is not known here."""
-LINE = 12.0
-"""From line to line of a text."""
+WIDTH = 340.0  # Of a chart that stands beside others, in units of which a letter's size is ten
+ALONE = 520.0  # Of a chart that stands alone
+LETTER = 6.0  # What a letter takes in a wide font: which one the page is shown in is not known here
+LINE = 12.0  # From line to line of a text
 _GAP = 4.0
-STROKES, SERIES = 6, 6
-"""Different strokes and colours of lines."""
+STROKES, SERIES = 6, 6  # Different strokes and colours of lines
 
 
 def break_name(name: str, width: int = 17) -> list[str]:
@@ -103,7 +98,6 @@ class Drawing:
 
 
 def _n(value: float) -> str:
-    """A length with two decimals."""
     return f"{round(value, 2):.7g}"
 
 
@@ -170,10 +164,10 @@ class Panel(Drawing):
             if self.x.low <= end <= self.x.high:
                 self.line(f"span{css}", (self.x(end), y - 4), (self.x(end), y + 4))
 
-    def bar(self, place: int, value: float, start: float = 0.0, css: str = "") -> None:
-        """A bar from `start`, or from the end of the axis, to the value."""
+    def bar(self, place: int, value: float, css: str = "") -> None:
+        """A bar from 0, or from the end of the axis, to the value."""
         y = self.y(place)
-        self.box(f"bar{css}", self.x.clip(start), y - 6.5, self.x.clip(value), y + 6.5)
+        self.box(f"bar{css}", self.x.clip(0.0), y - 6.5, self.x.clip(value), y + 6.5)
 
     def write_figure(self, place: int, text: str) -> None:
         """A figure right of the axis."""

@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ratiobench.bench.family.capabilities import (
-    Benchmark,
-    Certificates,
-    Claims,
-    EvaluationSupport,
-    Explainer,
-    MeasureFunction,
-)
+from ratiobench.bench.family.capabilities import Certificates, Claims, EvaluationSupport, Explainer, MeasureFunction
 from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.source import Source
 from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
@@ -21,8 +14,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.eapm.model import Instance
     from ratiobench.instances.eapm.solution import Solution
     from ratiobench.online.run import Environment
@@ -75,11 +66,6 @@ class EapmFamily(Family):
         from ratiobench.instances.eapm.generate import recipes
 
         return recipes()
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.eapm.strategies import tiny_instances
-
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.eapm.solution import solution_document
@@ -163,11 +149,6 @@ class EapmFamily(Family):
         from ratiobench.bench.eapm.claims import THEORY
 
         return THEORY
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        from ratiobench.bench.eapm.perf import PARTS
-
-        return PARTS
 
     @property
     def explainer(self) -> Explainer:

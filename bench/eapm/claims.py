@@ -20,8 +20,7 @@ from ratiobench.instances.eapm.model import Instance, IntArray, User, freeze, pr
 from ratiobench.instances.eapm.solution import Decision
 from ratiobench.online.eapm import registry
 
-AUDITS = "2"
-"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
+AUDITS = "2"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
     ("a_i, p_i", "number of tasks in the bag of user i, and the payment of the user"),
     ("ETC_ij, c", "time of one task of user i on machine j; cost of energy"),
@@ -53,8 +52,6 @@ def _another(case: Case[Instance]) -> str:
 
 
 def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Instance]], Check]:
-    """The check with the reading of the paper among its figures."""
-
     def check_in_reading(case: Case[Instance]) -> Check:
         made = check(case)
         return replace(made, figures={"reading": _reading(case.run.algorithm), **made.figures})
@@ -63,7 +60,6 @@ def _in_reading(check: Callable[[Case[Instance]], Check]) -> Callable[[Case[Inst
 
 
 def _counted(name: str, count: str, what: str, case: Case[Instance]) -> Check:
-    """That something never happened."""
     _, run, _ = case
     found, systems = run.counts[count], run.counts["systems"]
     verdict = Verdict.VIOLATED if found else Verdict.HOLDS
@@ -140,6 +136,7 @@ def _after(load: IntArray, user: User, shares: IntArray, worth: int) -> tuple[Fr
     return profit_rate(profit, int((load + shares * user.etc_ms).max())), profit
 
 
+# The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
         name="theorem1",
@@ -216,6 +213,5 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         check=_in_reading(_best_of_three),
     ),
 )
-"""The paper's claims about its algorithm: one that a proof settles, then those that an audit checks, in its order."""
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit

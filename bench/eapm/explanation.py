@@ -38,23 +38,18 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
         tables=[_users(instance), _machines(instance)],
         remarks=remarks,
         moments=_moments(instance, run.decisions),
-        outcome=[
-            _placed(instance, run.decisions, "ALG"),
-            _placed(instance, reference.solution, f"OPT{found}"),
-        ],
+        outcome=[_placed(instance, run.decisions, "ALG"), _placed(instance, reference.solution, f"OPT{found}")],
         ending=find_claim(CLAIMS, check.name).end_explanation(check, "Where the argument fails"),
     )
 
 
 def _users(instance: Instance) -> Listing:
-    """Who arrives."""
     bags = zip(instance.kind.tolist(), instance.tasks.tolist(), instance.price.tolist(), strict=True)
     rows = [[i, instance.task_types[kind], tasks, price] for i, (kind, tasks, price) in enumerate(bags)]
     return Listing("Users", ["user", "type of task", "tasks", "price, micro-units"], rows)
 
 
 def _machines(instance: Instance) -> Listing:
-    """What a task takes and costs on every machine."""
     rows: list[list[Figure]] = []
     for kind, name in enumerate(instance.task_types):
         for j, machine in enumerate(instance.machines):

@@ -14,16 +14,7 @@ MEASURES = ("energy", "makespan", "negative_shares", "early_finish")
 
 
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
-    """Exact figures by name; None where one is undefined.
-
-    Returns
-    -------
-    energy : the run's energy cost over the least possible, every task on its cheapest machine.
-    makespan : the run's makespan over that of the schedule with the least energy (what `greedy` makes).
-    negative_shares : of all systems (20) that the printed rule solved in the run's reading, the part with a negative
-        share x_ij.
-    early_finish : the part whose finish time MS is before the makespan so far.
-    """
+    """Exact figures by name; None where one is undefined."""
     found = check(instance, run.decisions)
     cost = instance.cost
     least = sum(int(tasks) * int(cost[kind].min()) for kind, tasks in zip(instance.kind, instance.tasks, strict=True))

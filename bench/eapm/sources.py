@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ratiobench.bench.family.source import Source
 
+# Every source
 SOURCES = (
     Source(
         "second paper",
@@ -17,4 +18,3 @@ SOURCES = (
         kind="article",
     ),
 )
-"""Every source."""

@@ -23,8 +23,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.edgeflow.model import Instance
     from ratiobench.instances.edgeflow.solution import Solution
     from ratiobench.online.run import Environment
@@ -83,11 +81,6 @@ class EdgeflowFamily(Family):
         from ratiobench.instances.edgeflow.arrivals import traces
 
         return NamedSummary.several(traces())
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.edgeflow.strategies import tiny_instances
-
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.edgeflow.solution import solution_document

@@ -19,23 +19,19 @@ from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.online.edgeflow import registry
 from ratiobench.online.outcome import OnlineRun
 
-AUDITS = "4"
-"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
+AUDITS = "4"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
     ("met", "jobs whose work is done by their deadlines"),
     ("OPT", "the most jobs that any schedule meets, all jobs known beforehand; an interval [lower, upper]"),
     ("without", "the same jobs and GPUs, and no edge servers"),
 )
+# The least factor that the EdgeFlow paper prints, read as times as many; read as times more it would be 2.1
 MARGIN = Fraction(11, 10)
-"""The least factor that the EdgeFlow paper prints, read as times as many; read as times more it would be 2.1."""
+# The policies of the EdgeFlow paper's comparison; none of them uses edge servers
 BASELINES = ("edf", "gandiva", "tiresias", "afs", "elasticflow")
-"""The policies of the EdgeFlow paper's comparison; none of them uses edge servers."""
-RIVAL = "hold:edge=none"
-"""The policy whose runs show what the cloud alone can meet: it declines no job for good."""
-ADMISSION = ("block", "margin")
-"""Options of `elasticflow` that say how its admission is read."""
-WITNESSES = 8
-"""Jobs of a witness that are named."""
+RIVAL = "hold:edge=none"  # The policy whose runs show what the cloud alone can meet: it declines no job for good
+ADMISSION = ("block", "margin")  # Options of `elasticflow` that say how its admission is read
+WITNESSES = 8  # Jobs of a witness that are named
 
 
 # Whose runs a claim is about: empty, or why it does not apply.
@@ -75,7 +71,6 @@ def _on_edge(case: Case[Instance]) -> str:
 
 
 def _compared(left: Fraction, right: Fraction, reason: str, sure: bool = True) -> Check:
-    """left <= right; where that is not `sure`, it is undecided."""
     if left > right:
         verdict = Verdict.VIOLATED
     else:
@@ -113,7 +108,6 @@ def _helps(case: Case[Instance]) -> Check:
 
 
 def _guaranteed(case: Case[Instance]) -> Check:
-    """A job that was given anything was admitted."""
     instance, run, _ = case
     met = check(instance, run.decisions).met
     missed = [i for i, pieces in enumerate(run.decisions) if pieces and not met[i]]
@@ -139,7 +133,6 @@ def _for_good(case: Case[Instance]) -> Check:
 
 
 def _aware(case: Case[Instance]) -> Check:
-    """AFS beside it."""
     instance, run, _ = case
     other = _played(instance, "afs").admitted
     return _compared(Fraction(other), Fraction(run.admitted), "met by `afs` <= met by `elasticflow`")
@@ -174,9 +167,9 @@ def _run(instance: Instance, algorithm: str) -> OnlineRun:
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 16)
-"""Another policy's run on an instance, of which the last are kept."""
+_played = remember_runs(_run, content_hash, 16)  # Another policy's run on an instance, of which the last are kept
 _EDGEFLOW = "EdgeFlow, section 5.3"
+# The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
         name="room",
@@ -264,6 +257,5 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         check=_aware,
     ),
 )
-"""The claims in the order in which an audit checks them."""
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit

@@ -15,10 +15,7 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
     """The steps for these algorithms and any solve; None for all there are. All kinds of arrivals need the same."""
     names = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     ours = [name for name in names if ENVIRONMENT.registry.parse(name).entry is not None]
-    return [
-        Step("prices and schedules", 45, warm),
-        Step("the policies", 12, partial(_run_each, ours)),
-    ]
+    return [Step("prices and schedules", 45, warm), Step("the policies", 12, partial(_run_each, ours))]
 
 
 def _run_each(names: Sequence[str]) -> None:

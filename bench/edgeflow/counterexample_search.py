@@ -16,12 +16,11 @@ from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.io.seeds import Stream
 
-RIVALS = ("afs", "edf")
-"""Their runs take the place of OPT in `for_good` until OPT is known."""
+RIVALS = ("afs", "edf")  # Their runs take the place of OPT in `for_good` until OPT is known
+# The claims that can be searched for, and whose runs are looked at
 SEARCHED: Mapping[str, str] = {
     "edge_helps": "elasticflow:edge=any", "guarantee": "elasticflow", "for_good": "elasticflow", "aware": "elasticflow",
 }  # fmt: skip
-"""The claims that can be searched for, and whose runs are looked at."""
 
 
 def draw_document(stream: Stream, jobs: int, seconds: int, gpus: int) -> Document:
@@ -113,15 +112,12 @@ class _Problem:
         return {each.name: (each.statement, SEARCHED[each.name]) for each in CLAIMS if each.name in SEARCHED}
 
     def draw(self, stream: Stream, arrivals: int, largest: int, nodes: int) -> Document:
-        """A random instance."""
         return draw_document(stream, arrivals, largest, nodes)
 
     def smaller(self, document: Document) -> Iterator[Document]:
-        """Documents with something less."""
         return _smaller(document)
 
     def parse(self, document: Document, source: str = "<document>") -> Instance:
-        """The instance in a document."""
         return parse(document, source)
 
     def check(self, claim: str, instance: Instance, *, exact: bool) -> Check:

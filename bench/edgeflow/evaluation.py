@@ -9,6 +9,7 @@ from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossRe
 from ratiobench.instances.edgeflow.model import CLOUD, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 from ratiobench.instances.edgeflow.tables import arrivals
+from ratiobench.instances.io.seeds import Stream
 
 _CLUSTERS = ("pai", "philly", "helios")
 
@@ -28,12 +29,13 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
     }
 
 
-def hidden_choices(recipe: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Another day of the same cluster; where durations are those of a day they stay of the same day."""
+def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
+    """The recipe with another day of the same cluster, unless the durations are those of its day."""
     if recipe.get("kind") != "gpu-day" or recipe.get("durations") == "day":
-        return {}
-    found = recipe.get("day", 0)
-    return {"day": [day for day in range(len(arrivals(recipe.get("cluster", "pai")))) if day != found]}
+        return recipe
+    own = recipe.get("day", 0)
+    others = [day for day in range(len(arrivals(recipe.get("cluster", "pai")))) if day != own]
+    return {**recipe, "day": others[stream.integer(0, len(others) - 1)]}
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
@@ -123,5 +125,5 @@ EVALUATION = EvaluationSupport(
     {"parts": SizeRange(1, 120, 10), "days": SizeRange(121, 300, 4)},
     ("edf", "elasticflow", "edgeflow", "hold"),
     explain_loss,
-    hidden_choices,
+    draw_day,
 )

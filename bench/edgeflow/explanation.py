@@ -45,7 +45,6 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
 
 
 def _jobs(instance: Instance, solution: Solution) -> Listing:
-    """Who comes, and who is met."""
     found = verify(instance, solution)
     rows: list[list[Figure]] = []
     for i in range(instance.jobs):
@@ -72,7 +71,6 @@ def _models(instance: Instance) -> Listing:
 
 
 def _windows(instance: Instance) -> Listing:
-    """What there is to run on."""
     rows: list[list[Figure]] = [["cloud", "always", _some(instance.gpus, "GPU")]]
     rows += [["edge", f"{each.start} to {each.end}", _some(each.servers, "server")] for each in instance.edge]
     return Listing("Places", ["place", "seconds", "there are"], rows)

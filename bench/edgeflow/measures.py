@@ -19,14 +19,7 @@ MEASURES = ("satisfied", "moves", "crossings", "stalled_s", "gpu_use", "well_use
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
     """Exact figures by name; None where one is undefined.
 
-    Returns
-    -------
-    satisfied : the part of all jobs that are met, the deadline satisfaction ratio.
-    moves : changes of share or side, and restarts, per job; a first start is none.
-    crossings : changes of side among them, per job.
-    stalled_s : seconds per job in which it stands still because it starts or moves.
-    gpu_use : the part of the cloud's GPU time that is in use, from the first submission to the last deadline.
-    well_used : the part of that use that went to jobs that are met.
+    Returns stalled_s : seconds per job in which it stands still because it starts or moves.
     """
     found = check(instance, run.decisions)
     first = int(instance.submit.min()) if instance.jobs else 0

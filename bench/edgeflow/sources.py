@@ -9,6 +9,7 @@ _OSDI, _NSDI = (
     "USENIX Symposium on Networked Systems",
 )
 
+# Every source
 SOURCES = (
     Source(
         "EdgeFlow",
@@ -76,4 +77,3 @@ SOURCES = (
         link="https://www.usenix.org/conference/atc19/presentation/jeon",
     ),
 )
-"""Every source."""

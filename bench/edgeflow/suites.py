@@ -11,17 +11,16 @@ from ratiobench.instances.edgeflow.named import names
 from ratiobench.instances.edgeflow.paper import CROSSINGS, MOVES, PUBLISHED_RATIOS, STALLED_S
 from ratiobench.instances.edgeflow.tables import PUBLISHED
 
+# Readings of ElasticFlow's admission: the default, the margin kept for admitted jobs, the artifact's letter
 READINGS = ("elasticflow", "elasticflow:margin=all", "elasticflow:block=artifact,margin=none")
-"""Readings of ElasticFlow's admission: the default, the margin kept for admitted jobs, the artifact's letter."""
 BASELINES = ("edf", "edf:share=elastic", "gandiva", "tiresias", "afs", *READINGS)
 ON_EDGE = ("elasticflow:edge=any", "edgeflow", "hold")
-ALGORITHMS = (*BASELINES, *ON_EDGE)
-"""Everyone: the paper's baselines, and those that use edge servers."""
+ALGORITHMS = (*BASELINES, *ON_EDGE)  # Everyone: the paper's baselines, and those that use edge servers
+# Figure 5: EdgeFlow, and its three rules off one by one
 ABLATION = (
     "elasticflow", "elasticflow:edge=any", "elasticflow:edge=ending", "edgeflow", "edgeflow:stay=no",
     "edgeflow:offload=no", "edgeflow:rescue=no", "hold:edge=none", "hold",
 )  # fmt: skip
-"""Figure 5: EdgeFlow, and its three rules off one by one."""
 LATE = ("edf", "gandiva", "tiresias", "afs")
 OPT = SolveSettings()
 
@@ -39,7 +38,6 @@ def _size(gpus: int, servers: int) -> str:
 
 
 def _day(group: str, day: int, algorithms: tuple[str, ...], **recipe: Any) -> Case:
-    """A day of PAI; of one day all recipes have the same jobs."""
     name = f"{group}, day {day}"
     whole = {"kind": "gpu-day", "cluster": "pai", "day": day, "jobs": 200, "seed": ["trace1", day], **recipe}
     return Case(name, {**whole, "name": name}, algorithms, OPT, group)
@@ -186,6 +184,7 @@ def _slots() -> Suite:
     return Suite("edgeflow-slots", summary, cases, plots, cases[:1])
 
 
+# The readings of each published policy: one option of the artifact after the other, and at last all of them
 OPTIONS = {
     "edf": (
         "edf", "edf:late=keep", "edf:share=elastic", "edf:late=keep,share=elastic",
@@ -201,9 +200,8 @@ OPTIONS = {
         "elasticflow:admit=batch,block=artifact,margin=none,slot=240,spare=large",
     ),
 }  # fmt: skip
-"""The readings of each published policy: one option of the artifact after the other, and at last all of them."""
+# Seconds of a start or move, about what the artifact charges on large clusters; else what was measured, by model
 STALLS = 20
-"""Seconds of a start or move, about what the artifact charges on large clusters; else what was measured, by model."""
 
 
 def published_group(trace: str, stalls: int | None = None) -> str:

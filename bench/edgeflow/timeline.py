@@ -12,8 +12,7 @@ from ratiobench.instances.edgeflow.quantities import is_hopeless, span
 from ratiobench.instances.edgeflow.tables import DAY
 from ratiobench.online.outcome import OnlineRun
 
-PLACES = 240
-"""A time line has at most so many times, but for one that is not whole."""
+PLACES = 240  # A time line has at most so many times, but for one that is not whole
 STEPS = (1, 10, 60, 300, 600, 1800, 3600, 10_800, 43_200, DAY)
 HOPELESS, NEVER, LATE = "cannot be met", "never ran", "ran and missed"
 REASONS = {

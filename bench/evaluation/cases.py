@@ -1,13 +1,18 @@
-"""The instances of an evaluation: tiny ones that a seed draws, then those of a standard set, small ones first."""
+"""The instances of an evaluation: tiny ones that a seed draws, then those of a standard set, small ones first.
+
+With another seed than 1 the larger ones are drawn, too: they are like those of the standard set.
+"""
 
 from __future__ import annotations
 
 import gzip
+import hmac
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from hashlib import sha256
 from typing import Any
 
 from ratiobench.bench.family.contract import Family
@@ -15,51 +20,38 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.standard import Entry, StandardSet, read_set
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running import work
+from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.standard import make_entry, read_certificate
 from ratiobench.bench.storage.payload import json_number, read_exact
-from ratiobench.formulations.report import Exact, Proof
+from ratiobench.formulations.report import Exact, Proof, SolveReport
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.files import load_json
+from ratiobench.instances.io.seeds import Stream
 
 TINY, PARTS, DAYS = "tiny", "parts", "days"
 STAGES = (TINY, PARTS, DAYS)
-TRIES = 8
-"""So many instances are drawn for each tiny one that is wanted, at most."""
+TRIES = 8  # So many instances are drawn for each tiny one that is wanted, at most
+PUBLISHED = 1  # The seed with which the stages `parts` and `days` have the instances of the standard set
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCase:
-    """An instance with the interval on its OPT.
+    """An instance with the interval on its OPT."""
 
-    Parameters
-    ----------
-    name, stage : what it is called, and in which stage it is run.
-    instance : the family's object; `identity`: the hash of its content.
-    lower, upper : ends of the interval on OPT; equal where OPT is proved.
-    arrivals : how many arrive.
-    solution : gives the best known solution.
-    """
-
-    name: str
+    name: str  # name, stage: what it is called, and in which stage it is run
     stage: str
     family: Family
-    instance: Any
+    instance: Any  # the family's object; `identity`: the hash of its content
     identity: str
-    lower: Exact
+    lower: Exact  # lower, upper: ends of the interval on OPT; equal where OPT is proved
     upper: Exact
-    arrivals: int
-    solution: Callable[[], Any]
+    arrivals: int  # how many arrive
+    solution: Callable[[], Any]  # gives the best known solution
 
 
 def tiny_cases(family: Family, seed: int, count: int) -> list[EvaluationCase]:
-    """Draw instances whose OPT is proved and contended: not everything that pays can be served.
-
-    Parameters
-    ----------
-    seed : names the draws; the same instances on every machine with the same solver's version.
-    count : how many; fewer where the family's law gives fewer in `TRIES` draws for each.
-    """
+    """Draw instances whose OPT is proved and contended: not everything that pays can be served."""
     return list(_tiny_cases(family.name, seed, count))
 
 
@@ -69,9 +61,9 @@ def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
     support = require_support(family)
     recipes = [support.tiny_recipe(seed, k) for k in range(TRIES * count)]
     settings = SolveSettings()
-    key = ["evaluate", name, recipes, count, family.solve_key(settings), code_mark(("ratiobench.instances",))]
+    key = ["tiny cases", name, recipes, count, family.solve_key(settings), code_mark(("ratiobench.instances",))]
     if (known := recall(key)) is not None:
-        return tuple(_restored(family, each) for each in json.loads(gzip.decompress(known)))
+        return tuple(_restored(family, TINY, each) for each in json.loads(gzip.decompress(known)))
     found: list[dict[str, Any]] = []
     spare: list[dict[str, Any]] = []
     for number, recipe in enumerate(recipes):
@@ -79,29 +71,72 @@ def _tiny_cases(name: str, seed: int, count: int) -> tuple[EvaluationCase, ...]:
         report = family.solve(instance, settings)
         if report.lower != report.upper or report.upper <= 0 or report.time_limited:
             continue
-        document = {
-            "name": str(recipe["name"]),
-            "recipe": dict(recipe),
-            "value": json_number(report.upper),
-            "solution": family.solution_document(report.solution),
-            "number": number,
-        }
+        document = _document(family, recipe, report) | {"number": number}
         (spare if report.proof == Proof.TRIVIAL else found).append(document)
         if len(found) == count:
             break
     chosen = sorted([*found, *spare[: count - len(found)]], key=lambda each: each["number"])
     store(key, gzip.compress(json.dumps(chosen).encode(), mtime=0))
-    return tuple(_restored(family, each) for each in chosen)
+    return tuple(_restored(family, TINY, each) for each in chosen)
 
 
-def _restored(family: Family, found: Mapping[str, Any]) -> EvaluationCase:
+def _document(family: Family, recipe: Mapping[str, Any], report: SolveReport) -> dict[str, Any]:
+    """A drawn instance with the interval on OPT, as it is kept on disk."""
+    return {
+        "name": str(recipe["name"]),
+        "recipe": dict(recipe),
+        "lower": json_number(report.lower),
+        "upper": json_number(report.upper),
+        "solution": family.solution_document(report.solution),
+    }
+
+
+def _restored(family: Family, stage: str, found: Mapping[str, Any]) -> EvaluationCase:
     instance = family.make(found["recipe"])
-    value = read_exact(found["value"])
+    lower, upper = read_exact(found["lower"]), read_exact(found["upper"])
 
     def solution() -> Any:
         return family.parse_solution(instance, found["solution"], found["name"])
 
-    return _case(family, found["name"], TINY, instance, value, value, solution)
+    return _case(family, found["name"], stage, instance, lower, upper, solution)
+
+
+def draw_entries(family: Family, chosen: StandardSet, key: str) -> list[Entry]:
+    """Draw counterparts of the set's instances of `parts` and `days`: other seeds, other days of the same traces."""
+    support = require_support(family)
+    published = [
+        (stage, entry)
+        for stage in (PARTS, DAYS)
+        for entry in entries_of(family, chosen, stage)
+        if "seed" in entry.recipe
+    ]
+    drawn = []
+    for number, (stage, entry) in enumerate(published):
+        seed = hmac.new(bytes.fromhex(key), f"{family.name} {number}".encode(), sha256).hexdigest()
+        name = f"{entry.name}_{seed[:8]}"
+        # These words name the draws on which the agent of docs/examples/ppo was trained.
+        recipe = support.draw_day(_with_seed(entry.recipe, ["hidden", seed]), Stream("choices", seed))
+        drawn.append(Entry(name, stage, family.name, {**recipe, "name": name}))
+    return drawn
+
+
+def _with_seed(recipe: Any, seed: Sequence[str]) -> Any:
+    if isinstance(recipe, dict):
+        return {key: list(seed) if key == "seed" else _with_seed(value, seed) for key, value in recipe.items()}
+    return [_with_seed(each, seed) for each in recipe] if isinstance(recipe, list) else recipe
+
+
+def _drawn_case(family: Family, entry: Entry) -> EvaluationCase:
+    """A drawn instance, with the interval on OPT of a solve with effort 1."""
+    settings = SolveSettings()
+    key = ["drawn case", family.name, entry.recipe, family.solve_key(settings), code_mark(("ratiobench.instances",))]
+    known = recall(key)
+    if known is None:
+        set_current(f"enclosing OPT of {entry.name}")
+        report = family.solve(family.make(entry.recipe), settings)
+        known = gzip.compress(json.dumps(_document(family, entry.recipe, report)).encode(), mtime=0)
+        store(key, known)
+    return _restored(family, entry.tier, json.loads(gzip.decompress(known)))
 
 
 def entries_of(family: Family, chosen: StandardSet, stage: str) -> list[Entry]:
@@ -126,24 +161,25 @@ def _make(chosen: str, name: str, digest: str) -> tuple[Family, Any]:
     return make_entry(read_set(chosen).find(name))
 
 
-def list_names(family: Family, chosen: StandardSet, seed: int, count: int, stages: Sequence[str]) -> list[str]:
-    """The names of the instances of these stages, in the order in which an evaluation runs them."""
-    names: list[str] = []
-    for stage in stages:
-        if stage == TINY:
-            names += [each.name for each in tiny_cases(family, seed, count)]
-        else:
-            names += [each.name for each in entries_of(family, chosen, stage)]
-    return names
+def find_cases(
+    family: Family, chosen: StandardSet, stage: str, seed: int, count: int
+) -> dict[str, Callable[[], EvaluationCase]]:
+    """The instances of a stage by name, in the order in which an evaluation runs them."""
+    if stage == TINY:
+        return {case.name: partial(_given, case) for case in tiny_cases(family, seed, count)}
+    if seed == PUBLISHED:
+        return {each.name: partial(set_case, chosen, each, stage) for each in entries_of(family, chosen, stage)}
+    key = sha256(f"evaluate {seed}".encode()).hexdigest()
+    drawn = [each for each in draw_entries(family, chosen, key) if each.tier == stage]
+    return {each.name: partial(_drawn_case, family, each) for each in drawn}
+
+
+def _given(case: EvaluationCase) -> EvaluationCase:
+    return case
 
 
 def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
-    """An instance of the set, with the interval of its certificate, which is verified.
-
-    Raises
-    ------
-    InputError : the certificate is missing or not valid, or the recipe makes another instance.
-    """
+    """An instance of the set, with the interval of its certificate, which is verified."""
     assert entry.best is not None
     family, instance = _make(str(chosen.path), entry.name, chosen.digest)
     data, _ = read_certificate(chosen, entry, entry.best)

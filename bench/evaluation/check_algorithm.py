@@ -18,14 +18,13 @@ from ratiobench.online.run_context import RunContext, UserAlgorithm, run_context
 
 OK, FAILED, SKIPPED = "ok", "failed", "not checked"
 MISSPELT = "no_such_option"
-SLOW_SECONDS = 1.0
-"""A decision on a tiny instance that takes longer fails the check of limits."""
+SLOW_SECONDS = 1.0  # A decision on a tiny instance that takes longer fails the check of limits
+# The requirement that a broken rule of the referee belongs to; all others are rules of the problem
 _OF_RULE: Mapping[str, str] = {
     "draws": "determinism", "not reproducible": "determinism", "peeks": "prefix", "timeout": "limits",
     "memory": "limits", "processes": "limits", "disk": "limits", "error": "errors", "crash": "errors",
     "changed decision": "answers", "read-only": "answers", "protocol": "answers",
 }  # fmt: skip
-"""The requirement that a broken rule of the referee belongs to; all others are rules of the problem."""
 REQUIREMENTS: Mapping[str, str] = {
     "build": "the class is built, and has `start` and `decide` or `decide_batch`",
     "errors": "no decision raises an error or ends the process",
@@ -64,17 +63,7 @@ class AlgorithmCheck:
 
 
 def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) -> AlgorithmCheck:
-    """Run a user's algorithm on tiny instances, once for each requirement.
-
-    Parameters
-    ----------
-    text : `mine.py:Class[:key=value,...]` or an import path `package.module:Class`.
-    count, seed : of the instances.
-
-    Raises
-    ------
-    InputError : a missing file or class, or a shipped algorithm, which needs no check.
-    """
+    """Run a user's algorithm on tiny instances, once for each requirement."""
     policy: PolicyFile | None = None
     name = shown = text
     if is_policy_file(text):
@@ -93,19 +82,13 @@ def check_algorithm(text: str, family: Family, count: int = 4, seed: int = 1) ->
 
 @dataclass(frozen=True, slots=True)
 class _Algorithm:
-    """The algorithm that is checked.
+    """The algorithm that is checked."""
 
-    Parameters
-    ----------
-    name, shown : the name under which it runs, and the one that people know.
-    isolation : how its runs are isolated.
-    """
-
-    name: str
+    name: str  # name, shown: the name under which it runs, and the one that people know
     shown: str
     own: Mapping[str, UserAlgorithm]
     policy: PolicyFile | None
-    isolation: str
+    isolation: str  # how its runs are isolated
 
 
 def _check(family: Family, cases: Sequence[EvaluationCase], algorithm: _Algorithm) -> AlgorithmCheck:
@@ -135,7 +118,6 @@ def _check(family: Family, cases: Sequence[EvaluationCase], algorithm: _Algorith
 def _more(
     family: Family, cases: Sequence[EvaluationCase], runs: Sequence[OnlineRun], algorithm: _Algorithm
 ) -> Iterator[Requirement]:
-    """The requirements that need more runs than one, of an algorithm that is valid."""
     again = [_run(family, case, algorithm) for case in cases]
     yield _compare("determinism", cases, runs, again)
     slow = max(zip(runs, cases, strict=True), key=lambda each: each[0].seconds / max(1, each[1].arrivals))
@@ -165,7 +147,6 @@ def _compare(
 
 
 def _misspelt(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> Requirement:
-    """Whether an option that does not exist is refused."""
     options = algorithm.name.count(":") > 1
     name = f"{algorithm.name}{',' if options else ':'}{MISSPELT}=1"
     try:
@@ -179,7 +160,6 @@ def _misspelt(family: Family, case: EvaluationCase, algorithm: _Algorithm) -> Re
 
 
 def _stopped(shown: str, family: Family, where: str, detail: str) -> AlgorithmCheck:
-    """The check of an algorithm that does not even run."""
     found = [
         Requirement(each, FAILED, make_printable(detail, 400)) if each == where else Requirement(each, SKIPPED)
         for each in REQUIREMENTS

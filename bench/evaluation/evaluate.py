@@ -12,16 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import partial
 
-from ratiobench.bench.evaluation.cases import (
-    TINY,
-    EvaluationCase,
-    entries_of,
-    require_support,
-    set_case,
-    tiny_cases,
-)
+from ratiobench.bench.evaluation.cases import EvaluationCase, find_cases, require_support
 from ratiobench.bench.evaluation.feedback import add_feedback
 from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (
@@ -34,7 +26,7 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import Entry, StandardSet
+from ratiobench.bench.family.standard import StandardSet
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
@@ -48,39 +40,13 @@ from ratiobench.online.referee import sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, NO_ISOLATION
 from ratiobench.online.run_context import RunContext, run_context
 
-SLACK = 0.05
-"""Seconds: a budget that is nearer to its end than that has ended."""
-SPENT, ENDED = "the budget is spent", "the budget ended during the run"
-"""Why an instance was not run."""
-MOST_WORKERS = 4
-"""Runs that go on at once, at most: the referee of all of them is this process."""
+SLACK = 0.05  # Seconds: a budget that is nearer to its end than that has ended
+SPENT, ENDED = "the budget is spent", "the budget ended during the run"  # Why an instance was not run
+MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them is this process
 
 
-def evaluate_policy(
-    text: str,
-    family: Family,
-    chosen: StandardSet,
-    settings: EvaluationSettings,
-    *,
-    entries: Mapping[str, Sequence[Entry]] | None = None,
-    compare: bool = True,
-) -> Evaluation:
-    """Evaluate a policy.
-
-    Parameters
-    ----------
-    text : `policy.py[:Class[:key=value,...]]`, or the name of a shipped algorithm.
-    entries : of the set, by stage; None for those that the family's ranges of size choose.
-    compare : whether shipped algorithms are run on the same instances.
-
-    Returns
-    -------
-    The evaluation; a policy that cannot be built or breaks a rule is not valid, which is no error here.
-
-    Raises
-    ------
-    InputError : a missing file or class, a name or set that does not exist; a sandbox that is asked for and cannot be.
-    """
+def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: EvaluationSettings) -> Evaluation:
+    """Evaluate a policy."""
     require_support(family)
     isolation: str | None = None
     policy: PolicyFile | None = None
@@ -93,7 +59,7 @@ def evaluate_policy(
             refused = str(error)
     elif family.is_shipped(text):
         family.validate_algorithm(text)
-    stages = [_Stage(name, _plan(family, chosen, settings, name, entries)) for name in settings.stages]
+    stages = [_Stage(name, _plan(family, chosen, settings, name)) for name in settings.stages]
     if not any(stage.cases for stage in stages):
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
@@ -123,7 +89,7 @@ def evaluate_policy(
         headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
         stages=graded,
         results=results,
-        shipped=_best_shipped(family, cases) if compare else None,
+        shipped=_best_shipped(family, cases),
         stopped=stopped,
         time_limited=runner.ended,
         isolation=isolation,
@@ -143,27 +109,13 @@ class _Stage:
 
 
 def _plan(
-    family: Family,
-    chosen: StandardSet,
-    settings: EvaluationSettings,
-    stage: str,
-    entries: Mapping[str, Sequence[Entry]] | None,
+    family: Family, chosen: StandardSet, settings: EvaluationSettings, stage: str
 ) -> dict[str, Callable[[], EvaluationCase]]:
-    cases: dict[str, Callable[[], EvaluationCase]]
-    if stage == TINY:
-        cases = {case.name: partial(_given, case) for case in tiny_cases(family, settings.seed, settings.count)}
-    else:
-        listed = entries_of(family, chosen, stage) if entries is None else entries.get(stage, ())
-        cases = {each.name: partial(set_case, chosen, each, stage) for each in listed}
     return {
         name: make
-        for name, make in cases.items()
+        for name, make in find_cases(family, chosen, stage, settings.seed, settings.count).items()
         if not settings.only or any(fnmatchcase(name, each) for each in settings.only)
     }
-
-
-def _given(case: EvaluationCase) -> EvaluationCase:
-    return case
 
 
 def _run_stages(
@@ -220,7 +172,6 @@ class _Clock:
                 self._total += time.perf_counter() - self._since
 
     def seconds(self) -> float:
-        """So far."""
         with self._lock:
             return self._total + (time.perf_counter() - self._since if self._active else 0.0)
 
@@ -267,7 +218,6 @@ class _Runner:
                     each.cancel()
 
     def run(self, case: EvaluationCase) -> CaseResult:
-        """The result on one instance."""
         if self._refused:
             return CaseResult(case.name, case.stage, "invalid", case, reason=self._refused)
         left = self._budget - self._clock.seconds()

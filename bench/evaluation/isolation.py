@@ -18,12 +18,6 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
 
     A sandbox takes a quarter of a second to start; inside, each run is a process of its own. Where none starts each run
     has its own, with its own error.
-
-    Parameters
-    ----------
-    stack : closes them.
-    families : of the instances.
-    isolate : as of `sandbox.choose`.
     """
     protocols = [each.environment.registry.protocol for each in families if each.environment is not None]
     inside = [each for each in protocols if sandbox.choose_for(each, isolate) == BUBBLEWRAP]
@@ -39,21 +33,7 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
 def isolate_runs(
     stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, keep: bool = False
 ) -> str:
-    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file.
-
-    Parameters
-    ----------
-    stack : closes them.
-    isolate, keep : as of `sandbox.choose` and `sessions.session`.
-
-    Returns
-    -------
-    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
-
-    Raises
-    ------
-    InputError : isolation is required and cannot be had.
-    """
+    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file."""
     assert family.environment is not None
     protocol = family.environment.registry.protocol
     method = sandbox.choose_for(protocol, isolate)

@@ -27,8 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-EXACT = ("value", "lower", "upper")
-"""Columns of exact figures."""
+EXACT = ("value", "lower", "upper")  # Columns of exact figures
 
 
 def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
@@ -48,17 +47,7 @@ def play_isolated(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterat
 
 
 def play_rows(pairs: Iterable[tuple[Family, Any]], policy: object) -> Iterator[dict[str, Any]]:
-    """One row per instance, in their order, with the columns `COLUMNS`.
-
-    Parameters
-    ----------
-    pairs : instances with their families.
-    policy : the name of a shipped algorithm, a class, or an object that is started anew for each instance.
-
-    Raises
-    ------
-    InputError : a name or option that does not exist, or a class that cannot be built.
-    """
+    """One row per instance, in their order, with the columns `COLUMNS`."""
     makers: dict[str, _Shipped | _Handed] = {}
     shares: dict[tuple[int, Exact], float] = {}
     known: dict[int, tuple[Exact, Exact] | None] = {}
@@ -117,7 +106,6 @@ class _Shipped:
         self._admitted: dict[int, tuple[Environment[Any], Any]] = {}
 
     def run(self, instance: Any) -> _Run:
-        """A run on one instance, which the caller keeps."""
         if id(instance) not in self._admitted:
             self._admitted[id(instance)] = self._environment.admit(instance, self._spec)
         environment, spec = self._admitted[id(instance)]
@@ -144,7 +132,6 @@ class _Handed:
         self._spec = self._environment.registry.parse(f"policy:{kind.__name__}")
 
     def run(self, instance: Any) -> _Run:
-        """A run on one instance."""
         environment, policy = self._environment, self._policy
         registry = environment.registry
         try:

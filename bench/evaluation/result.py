@@ -1,13 +1,11 @@
-"""What an evaluation found, as records and as JSON values (their schema: `evaluation.schema.json`)."""
+"""What an evaluation found, as records and as JSON values."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, require_support
@@ -20,65 +18,38 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import NO_ISOLATION
 
 FORMAT = "ratiobench/evaluation/1"
-SHOWN = 6
-"""Most arrivals that the feedback lists one by one."""
-LOSSES = 50
-"""Arrivals of the worst instance that a document has."""
+SHOWN = 6  # Most arrivals that the feedback lists one by one
+LOSSES = 50  # Arrivals of the worst instance that a document has
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """How a policy is evaluated.
+    """How a policy is evaluated."""
 
-    Parameters
-    ----------
-    seed : names the tiny instances.
-    count : how many tiny instances are drawn.
-    stages : those that may be run, in this order.
-    threshold : a stage is followed by the next one only if the mean share on it is at least this.
-    budget : seconds that the policy's runs may take in all; what does not fit counts as a share of 0.
-    isolate : in a sandbox; None: where there can be one.
-    only : patterns of names (* ? [...]) of the instances that are run; empty for all.
-    last : the stage after which the evaluation ends; instances of later ones count as 0. Empty for none.
-    """
-
-    seed: int = 1
-    count: int = 10
-    stages: tuple[str, ...] = STAGES
-    threshold: float = 0.3
-    budget: float = 60.0
-    isolate: bool | None = None
-    only: tuple[str, ...] = ()
-    last: str = ""
+    seed: int = 1  # of the tiny instances; another one than 1 draws those of `parts` and `days`, too
+    count: int = 10  # how many tiny instances are drawn
+    stages: tuple[str, ...] = STAGES  # those that may be run, in this order
+    threshold: float = 0.3  # a stage is followed by the next one only if the mean share on it is at least this
+    budget: float = 60.0  # seconds that the policy's runs may take in all; what does not fit counts as a share of 0
+    isolate: bool | None = None  # in a sandbox; None: where there can be one
+    only: tuple[str, ...] = ()  # patterns of names (* ? [...]) of the instances that are run; empty for all
+    last: str = ""  # the stage after which the evaluation ends; instances of later ones count as 0. Empty for none
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """A policy's run on one instance, or why there is none.
+    """A policy's run on one instance, or why there is none."""
 
-    Parameters
-    ----------
-    name, stage : of the instance.
-    state : `ok`, `invalid`, `not run`.
-    case : the instance; None where it was not run.
-    value : of the objective; None without a valid run.
-    share : the share of OPT that is certainly reached, in [0, 1].
-    headroom : the share of OPT that is certainly missed, in [0, 1].
-    seconds : of the decisions, with the way to the policy's process and back.
-    reason : why there is no valid run.
-    decisions : the run's, for feedback; None without a valid run.
-    """
-
-    name: str
+    name: str  # name, stage: of the instance
     stage: str
-    state: str
-    case: EvaluationCase | None = None
-    value: Exact | None = None
-    share: Fraction = Fraction(0)
-    headroom: Fraction | None = None
-    seconds: float = 0.0
-    reason: str = ""
-    decisions: Any = None
+    state: str  # `ok`, `invalid`, `not run`
+    case: EvaluationCase | None = None  # the instance; None where it was not run
+    value: Exact | None = None  # of the objective; None without a valid run
+    share: Fraction = Fraction(0)  # the share of OPT that is certainly reached, in [0, 1]
+    headroom: Fraction | None = None  # the share of OPT that is certainly missed, in [0, 1]
+    seconds: float = 0.0  # of the decisions, with the way to the policy's process and back
+    reason: str = ""  # why there is no valid run
+    decisions: Any = None  # the run's, for feedback; None without a valid run
     admitted: int = 0
 
     def explain(self) -> LossReport | None:
@@ -102,108 +73,40 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A shipped algorithm on the instances that the policy was run on.
-
-    Parameters
-    ----------
-    values : by the instances' names.
-    share, headroom : means over these instances.
-    """
+    """A shipped algorithm on the instances that the policy was run on."""
 
     name: str
-    values: Mapping[str, Exact]
-    share: Fraction
+    values: Mapping[str, Exact]  # by the instances' names
+    share: Fraction  # share, headroom: means over these instances
     headroom: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenStage:
-    """A stage on hidden instances beside their published counterparts.
-
-    Parameters
-    ----------
-    name : of the stage; `all` for all of them.
-    published, hidden : how many instances.
-    published_low, published_high, hidden_low, hidden_high : ends of the intervals on the mean share of OPT.
-    """
-
-    name: str
-    published: int
-    hidden: int
-    published_low: Fraction
-    published_high: Fraction
-    hidden_low: Fraction
-    hidden_high: Fraction
-
-    @property
-    def gap(self) -> tuple[Fraction, Fraction]:
-        """Ends of the interval on the published less the hidden share; above 0: better on published instances."""
-        return self.published_low - self.hidden_high, self.published_high - self.hidden_low
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenComparison:
-    """An evaluation on hidden instances beside published ones.
-
-    Parameters
-    ----------
-    commitment : the hash that was published first.
-    file : that has it.
-    evaluation : the number of this evaluation among those on this commitment, from 1.
-    published_set : the standard set of the published counterparts.
-    stages, total : by stage, and over all instances.
-    """
-
-    commitment: str
-    file: str
-    evaluation: int
-    published_set: str
-    stages: Sequence[HiddenStage]
-    total: HiddenStage
-
-
-@dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an evaluation found.
+    """What an evaluation found."""
 
-    Parameters
-    ----------
-    policy : its name, as people write it.
-    valid : no rule was broken; the score of a policy that broke one is 0.
-    reason : the rule that was broken, at which arrival of which instance; empty for none.
-    combined_score : mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance
-        that was not run.
-    headroom : mean share of OPT that is certainly missed, over the instances that were run.
-    shipped : the best shipped algorithm on the same instances; None where nothing was run.
-    stopped : why not all instances were run; empty where they were.
-    time_limited : the budget ended it, so that the score depends on the machine.
-    isolation : how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm.
-    seconds_per_decision : mean over all runs, with the way to the policy's process and back.
-    feedback : sentences for whoever writes the next version of the policy.
-    hidden : on a hidden set the comparison with published instances; None elsewhere.
-    """
-
-    policy: str
+    policy: str  # its name, as people write it
     family: Family
     set_name: str
     settings: EvaluationSettings
-    valid: bool
-    reason: str
+    valid: bool  # no rule was broken; the score of a policy that broke one is 0
+    reason: str  # the rule that was broken, at which arrival of which instance; empty for none
+    # mean share of OPT that is certainly reached, over all instances of all stages; 0 for each instance that was not
+    # run.
     combined_score: float
-    headroom: float | None
+    headroom: float | None  # mean share of OPT that is certainly missed, over the instances that were run
     stages: Sequence[StageResult]
     results: Sequence[CaseResult]
-    shipped: Shipped | None
-    stopped: str
-    time_limited: bool
-    isolation: str | None
+    shipped: Shipped | None  # the best shipped algorithm on the same instances; None where nothing was run
+    stopped: str  # why not all instances were run; empty where they were
+    time_limited: bool  # the budget ended it, so that the score depends on the machine
+    isolation: str | None  # how the policy was isolated (`ratiobench.online.remarks`); None for a shipped algorithm
     seconds: float
-    seconds_per_decision: float | None
-    feedback: Sequence[str] = ()
+    seconds_per_decision: float | None  # mean over all runs, with the way to the policy's process and back
+    feedback: Sequence[str] = ()  # sentences for whoever writes the next version of the policy
     loss: LossReport | None = None
     worst: str = ""
     notes: Sequence[str] = field(default=())
-    hidden: HiddenComparison | None = None
 
     def __repr__(self) -> str:
         verdict = "valid" if self.valid else f"INVALID ({make_printable(self.reason, 80)})"
@@ -225,7 +128,7 @@ class Evaluation:
         return "\n".join(self.feedback)
 
     def document(self) -> dict[str, Any]:
-        """The evaluation as JSON values (`bench/evaluation/evaluation.schema.json`)."""
+        """The evaluation as JSON values (`docs/reference/json.md`)."""
         return _document(self)
 
 
@@ -254,15 +157,7 @@ def _quotient(part: Exact, whole: Exact) -> Fraction:
     return min(max(Fraction(part) / Fraction(whole), Fraction(0)), Fraction(1))
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of the document."""
-    text = (Path(__file__).parent / "evaluation.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
 def _document(found: Evaluation) -> dict[str, Any]:
-    """The evaluation as JSON values."""
     settings, shipped = found.settings, found.shipped
     return {
         "format": FORMAT,
@@ -277,11 +172,7 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "headroom": found.headroom,
         "best_shipped": None
         if shipped is None
-        else {
-            "algorithm": shipped.name,
-            "share": round_down(shipped.share),
-            "headroom": round_down(shipped.headroom),
-        },
+        else {"algorithm": shipped.name, "share": round_down(shipped.share), "headroom": round_down(shipped.headroom)},
         "stages": [
             {
                 "name": each.name,
@@ -304,31 +195,6 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "worst": None if not found.worst else {"instance": found.worst, "losses": _losses(found)},
         "notes": list(found.notes),
         "feedback": list(found.feedback),
-        **({} if found.hidden is None else {"hidden": _hidden(found.hidden)}),
-    }
-
-
-def _hidden(found: HiddenComparison) -> dict[str, Any]:
-    return {
-        "commitment": found.commitment,
-        "file": found.file,
-        "evaluation": found.evaluation,
-        "published_set": found.published_set,
-        "stages": [_hidden_stage(each) for each in (*found.stages, found.total)],
-    }
-
-
-def _hidden_stage(each: HiddenStage) -> dict[str, Any]:
-    def ends(low: Fraction, high: Fraction) -> list[float]:
-        return [round_down(low), -round_down(-high)]
-
-    return {
-        "name": each.name,
-        "published": each.published,
-        "hidden": each.hidden,
-        "published_share": ends(each.published_low, each.published_high),
-        "hidden_share": ends(each.hidden_low, each.hidden_high),
-        "gap": ends(*each.gap),
     }
 
 

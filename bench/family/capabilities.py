@@ -8,7 +8,7 @@ Member of `Family` -> what is lost without it:
 * ``without_migration`` -> `--no-migration`
 * ``claims`` -> `audit`; the page's section on what is claimed and what holds
 * ``counterexample_search`` -> `search`
-* ``limits`` -> `limit`, `list limits`
+* ``limits`` -> `limit`
 * ``bidding`` -> `audit --task`, `audit --curve`
 * ``readings`` -> the page's sentences on how a paper is read
 * ``measures`` -> figures beside the objective; ``measure_names`` -> wrong names in files found before a run
@@ -16,16 +16,13 @@ Member of `Family` -> what is lost without it:
 * ``studies`` -> figures about bidding
 * ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
 * ``log_import`` -> `import`
-* ``calibrator`` -> `calibrate`, `list gpus`
 * ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards and in backtests
 * ``join`` -> `backtest --history` above 1; ``load_setting``, ``start_time`` -> `backtest` sees which days belong to
   different loads
 * ``explainer`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `simulate --timeline`; in backtests load, prices, reasons of rejections, classes of arrivals
 * ``gantt`` -> the Gantt chart of `simulate --timeline`; `opt --timeline`
-* ``tiny_instances`` -> `ratiobench.testing.instances`
 * ``evaluation`` -> `evaluate`
-* ``benchmarks`` -> the family's part of `perf`
 """
 
 from __future__ import annotations
@@ -43,6 +40,7 @@ from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Study
 from ratiobench.formulations.checksums import Verdict
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.io.display import format_decimal
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.outcome import OnlineRun
 
 __all__ = [
@@ -50,12 +48,8 @@ __all__ = [
     "SOLVES",
     "AccountFunction",
     "AuditFunction",
-    "Benchmark",
     "BidCurve",
     "Bidding",
-    "CalibrationResult",
-    "CalibrationSettings",
-    "Calibrator",
     "Certificates",
     "Claims",
     "ClassArrivals",
@@ -69,10 +63,8 @@ __all__ = [
     "GanttTask",
     "ImportReport",
     "ImportSettings",
-    "LimitBound",
     "LimitCase",
     "LimitPrefix",
-    "LimitRow",
     "Limits",
     "LogImport",
     "Loss",
@@ -91,66 +83,40 @@ __all__ = [
 ]
 
 
-AUDITS, SOLVES = "audits", "solves"
-"""What some steps of compilation are for alone (`Step.only_for`)."""
+AUDITS, SOLVES = "audits", "solves"  # What some steps of compilation are for alone (`Step.only_for`)
 
 
 class Step(NamedTuple):
-    """Kernels that are compiled together.
-
-    Parameters
-    ----------
-    name : of the step.
-    seconds : how long it takes on one core, roughly.
-    work : the call that compiles them.
-    after : names of the steps that compile kernels which this one uses, too; they are listed before it.
-    only_for : `AUDITS` or `SOLVES`, where nothing else in a run needs these kernels; empty: every run does.
-    """
+    """Kernels that are compiled together."""
 
     name: str
-    seconds: float
-    work: Callable[[], object]
+    seconds: float  # how long it takes on one core, roughly
+    work: Callable[[], object]  # the call that compiles them
+    # names of the steps that compile kernels which this one uses, too; they are listed before it.
     after: tuple[str, ...] = ()
-    only_for: str = ""
+    only_for: str = ""  # `AUDITS` or `SOLVES`, where nothing else in a run needs these kernels; empty: every run does
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Intervals on OPT with certificates that an independent checker verifies.
+    """Intervals on OPT with certificates that an independent checker verifies."""
 
-    Parameters
-    ----------
-    solve : (instance, settings, start): as `Family.solve`, with the work that its `certificate` needs; None in
-        it when none could be had.
-    write : (certificate, path): the certificate of a report to a file, whole or not at all.
-    verify : (instance, data, source): exact verification of a decoded certificate, by code that shares nothing with
-        `solve`; InputError if it is no certificate at all.
-    proves : what a valid certificate proves, and how, in a sentence.
-    sum_text : (instance, data): the sum by which a valid certificate proves its bound, in a line.
-    """
-
+    # (instance, settings, start): as `Family.solve`, with the work that its `certificate` needs; None in it when none
+    # could be had.
     solve: Callable[[Any, SolveSettings, Any], SolveReport]
+    # (certificate, path): the certificate of a report to a file, whole or not at all.
     write: Callable[[Any, Path], None]
+    # (instance, data, source): exact verification of a decoded certificate, by code that shares nothing with `solve`;
+    # InputError if it is no certificate at all.
     verify: Callable[[Any, Any, str], Verdict[Any]]
-    proves: str = "lower <= OPT <= upper"
+    proves: str = "lower <= OPT <= upper"  # what a valid certificate proves, and how, in a sentence
+    # (instance, data): the sum by which a valid certificate proves its bound, in a line.
     sum_text: Callable[[Any, Any], str] | None = None
 
     def check(self, instance: Any, data: Any, source: str) -> Mapping[str, Any]:
         """Verify a decoded certificate.
 
-        Parameters
-        ----------
-        instance : of the family.
-        data : the decoded certificate.
-        source : name of its file, which errors name.
-
-        Returns
-        -------
-        ``valid lower upper problem``; `problem` is the first error, in one line, None when valid.
-
-        Raises
-        ------
-        InputError : it is no certificate at all.
+        Returns ``valid lower upper problem``; `problem` is the first error, in one line, None when valid.
         """
         verdict = self.verify(instance, data, source)
         return {
@@ -163,68 +129,42 @@ class Certificates:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How far a search for a counterexample goes.
+    """How far a search for a counterexample goes."""
 
-    Parameters
-    ----------
-    tasks, slots, nodes : at most so many; nodes None: the claim's own default.
-    largest : the largest number in an instance.
-    seed : of everything random.
-    tries : instances tried in all, those of an interrupted search included; None for no limit.
-    seconds : a time limit by hand; the result then depends on the machine.
-    smaller : go on after the first violation, for one with fewer tasks, until a limit is reached.
-    against : of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT.
-    exact : look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
-    bounded : such a search skips instances on which the algorithm earns nothing.
-    """
-
-    tasks: int = 6
+    tasks: int = 6  # tasks, slots, nodes: at most so many; nodes None: the claim's own default
     slots: int = 5
     nodes: int | None = None
-    largest: int = 200
-    seed: int = 0
-    tries: int | None = None
-    seconds: float | None = None
-    smaller: bool = False
-    against: str = ""
+    largest: int = 200  # the largest number in an instance
+    seed: int = 0  # of everything random
+    tries: int | None = None  # instances tried in all, those of an interrupted search included; None for no limit
+    seconds: float | None = None  # a time limit by hand; the result then depends on the machine
+    smaller: bool = False  # go on after the first violation, for one with fewer tasks, until a limit is reached
+    against: str = ""  # of a search for a worst ratio, the algorithm whose value replaces OPT; empty for OPT
+    # look at every instance up to `tasks`, `slots`, `nodes` and `largest`; the rest does not matter then.
     exact: bool = False
-    bounded: bool = False
+    bounded: bool = False  # such a search skips instances on which the algorithm earns nothing
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResult:
-    """What a search for a counterexample found.
+    """What a search for a counterexample found."""
 
-    Parameters
-    ----------
-    claim, statement, algorithm : the claim, and the algorithm of the runs.
-    against : the algorithm that it was compared with in place of OPT; empty for OPT.
-    violated : whether the claim is violated on `instance`.
-    tries, fresh : instances tried in all, and in this run of the search.
-    seconds : of this run.
-    left, right : the two sides of the claim left <= right on `instance`; None where no instance had any.
-    score : how close: above 1 when violated.
-    instance : the witness, or the closest.
-    check : the audit's verdict on it; None where the audit has no check of this name.
-    notes : remarks, a sentence each.
-    isolation : how users' algorithms were isolated (`ratiobench.online.remarks`); empty where none ran.
-    """
-
-    claim: str
+    claim: str  # claim, statement, algorithm: the claim, and the algorithm of the runs
     statement: str
     algorithm: str
-    violated: bool
-    tries: int
+    violated: bool  # whether the claim is violated on `instance`
+    tries: int  # tries, fresh: instances tried in all, and in this run of the search
     fresh: int
-    seconds: float
+    seconds: float  # of this run
+    # left, right: the two sides of the claim left <= right on `instance`; None where no instance had any.
     left: Fraction | None = None
     right: Fraction | None = None
-    score: Fraction | None = None
-    instance: Any = None
-    check: Check | None = None
-    notes: Sequence[str] = ()
-    against: str = ""
-    isolation: str = ""
+    score: Fraction | None = None  # how close: above 1 when violated
+    instance: Any = None  # the witness, or the closest
+    check: Check | None = None  # the audit's verdict on it; None where the audit has no check of this name
+    notes: Sequence[str] = ()  # remarks, a sentence each
+    against: str = ""  # the algorithm that it was compared with in place of OPT; empty for OPT
+    isolation: str = ""  # how users' algorithms were isolated (`ratiobench.online.remarks`); empty where none ran
 
     def __repr__(self) -> str:
         found = "violated" if self.violated else "not violated"
@@ -239,73 +179,47 @@ SearchFunction = Callable[
 
 @dataclass(frozen=True, slots=True)
 class CounterexampleSearch:
-    """The search for instances that violate a claim.
-
-    Parameters
-    ----------
-    claims : those that can be searched for.
-    search : (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the
-        start; `source` names its file). `keep` is called with the state (JSON values) after every improvement and at
-        the end, `tell` with a line of progress about once a second. InputError for a claim or state that cannot be
-        used.
-    worst : as `search`, with an algorithm's name in the place of the claim: the instance on which it is furthest from
-        OPT. `left` is OPT, `right` ALG, `score` their ratio, None where it is unbounded (`violated` says so); None
-        where there is no such search.
-    """
+    """The search for instances that violate a claim."""
 
     claims: Callable[[], Sequence[NamedSummary]]
+    # (claim, settings, state, source, keep, tell): search, from the state of an earlier search (None: from the start;
+    # `source` names its file). `keep` is called with the state (JSON values) after every improvement and at the end,
+    # `tell` with a line of progress about once a second. InputError for a claim or state that cannot be used.
     search: SearchFunction
+    # as `search`, with an algorithm's name in the place of the claim: the instance on which it is furthest from OPT.
+    # `left` is OPT, `right` ALG, `score` their ratio, None where it is unbounded (`violated` says so); None where there
+    # is no such search.
     worst: SearchFunction | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim in words: one that audits check, or one that no run can show and a proof settles.
+    """A claim in words: one that audits check, or one that no run can show and a proof settles."""
 
-    Parameters
-    ----------
-    name : of its check.
-    statement, source : the claim, and its source.
-    standing : proof status: ``proved``, ``false``, ...
-    assumptions : without which its check says `not applicable`.
-    repaired : the repaired form of a false claim; empty where nothing is to be repaired.
-    proof : of the standing, in a few sentences, where no check is made; empty for a claim that audits check.
-    flaw : of a false claim, in a sentence, which step of its argument fails; empty without an argument.
-    asked : no paper claims it: this project asks it, so verdicts are shown and not counted.
-    proof_assumes : what the published proof needs and the claim does not say; a check names what of it fails on a run
-        (`Check.failing`). Empty where the two are not separated.
-    kind : of the claim, where it is none about single runs: ``limit of every algorithm``.
-    """
-
-    name: str
-    statement: str
+    name: str  # of its check
+    statement: str  # statement, source: the claim, and its source
     source: str
-    standing: str
-    assumptions: str
-    repaired: str
-    proof: str = ""
-    flaw: str = ""
-    asked: bool = False
+    standing: str  # proof status: ``proved``, ``false``, ...
+    assumptions: str  # without which its check says `not applicable`
+    repaired: str  # the repaired form of a false claim; empty where nothing is to be repaired
+    proof: str = ""  # of the standing, in a few sentences, where no check is made; empty for a claim that audits check
+    flaw: str = ""  # of a false claim, in a sentence, which step of its argument fails; empty without an argument
+    asked: bool = False  # no paper claims it: this project asks it, so verdicts are shown and not counted
+    # what the published proof needs and the claim does not say; a check names what of it fails on a run
+    # (`Check.failing`). Empty where the two are not separated.
     proof_assumes: str = ""
-    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims that a family's papers make, and their checks.
+    """The claims that a family's papers make, and their checks."""
 
-    Parameters
-    ----------
-    version : of all checks; stored checks of another version are made again.
-    notation : (sign, meaning) pairs of the statements, in the order in which they are best read.
-    statements : the claims in words: those settled by proof, then those that audits check, in the order of the audits.
-    audit : checks the claims on one run.
-    """
-
-    version: str
+    version: str  # of all checks; stored checks of another version are made again
+    # (sign, meaning) pairs of the statements, in the order in which they are best read.
     notation: Sequence[tuple[str, str]]
+    # the claims in words: those settled by proof, then those that audits check, in the order of the audits.
     statements: Sequence[Statement]
-    audit: AuditFunction
+    audit: AuditFunction  # checks the claims on one run
 
 
 class AuditFunction(Protocol):
@@ -316,124 +230,49 @@ class AuditFunction(Protocol):
     ) -> Sequence[Check]:
         """Check claims on one run.
 
-        Parameters
-        ----------
-        instance : of the family.
-        run : of an algorithm.
-        reference : the interval on OPT.
-        names : the claims to check, without the work of the others; None for all. A claim about another algorithm is
-            then `not applicable`.
-
-        Returns
-        -------
-        The checks, in the order of the statements.
+        `names`: the claims to check, without the work of the others; None for all. A claim about another algorithm is
+        then `not applicable`.
         """
         ...
 
 
 class LimitPrefix(NamedTuple):
-    """The first arrivals of an instance, up to a level.
+    """The first arrivals of an instance, up to a level."""
 
-    Parameters
-    ----------
-    label : the level.
-    arrivals : their number.
-    opt : OPT of these arrivals alone.
-    """
-
-    label: str
-    arrivals: int
-    opt: Exact
-
-
-class LimitBound(NamedTuple):
-    """A theorem: for these algorithms the largest OPT/ALG over the prefixes is at least `value`.
-
-    Parameters
-    ----------
-    theorem : its name.
-    deterministic : it is about deterministic algorithms; else about all, those that draw with their mean ALG.
-    value : exact, computed from the values of the instance.
-    """
-
-    theorem: str
-    deterministic: bool
-    value: Fraction
+    label: str  # the level
+    arrivals: int  # their number
+    opt: Exact  # OPT of these arrivals alone
 
 
 @dataclass(frozen=True, slots=True)
 class LimitCase:
-    """A member of a family on which no online algorithm can do well.
+    """Hard instances for every online algorithm, with the lower bound that a theorem proves on them."""
 
-    Parameters
-    ----------
-    recipe : its name, as `generate` takes it.
-    summary : what the family shows, in a sentence.
-    instances : (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for
-        algorithms that answer all arrivals of a moment together.
-    prefixes : of each instance, with the same OPT; one per level, the last one is everything.
-    bounds : the theorems.
-    exact : the mean over the instances is that of the theorem, and no sample.
-    announced : (apart): the instance whose constants are announced; None: those of the instance itself, which do not
-        tell where a prefix ends.
-    levels : of a family of rising values alone, these values in any unit; else empty.
-    note : a remark; empty for none.
-    """
-
-    recipe: str
-    summary: str
+    recipe: str  # its name, as `generate` takes it
+    summary: str  # what the instances show, in a sentence
+    # (apart): the instances over which ALG is averaged; `apart`: with each level at a moment of its own, for algorithms
+    # that answer all arrivals of a moment together.
     instances: Callable[[bool], Sequence[Any]]
-    prefixes: Sequence[LimitPrefix]
-    bounds: Sequence[LimitBound]
-    exact: bool = True
-    announced: Callable[[bool], Any] = lambda apart: None
-    levels: Sequence[Exact] = ()
-    note: str = ""
-
-
-class LimitRow(NamedTuple):
-    """The proved factor of an algorithm beside the lower bound for every algorithm at the same parameters.
-
-    Parameters
-    ----------
-    algorithm, proved, limit : in words.
-    factor, least : the proved factor, rounded up, and the limit, rounded down; None where there is no number.
-    gap : the difference, in words.
-    """
-
-    algorithm: str
-    proved: str
-    factor: Fraction | None
-    limit: str
-    least: Fraction | None
-    gap: str
+    prefixes: Sequence[LimitPrefix]  # of each instance, with the same OPT; one per level, the last one is everything
+    theorem: str  # its name
+    bound: Fraction  # the largest OPT/ALG over the prefixes is no less, for any algorithm; exact
+    # (apart): the instance whose constants are announced; None: those of the instance itself, which do not tell where a
+    # prefix ends.
+    announced: Callable[[bool], Any]
+    note: str  # a remark; empty for none
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What no online algorithm can beat: theorems, the families of instances that show them, a table, a figure.
+    """Lower bounds for every online algorithm, and the families of instances that show them."""
 
-    Parameters
-    ----------
-    families : those of which `case` makes members.
-    case : (name or recipe, draws): the member, with so many draws where the family is random and has too many orders
-        to take all. InputError for a name, key or value that cannot be used.
-    gains : (instance, run): what each arrival added to ALG, in the order of arrival.
-    outside : (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty where they do.
-    remarks : (case, ALG of each prefix): what further theorems say of these figures, a sentence each.
-    statements : the theorems, with their proofs.
-    table : what is proved of every algorithm beside what cannot be beaten, and the parameters in words.
-    figure : the same over the spread of values, an SVG document.
-    """
-
-    families: Callable[[], Sequence[NamedSummary]]
+    # (name or recipe, draws): the instances, so many of them if their order is random and not all orders are taken.
+    # InputError for a name, key or value that cannot be used.
     case: Callable[[str, int], LimitCase]
+    # (instance, run): what each arrival added to ALG, in the order of arrival.
     gains: Callable[[Any, OnlineRun], Sequence[Exact]]
+    # (run): why the theorems, which are about decisions at arrival, say nothing of a run; empty if they do.
     outside: Callable[[OnlineRun], str]
-    remarks: Callable[[LimitCase, Sequence[Fraction]], Sequence[str]]
-    statements: Sequence[Statement]
-    table: Callable[[], tuple[str, Sequence[LimitRow]]]
-    figure: Callable[[], str]
 
 
 class MeasureFunction(Protocol):
@@ -442,15 +281,7 @@ class MeasureFunction(Protocol):
     def __call__(self, instance: Any, run: OnlineRun, checks: Sequence[Check], /) -> Mapping[str, Fraction | None]:
         """Compute the measures of a run.
 
-        Parameters
-        ----------
-        instance : of the family.
-        run : of an algorithm.
-        checks : those of the audit.
-
-        Returns
-        -------
-        Exact figures by name, the same names for every run; None where a figure is undefined.
+        Returns exact figures by name, the same names for every run; None where a figure is undefined.
         """
         ...
 
@@ -461,29 +292,18 @@ class AccountFunction(Protocol):
     def __call__(self, instance: Any, run: OnlineRun, /) -> Mapping[str, Exact]:
         """Recount from the decisions what a run earned and spent.
 
-        Parameters
-        ----------
-        instance : of the family.
-        run : a valid run.
-
-        Returns
-        -------
-        ``bids`` of the admitted arrivals, ``vendors`` and ``energy``, in the family's unit.
+        Returns ``bids`` of the admitted arrivals, ``vendors`` and ``energy``, in the family's unit.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Studies:
-    """Tables about one algorithm on one instance, for figures.
+    """Tables about one algorithm on one instance, for figures."""
 
-    Parameters
-    ----------
-    make : (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
-    kinds : the kinds of studies, and whether one is about a single task; None: not known before a run.
-    """
-
+    # (instance, study, prior): its rows, all with the same keys, exact figures; InputError: it cannot be made.
     make: Callable[[Any, Study, Any], Sequence[Mapping[str, str]]]
+    # the kinds of studies, and whether one is about a single task; None: not known before a run.
     kinds: Mapping[str, bool] | None = None
 
 
@@ -491,17 +311,7 @@ class TimelineFunction(Protocol):
     """What happened over time."""
 
     def __call__(self, instance: Any, run: OnlineRun, /) -> Timeline:
-        """Make the timeline of a run, with the reasons of rejections.
-
-        Parameters
-        ----------
-        instance : of the family.
-        run : of an algorithm.
-
-        Returns
-        -------
-        The timeline.
-        """
+        """Make the timeline of a run, with the reasons of rejections."""
         ...
 
 
@@ -511,197 +321,101 @@ class CompilationSteps(Protocol):
     def __call__(self, algorithms: Collection[str] | None, kinds: Collection[str] = (), /) -> Sequence[Step]:
         """List the steps that compile all kernels of some algorithms and their audits.
 
-        Parameters
-        ----------
-        algorithms : their names; None for all algorithms with all options.
-        kinds : of the arrivals (`DayFacts.kind`): only kernels for these are compiled; empty: not known.
-
-        Returns
-        -------
-        The steps: each after those that it waits for, long ones first. Two steps compile the same kernel only if one
-        comes after the other.
+        `algorithms`: their names; None for all algorithms with all options; `kinds`: of the arrivals (`DayFacts.kind`):
+        only kernels for these are compiled; empty: not known.
         """
-        ...
-
-
-class Benchmark(Protocol):
-    """One comparison of speed (`ratiobench.bench.perf.measurement.Part`)."""
-
-    @property
-    def name(self) -> str:
-        """Of the comparison and of its files."""
-        ...
-
-    @property
-    def summary(self) -> str:
-        """The comparison, in a sentence."""
-        ...
-
-    @property
-    def measure(self) -> Callable[[bool, Callable[[str], None]], Any]:
-        """(quick, say): the table; `say` is called with lines of progress."""
-        ...
-
-    @property
-    def warmed(self) -> bool:
-        """Whether all kernels are compiled beforehand."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BidCurve:
-    """One bidder's outcome, payment and utility over its bid.
+    """One bidder's outcome, payment and utility over its bid."""
 
-    Parameters
-    ----------
-    rows : one per piece, all with the same keys, the last of them ``known``: `exact` or `tried`.
-    note : how the rows were found and what they leave open, where they are not exact; else empty.
-    """
-
+    # one per piece, all with the same keys, the last of them ``known``: `exact` or `tried`.
     rows: Sequence[Mapping[str, str]]
-    note: str = ""
+    note: str = ""  # how the rows were found and what they leave open, where they are not exact; else empty
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """A quantity over time, with a figure for each of the timeline's times.
+    """A quantity over time, with a figure for each of the timeline's times."""
 
-    Parameters
-    ----------
-    name : of what it is a quantity.
-    mean : over the like parts of it.
-    low, high : the smallest and largest of them; None where there is one figure only.
-    """
-
-    name: str
-    mean: Sequence[Fraction]
+    name: str  # of what it is a quantity
+    mean: Sequence[Fraction]  # over the like parts of it
+    # low, high: the smallest and largest of them; None where there is one figure only.
     low: Sequence[Fraction] | None = None
     high: Sequence[Fraction] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A rejected arrival.
-
-    Parameters
-    ----------
-    number : its number.
-    time : of its arrival.
-    reason : a key of `reasons`.
-    about : figures to show, as text.
-    """
+    """A rejected arrival."""
 
     number: int
-    time: int
-    reason: str
-    about: str
+    time: int  # of its arrival
+    reason: str  # a key of `reasons`
+    about: str  # figures to show, as text
 
 
 class ClassArrivals(NamedTuple):
-    """The arrivals of a class.
+    """The arrivals of a class."""
 
-    Parameters
-    ----------
-    label : name of the class.
-    arrivals : their number.
-    admitted : number of those that were admitted.
-    """
-
-    label: str
-    arrivals: int
-    admitted: int
+    label: str  # name of the class
+    arrivals: int  # their number
+    admitted: int  # number of those that were admitted
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What happened in one run, over time; every figure follows from the instance and the run exactly.
+    """What happened in one run, over time; every figure follows from the instance and the run exactly."""
 
-    Parameters
-    ----------
-    unit : what time is counted in.
-    times : in order, without gaps.
-    loads : shares of capacity used, 0 to 1.
-    prices : by the title of their axis; empty for an algorithm that shows none.
-    admitted : arrivals at each time that were taken.
-    refused : all others, in the order of arrival.
-    reasons : reasons of rejections, with their meaning, in the order of the figure.
-    note : what must be known of the prices.
-    clock : when each time begins, to be read (``8:10``); empty where their length is not known.
-    clock_title : title of the clock, e.g. the time of day.
-    asked : what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
-    used : the share of all capacity that was used, over all times; None where it is not known.
-    classes : criteria, each with its classes of arrivals in order.
-    """
-
-    unit: str
-    times: Sequence[int]
-    loads: Sequence[TimeSeries]
-    prices: Mapping[str, Sequence[TimeSeries]]
-    admitted: Sequence[int]
-    refused: Sequence[Refusal]
-    reasons: Mapping[str, str]
-    note: str = ""
-    clock: Sequence[str] = ()
-    clock_title: str = ""
+    unit: str  # what time is counted in
+    times: Sequence[int]  # in order, without gaps
+    loads: Sequence[TimeSeries]  # shares of capacity used, 0 to 1
+    prices: Mapping[str, Sequence[TimeSeries]]  # by the title of their axis; empty for an algorithm that shows none
+    admitted: Sequence[int]  # arrivals at each time that were taken
+    refused: Sequence[Refusal]  # all others, in the order of arrival
+    reasons: Mapping[str, str]  # reasons of rejections, with their meaning, in the order of the figure
+    note: str = ""  # what must be known of the prices
+    clock: Sequence[str] = ()  # when each time begins, to be read (``8:10``); empty where their length is not known
+    clock_title: str = ""  # title of the clock, e.g. the time of day
+    # what those that could be served would use if each ran at once, as a share of all capacity; may be above 1.
     asked: Sequence[Fraction] = ()
-    used: Fraction | None = None
+    used: Fraction | None = None  # the share of all capacity that was used, over all times; None where it is not known
+    # criteria, each with its classes of arrivals in order.
     classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
 
 
 class GanttBlock(NamedTuple):
-    """A rectangle of a Gantt chart.
+    """A rectangle of a Gantt chart."""
 
-    Parameters
-    ----------
-    row : from 0.
-    start, end : times, counted from the beginning of the first one.
-    low, high : which part of the row, as shares of it.
-    """
-
-    row: int
-    start: int
+    row: int  # from 0
+    start: int  # start, end: times, counted from the beginning of the first one
     end: int
-    low: float
+    low: float  # low, high: which part of the row, as shares of it
     high: float
 
 
 class GanttTask(NamedTuple):
-    """A task of a Gantt chart.
+    """A task of a Gantt chart."""
 
-    Parameters
-    ----------
-    title : its figures as text.
-    kind : a key of `Gantt.kinds`.
-    blocks : where and when it runs.
-    """
-
-    title: str
-    kind: str
-    blocks: Sequence[GanttBlock]
+    title: str  # its figures as text
+    kind: str  # a key of `Gantt.kinds`
+    blocks: Sequence[GanttBlock]  # where and when it runs
 
 
 @dataclass(frozen=True, slots=True)
 class Gantt:
-    """Which machines run what, and when.
+    """Which machines run what, and when."""
 
-    Parameters
-    ----------
-    unit : what time is counted in.
-    times : in order, without gaps.
-    rows : the names of the machines.
-    groups : names of neighbouring machines that are alike, and how many these are, from the first row on.
-    tasks : what runs.
-    kinds : classes of tasks, with their meaning.
-    clock, clock_title : as of `Timeline`.
-    """
-
-    unit: str
-    times: Sequence[int]
-    rows: Sequence[str]
+    unit: str  # what time is counted in
+    times: Sequence[int]  # in order, without gaps
+    rows: Sequence[str]  # the names of the machines
+    # names of neighbouring machines that are alike, and how many these are, from the first row on.
     groups: Sequence[tuple[str, int]]
-    tasks: Sequence[GanttTask]
-    kinds: Mapping[str, str]
-    clock: Sequence[str] = ()
+    tasks: Sequence[GanttTask]  # what runs
+    kinds: Mapping[str, str]  # classes of tasks, with their meaning
+    clock: Sequence[str] = ()  # clock, clock_title: as of `Timeline`
     clock_title: str = ""
 
 
@@ -709,89 +423,55 @@ class GanttFunction(Protocol):
     """Which machines run what."""
 
     def __call__(self, instance: Any, solution: Any, /) -> Gantt:
-        """Make the Gantt chart of a solution.
-
-        Parameters
-        ----------
-        instance : of the family.
-        solution : of a run or of OPT.
-
-        Returns
-        -------
-        The chart.
-        """
+        """Make the Gantt chart of a solution."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bidding:
-    """Algorithms that are auctions: what one bidder gains by its bid.
+    """Algorithms that are auctions: what one bidder gains by its bid."""
 
-    Parameters
-    ----------
-    utility_curve : (instance, algorithm, task): the bidder's utility over its bid; InputError for a task that does not
-        exist.
-    audit_bidder : (instance, run, task, claims): what it gains by misreporting, with more work than an audit of all
-        has; of these claims, if any are named.
-    """
-
+    # (instance, algorithm, task): the bidder's utility over its bid; InputError for a task that does not exist.
     utility_curve: Callable[[Any, str, int], BidCurve]
+    # (instance, run, task, claims): what it gains by misreporting, with more work than an audit of all has; of these
+    # claims, if any are named.
     audit_bidder: Callable[[Any, OnlineRun, int, Sequence[str]], Sequence[Check]]
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Explanations of runs on small instances, arrival by arrival.
+    """Explanations of runs on small instances, arrival by arrival."""
 
-    Parameters
-    ----------
-    explain : (instance, run, OPT, check): the run, and the claim of the check at its end.
-    algorithm, claim : those that are explained where none is named.
-    limits : largest figures of `describe` up to which a run is explained.
-    """
-
+    # (instance, run, OPT, check): the run, and the claim of the check at its end.
     explain: Callable[[Any, OnlineRun, SolveReport, Check], Explanation]
-    algorithm: str
+    algorithm: str  # algorithm, claim: those that are explained where none is named
     claim: str
-    limits: Mapping[str, int]
+    limits: Mapping[str, int]  # largest figures of `describe` up to which a run is explained
 
 
 @dataclass(frozen=True, slots=True)
 class ImportSettings:
-    """Which part of a log of jobs is read, with values for missing data.
+    """Which part of a log of jobs is read, with values for missing data."""
 
-    Parameters
-    ----------
-    form : the format of the log.
-    cluster : the file that says which nodes there are.
-    columns : which column is what, for formats without names of their own.
-    skip_bad : count lines that cannot be read, and go on.
-    days : days of submissions in an instance.
-    first, last : days that count; None for all.
-    slot_seconds : length of a slot.
-    tail_seconds : time behind the last day, in which nothing is submitted; ``auto``: until the last window ends.
-    begin : ``empty`` nodes when an instance begins, or ``full``: jobs of the log that run then hold theirs.
-    slack : a job without a deadline may take so many times the fewest slots.
-    price : range of dollars per GPU-hour of jobs without a price.
-    list_price : dollars per GPU-hour of the price list; None where there is none.
-    seed : names the draws.
-    run : which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
-    """
-
-    form: str
-    cluster: Path
+    form: str  # the format of the log
+    cluster: Path  # the file that says which nodes there are
+    # which column is what, for formats without names of their own.
     columns: Mapping[str, str] = field(default_factory=dict)
-    skip_bad: bool = False
-    days: int = 1
-    first: date | None = None
+    skip_bad: bool = False  # count lines that cannot be read, and go on
+    days: int = 1  # days of submissions in an instance
+    first: date | None = None  # first, last: days that count; None for all
     last: date | None = None
-    slot_seconds: int = 600
+    slot_seconds: int = 600  # length of a slot
+    # time behind the last day, in which nothing is submitted; ``auto``: until the last window ends.
     tail_seconds: int | str = 21_600
+    # ``empty`` nodes when an instance begins, or ``full``: jobs of the log that run then hold theirs.
     begin: str = "empty"
-    slack: Fraction = Fraction(3)
+    slack: Fraction = Fraction(3)  # a job without a deadline may take so many times the fewest slots
+    # range of dollars per GPU-hour of jobs without a price.
     price: tuple[Fraction, Fraction] = (Fraction(1), Fraction(3))
-    list_price: Fraction | None = None
-    seed: str = "0"
+    list_price: Fraction | None = None  # dollars per GPU-hour of the price list; None where there is none
+    seed: str = "0"  # names the draws
+    # which schedules the jobs may have (``any``, ``one-node``, ``rigid``, ``gang``); None for what the log says.
     run: str | None = None
 
 
@@ -799,21 +479,11 @@ class ImportReport(Protocol):
     """What became of the jobs of a log: complete when all its instances were made."""
 
     def text(self) -> str:
-        """Write the report for reading: imported jobs, jobs left out by which rule, assumptions.
-
-        Returns
-        -------
-        The text.
-        """
+        """Write the report for reading: imported jobs, jobs left out by which rule, assumptions."""
         ...
 
     def document(self) -> Mapping[str, Any]:
-        """Convert the report to JSON values.
-
-        Returns
-        -------
-        A mapping.
-        """
+        """Convert the report to JSON values."""
         ...
 
     @property
@@ -829,141 +499,52 @@ class ImportReport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LogImport:
-    """Logs of real jobs as instances.
+    """Logs of real jobs as instances."""
 
-    Parameters
-    ----------
-    formats : those that can be read.
-    read : (log, settings, tell): the report, and the instances in the order of time. `tell` hears how many lines were
-        read. InputError names the file, the line, the column and the value.
-    example : a small synthetic log in the format ``csv``, and the text of a cluster for it; None where there is none.
-    """
-
-    formats: Callable[[], Sequence[NamedSummary]]
+    formats: Callable[[], Sequence[NamedSummary]]  # those that can be read
+    # (log, settings, tell): the report, and the instances in the order of time. `tell` hears how many lines were read.
+    # InputError names the file, the line, the column and the value.
     read: Callable[[Path, ImportSettings, Callable[[int], None]], tuple[ImportReport, Iterator[Any]]]
+    # a small synthetic log in the format ``csv``, and the text of a cluster for it; None where there is none.
     example: Callable[[], tuple[str, str]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationSettings:
-    """The measurement of a device.
-
-    Parameters
-    ----------
-    name : of the device, in recipes and clusters.
-    device, dtype : where, and in which numbers; ``auto``: the best there is.
-    quick : a tiny model, to try the command.
-    tasks, batch : how many tasks share the device, and how large their batches are: every pair is measured.
-    seconds : for each of them; None: the family's own choice.
-    watts : above idle, where that is not to be measured.
-    """
-
-    name: str
-    device: str = "auto"
-    dtype: str = "auto"
-    quick: bool = False
-    tasks: Sequence[int] = (4, 8, 16)
-    batch: Sequence[int] = (2, 4, 8)
-    seconds: float | None = None
-    watts: Fraction | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationResult:
-    """The figures of a device.
-
-    Parameters
-    ----------
-    document : JSON values, each figure with where it is from.
-    text : the file of it.
-    summary : in a sentence.
-    usage : the words of a command that uses the file of this name.
-    """
-
-    document: Mapping[str, Any]
-    text: str
-    summary: str
-    usage: Callable[[Path], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Calibrator:
-    """Measures the speed and the power of a device.
-
-    Parameters
-    ----------
-    measure : (settings, progress, tell): `progress` is called with the present measurement and the time that the rest
-        takes, `tell` with a line for each figure. InputError for a device that is not there, and where nothing fits.
-    gpus : the known devices, and those in files of `calibrate`; InputError names file, field and value.
-    dtypes : number formats of measurements.
-    """
-
-    measure: Callable[[CalibrationSettings, Callable[[str], None], Callable[[str], None]], CalibrationResult]
-    gpus: Callable[[Sequence[Path]], Sequence[NamedSummary]]
-    dtypes: Sequence[str]
-
-
 class SizeRange(NamedTuple):
-    """A choice of instances of a standard set.
+    """A choice of instances of a standard set."""
 
-    Parameters
-    ----------
-    low, high : number of arrivals, both included.
-    most : only so many, the smallest ones.
-    """
-
-    low: int
+    low: int  # low, high: number of arrivals, both included
     high: int
-    most: int
+    most: int  # only so many, the smallest ones
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An arrival on which a run earns less than the best known solution.
+    """An arrival on which a run earns less than the best known solution."""
 
-    Parameters
-    ----------
-    arrival : its position.
-    amount : what the run loses on it, in the family's unit.
-    text : what happened to it, in a sentence or two.
-    figures : the same as JSON values.
-    """
-
-    arrival: int
-    amount: Exact
-    text: str
-    figures: Mapping[str, Any]
+    arrival: int  # its position
+    amount: Exact  # what the run loses on it, in the family's unit
+    text: str  # what happened to it, in a sentence or two
+    figures: Mapping[str, Any]  # the same as JSON values
 
 
 @dataclass(frozen=True, slots=True)
 class LossReport:
-    """Where a run is behind the best known solution.
+    """Where a run is behind the best known solution."""
 
-    Parameters
-    ----------
-    summary : sentences about the whole run, the most important one first.
-    losses : arrival by arrival, the largest one first.
-    """
-
-    summary: Sequence[str]
-    losses: Sequence[Loss]
+    summary: Sequence[str]  # sentences about the whole run, the most important one first
+    losses: Sequence[Loss]  # arrival by arrival, the largest one first
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSupport:
-    """What a family adds to `evaluate`.
+    """What a family adds to `evaluate`."""
 
-    Parameters
-    ----------
-    tiny_recipe : (seed, number): the recipe of an instance that is solved in a moment.
-    limits : of the stages `parts` and `days`, which instances of a standard set they take.
-    policies : shipped algorithms that a policy is compared with; none may use constants of the instance under test.
-    explain_loss : (instance, decisions, best known decisions): where a run loses; None without such an analysis.
-    hidden_choices : (recipe): keys of the recipe that a hidden set draws besides the seed, with their values.
-    """
-
+    # (seed, number): the recipe of an instance that is solved in a moment.
     tiny_recipe: Callable[[int, int], Mapping[str, Any]]
-    limits: Mapping[str, SizeRange]
+    limits: Mapping[str, SizeRange]  # of the stages `parts` and `days`, which instances of a standard set they take
+    # shipped algorithms that a policy is compared with; none may use constants of the instance under test.
     policies: Sequence[str]
+    # (instance, decisions, best known decisions): where a run loses; None without such an analysis.
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None
-    hidden_choices: Callable[[Mapping[str, Any]], Mapping[str, Sequence[Any]]] = lambda recipe: {}
+    # (recipe, stream): the recipe with another day of the same trace; the same one if it has no day.
+    draw_day: Callable[[Mapping[str, Any], Stream], Mapping[str, Any]] = lambda recipe, stream: recipe

@@ -20,42 +20,28 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-ANOTHER = "a claim about "
-"""How the reason of a check begins whose claim is about another algorithm."""
+ANOTHER = "a claim about "  # How the reason of a check begins whose claim is about another algorithm
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One claim on one run.
+    """One claim on one run."""
 
-    Parameters
-    ----------
-    name : as its statement is called, in lower case with ``_`` for spaces
-    status : the verdict.
-    left, right : the two sides of the claimed inequality left <= right, exact; None where undefined.
-    reason : why it is undecided or not applicable, or what the sides are.
-    witness : what shows it (task, schedule, cell), JSON values.
-    figures : further exact figures behind the verdict (alpha, beta, rho, ...).
-    failing : names of the assumptions of the claim's proof that fail on this run, where the claim as printed makes
-        none: the verdict compares its two sides all the same. None: the check does not ask.
-    """
-
-    name: str
+    name: str  # as its statement is called, in lower case with ``_`` for spaces
     status: Verdict
+    # left, right: the two sides of the claimed inequality left <= right, exact; None where undefined.
     left: Fraction | None
     right: Fraction | None
-    reason: str = ""
-    witness: Mapping[str, Any] | None = None
+    reason: str = ""  # why it is undecided or not applicable, or what the sides are
+    witness: Mapping[str, Any] | None = None  # what shows it (task, schedule, cell), JSON values
+    # further exact figures behind the verdict (alpha, beta, rho, ...).
     figures: Mapping[str, Fraction | int | str | None] = field(default_factory=dict)
+    # names of the assumptions of the claim's proof that fail on this run, where the claim as printed makes none: the
+    # verdict compares its two sides all the same. None: the check does not ask.
     failing: Sequence[str] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Convert the check to JSON values.
-
-        Returns
-        -------
-        A dictionary; figures are exact fractions in strings.
-        """
+        """Convert the check to JSON values."""
 
         def text(value: Fraction | int | str | None) -> str | None:
             return None if value is None else str(value)

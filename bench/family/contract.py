@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ratiobench.bench.family.capabilities import (
     AccountFunction,
-    Benchmark,
     Bidding,
-    Calibrator,
     Certificates,
     Claims,
     CompilationSteps,
@@ -55,12 +53,11 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.remarks import Remarks
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.online.run import Environment
 
 __all__ = ["FILE", "Family", "SolutionReport"]
 
+# The kind of recipe that all families have
 FILE = Form(
     "file",
     "an instance in a file, or each of several",
@@ -68,7 +65,6 @@ FILE = Form(
     {"kind": "file"},
     lambda recipe: Values("recipe", (PATH,), recipe).needed("path"),
 )
-"""The kind of recipe that all families have."""
 
 
 class SolutionReport(Protocol):
@@ -84,8 +80,8 @@ class SolutionReport(Protocol):
         ...
 
 
+# What is said of an algorithm in place of what is proved of it, where runs are `unproved`
 NOT_ABOUT_THESE = "not known for arrivals of these kinds"
-"""What is said of an algorithm in place of what is proved of it, where runs are `unproved`."""
 
 
 class Family(ABC):
@@ -363,31 +359,9 @@ class Family(ABC):
         """
         return ""
 
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Any]:
-        """Return a Hypothesis strategy for instances whose OPT is exact within milliseconds.
-
-        Parameters
-        ----------
-        sizes : largest sizes, by the names of the strategy's parameters.
-
-        Returns
-        -------
-        The strategy.
-
-        Raises
-        ------
-        InputError : the family has none.
-        """
-        raise InputError("family", self.name, "has no strategy for tiny instances")
-
     @property
     def log_import(self) -> LogImport | None:
         """Reads logs of real jobs as instances."""
-        return None
-
-    @property
-    def calibrator(self) -> Calibrator | None:
-        """Measures a device."""
         return None
 
     def make(self, recipe: Mapping[str, Any]) -> Any:
@@ -853,7 +827,7 @@ class Family(ABC):
         return self.environment is not None and self.environment.registry.parse(algorithm).entry is not None
 
     def runs_user_code(self, algorithm: str) -> bool:
-        """Whether a user's code takes part in the decisions: as the algorithm, or as prices inside one of ours.
+        """Whether a user's code takes the decisions.
 
         Returns
         -------
@@ -866,7 +840,7 @@ class Family(ABC):
         if self.environment is None:
             return False
         spec = self.environment.registry.parse(algorithm)
-        return spec.entry is None or spec.entry.own(spec.options) is not None
+        return spec.entry is None
 
     def choose_isolation(self, isolate: bool | None) -> str:
         """Choose how users' algorithms of this family are isolated (`ratiobench.online.referee.sandbox`).
@@ -1040,15 +1014,6 @@ class Family(ABC):
         Returns
         -------
         Records from which citations are made.
-        """
-        return ()
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        """Return the family's parts of `perf`.
-
-        Returns
-        -------
-        The comparisons.
         """
         return ()
 

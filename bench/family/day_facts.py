@@ -11,67 +11,46 @@ from ratiobench.instances.io.errors import InputError, make_printable, shorten
 
 __all__ = ["Assumption", "DayFacts", "read_facts"]
 
-GROUP = "days"
-"""The group of the days of a backtest; those under a what-if have the change as their group."""
+GROUP = "days"  # The group of the days of a backtest; those under a what-if have the change as their group
+# By what policies can be ranked (`ratiobench.bench.report.backtest.criteria`)
 BY = ("welfare", "wait", "slowdown", "met", "revenue")
-"""By what policies can be ranked (`ratiobench.bench.report.backtest.criteria`)."""
 LEFT_OUT, ADDED = "left out", "added"
 _FIGURES = ("hours", "load", "list_price", "busiest", "contended")
 
 
 class Assumption(NamedTuple):
-    """What the figures of a day rest on, and for how much of it.
+    """What the figures of a day rest on, and for how much of it."""
 
-    Parameters
-    ----------
-    what : in words that are the same for every day of a load.
-    jobs : of the day, to which it applies.
-    hours : GPU-hours that they use; None where that is not known.
-    kind : `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that no job asked for;
-        else empty.
-    """
-
-    what: str
-    jobs: int
-    hours: Fraction | None
+    what: str  # in words that are the same for every day of a load
+    jobs: int  # of the day, to which it applies
+    hours: Fraction | None  # GPU-hours that they use; None where that is not known
+    # `LEFT_OUT` of jobs that no policy can serve, in the instance or not, `ADDED` of hours that no job asked for; else
+    # empty.
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DayFacts:
-    """Facts of a day.
+    """Facts of a day."""
 
-    Parameters
-    ----------
-    kind : of its arrivals, as `Family.refusal` understands it.
-    jobs, hours : all that arrived, those left out included, and the GPU-hours that they use; 0 where it is not known.
-    assumptions : what its figures rest on.
-    list_price : of a unit of the measure `admitted_work` of a run, in the family's unit; None where none is known.
-    listed_bids : whether every arrival bids its list price.
-    load : work of the arrivals that can be served over the capacity of the day; None: not known.
-    busiest : the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
-    contended : so many times the arrivals ask for a tenth of their work when no capacity is free; None: not known.
-    empty : whether nothing of earlier days runs when it begins.
-    """
-
-    kind: str = ""
+    kind: str = ""  # of its arrivals, as `Family.refusal` understands it
+    # jobs, hours: all that arrived, those left out included, and the GPU-hours that they use; 0 where it is not known.
     jobs: int = 0
     hours: Fraction = Fraction(0)
-    assumptions: Sequence[Assumption] = ()
+    assumptions: Sequence[Assumption] = ()  # what its figures rest on
+    # of a unit of the measure `admitted_work` of a run, in the family's unit; None where none is known.
     list_price: Fraction | None = None
-    listed_bids: bool = False
+    listed_bids: bool = False  # whether every arrival bids its list price
+    # work of the arrivals that can be served over the capacity of the day; None: not known.
     load: Fraction | None = None
+    # the largest share of capacity that is asked for at a time, if each arrival ran at once; None: not known.
     busiest: Fraction | None = None
+    # so many times the arrivals ask for a tenth of their work when no capacity is free; None: not known.
     contended: Fraction | None = None
-    empty: bool = True
+    empty: bool = True  # whether nothing of earlier days runs when it begins
 
     def document(self) -> Mapping[str, Any]:
-        """Convert the facts to JSON values.
-
-        Returns
-        -------
-        The document that `read_facts` reads.
-        """
+        """Convert the facts to JSON values."""
         figures = {name: getattr(self, name) for name in _FIGURES}
         return {
             "kind": self.kind,
@@ -88,19 +67,6 @@ class DayFacts:
 
 def read_facts(document: Any, source: str, field: str) -> DayFacts:
     """Read the facts of a document.
-
-    Parameters
-    ----------
-    document : JSON values, as `DayFacts.document` writes them.
-    source, field : file and field that errors name.
-
-    Returns
-    -------
-    The facts.
-
-    Raises
-    ------
-    InputError : the document has another form; names source and field.
 
     Examples
     --------

@@ -16,143 +16,85 @@ from ratiobench.bench.family.source import Source
 
 __all__ = ["Conclusion", "Explanation", "Grid", "Listing", "Moment", "Square", "find_used_signs"]
 
-Figure = int | Fraction | str | None
-"""An exact number, or words; None: there is none."""
-Sentence = Sequence[int | Fraction | str]
-"""A sentence in pieces: words as they stand, and exact numbers between them."""
+Figure = int | Fraction | str | None  # An exact number, or words; None: there is none
+Sentence = Sequence[int | Fraction | str]  # A sentence in pieces: words as they stand, and exact numbers between them
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A small table.
+    """A small table."""
 
-    Parameters
-    ----------
-    title : what it shows.
-    head : a heading per column.
-    rows : figures, as many as headings.
-    chosen : the place of the row that the algorithm took, or None.
-    """
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Figure]]
-    chosen: int | None = None
+    title: str  # what it shows
+    head: Sequence[str]  # a heading per column
+    rows: Sequence[Sequence[Figure]]  # figures, as many as headings
+    chosen: int | None = None  # the place of the row that the algorithm took, or None
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """A square of a grid.
+    """A square of a grid."""
 
-    Parameters
-    ----------
-    figure : what stands in it; None: nothing.
-    mark : the arrival whose colour it has; None: no colour.
-    chosen : it belongs to what is decided at this moment.
-    """
-
-    figure: Figure = None
-    mark: int | None = None
-    chosen: bool = False
+    figure: Figure = None  # what stands in it; None: nothing
+    mark: int | None = None  # the arrival whose colour it has; None: no colour
+    chosen: bool = False  # it belongs to what is decided at this moment
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Places against moments (or arrivals), as a drawing.
+    """Places against moments (or arrivals), as a drawing."""
 
-    Parameters
-    ----------
-    title : what it shows.
-    corner, head : heading of the places, and of each column.
-    rows : (place, squares), as many squares as columns.
-    """
-
-    title: str
-    corner: str
+    title: str  # what it shows
+    corner: str  # corner, head: heading of the places, and of each column
     head: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Square]]]
+    rows: Sequence[tuple[str, Sequence[Square]]]  # (place, squares), as many squares as columns
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An arrival and what the algorithm did with it.
+    """An arrival and what the algorithm did with it."""
 
-    Parameters
-    ----------
-    heading : which arrival, and when.
-    said : what it asks for.
-    grids : how things stood before the decision.
-    candidates : what could be decided; None where nothing could.
-    notes : on the candidates.
-    decision : what was decided, why, and what is paid.
-    after : what changed by it, such as prices.
-    """
-
-    heading: str
-    said: Sentence
-    grids: Sequence[Grid]
-    candidates: Listing | None
-    notes: Sequence[Sentence]
-    decision: Sentence
-    after: Sequence[Sentence] = ()
+    heading: str  # which arrival, and when
+    said: Sentence  # what it asks for
+    grids: Sequence[Grid]  # how things stood before the decision
+    candidates: Listing | None  # what could be decided; None where nothing could
+    notes: Sequence[Sentence]  # on the candidates
+    decision: Sentence  # what was decided, why, and what is paid
+    after: Sequence[Sentence] = ()  # what changed by it, such as prices
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Both sides of the claim, with the figures put in.
-
-    Parameters
-    ----------
-    claim, statement, source, standing : of the claim.
-    verdict : on this run.
-    sides : the two sides of the claim in figures.
-    steps : how the sides come about, and which step of the argument fails.
-    failing : assumptions of the claim's proof that fail on this run; None where the check does not say.
-    """
+    """Both sides of the claim, with the figures put in."""
 
     claim: str
     statement: str
     source: str
     standing: str
-    verdict: Verdict
-    sides: Sentence
-    steps: Sequence[Sentence] = ()
+    verdict: Verdict  # on this run
+    sides: Sentence  # the two sides of the claim in figures
+    steps: Sequence[Sentence] = ()  # how the sides come about, and which step of the argument fails
+    # assumptions of the claim's proof that fail on this run; None where the check does not say.
     failing: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One run on one small instance, arrival by arrival.
+    """One run on one small instance, arrival by arrival."""
 
-    Parameters
-    ----------
-    instance, about : the instance's name, and what its file says of it.
-    algorithm : as its run is labelled.
-    result : OPT, ALG and their ratio.
-    tables : the instance.
-    remarks : how to read what follows.
-    moments : arrival by arrival.
-    outcome : what the algorithm made of it, beside OPT.
-    ending : the claim; None where none was asked for and the family's own is about other algorithms.
-    sources : the papers that it names.
-    signs : (sign, meaning) of the family.
-    """
-
-    instance: str
+    instance: str  # instance, about: the instance's name, and what its file says of it
     about: str
-    algorithm: str
-    result: Sentence
-    tables: Sequence[Listing]
-    remarks: Sequence[Sentence]
-    moments: Sequence[Moment]
-    outcome: Sequence[Grid]
-    ending: Conclusion | None
-    sources: Sequence[Source] = ()
-    signs: Sequence[tuple[str, str]] = ()
+    algorithm: str  # as its run is labelled
+    result: Sentence  # OPT, ALG and their ratio
+    tables: Sequence[Listing]  # the instance
+    remarks: Sequence[Sentence]  # how to read what follows
+    moments: Sequence[Moment]  # arrival by arrival
+    outcome: Sequence[Grid]  # what the algorithm made of it, beside OPT
+    ending: Conclusion | None  # the claim; None where none was asked for and the family's own is about other algorithms
+    sources: Sequence[Source] = ()  # the papers that it names
+    signs: Sequence[tuple[str, str]] = ()  # (sign, meaning) of the family
 
 
-_SIGN = r"[A-Za-z]+\d*|\d+"
-"""A word of a sign, or of a text that uses it."""
+_SIGN = r"[A-Za-z]+\d*|\d+"  # A word of a sign, or of a text that uses it
 
 
 def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -160,14 +102,7 @@ def find_used_signs(text: str, signs: Sequence[tuple[str, str]]) -> list[tuple[s
 
     So ``rho, beta (guard)`` belongs to a text about guards only, and ``(14)`` to one that cites this equation.
 
-    Parameters
-    ----------
-    text : the text.
-    signs : (sign, meaning) pairs.
-
-    Returns
-    -------
-    The pairs that occur, in their order.
+    `signs`: (sign, meaning) pairs.
     """
     words = set(re.findall(_SIGN, text.replace("_", " ")))
     used = []

@@ -20,32 +20,20 @@ from ratiobench.instances.io.errors import MEANT, InputError, shorten, suggest_n
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Integer, Text, flatten, join_path, text_of
 
-CASES = 10_000
-"""Most cases of a file."""
-RUNS = 1000
-"""Most runs of an instance."""
-NAME = 100
-"""Most bytes of a name that is made of a grid."""
-BESIDE = ("runs", "prior", "study")
-"""What stands beside the keys of a recipe and is a table, or several."""
+CASES = 10_000  # Most cases of a file
+RUNS = 1000  # Most runs of an instance
+NAME = 100  # Most bytes of a name that is made of a grid
+BESIDE = ("runs", "prior", "study")  # What stands beside the keys of a recipe and is a table, or several
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 
 
 class Variant(NamedTuple):
-    """One place of a grid.
+    """One place of a grid."""
 
-    Parameters
-    ----------
-    values : of the recipe, by the names of its keys.
-    prior : what is different in the recipe of the prior; None without a prior.
-    varied : the keys in which places differ.
-    run : its number; None where nothing is repeated.
-    """
-
-    values: Mapping[str, Any]
-    prior: Mapping[str, Any] | None
-    varied: Sequence[str]
-    run: int | None
+    values: Mapping[str, Any]  # of the recipe, by the names of its keys
+    prior: Mapping[str, Any] | None  # what is different in the recipe of the prior; None without a prior
+    varied: Sequence[str]  # the keys in which places differ
+    run: int | None  # its number; None where nothing is repeated
 
     def words(self) -> dict[str, str]:
         """What the placeholders of a name stand for."""
@@ -56,12 +44,8 @@ class Variant(NamedTuple):
 class Grid:
     """The table of one entry of a file, for a kind of recipe.
 
-    Parameters
-    ----------
-    source, field : the file, and where the table stands in it, for messages.
-    folder : from which files are named.
-    family, form : whose recipes these are, and of which kind.
-    others : names of keys that may stand beside those of the recipe.
+    `source`, `field`: the file, and where the table stands in it, for messages; `others`: names of keys that may stand
+    beside those of the recipe.
     """
 
     def __init__(
@@ -71,12 +55,7 @@ class Grid:
         self.others = (*others, *BESIDE)
 
     def variants(self, table: Mapping[str, Any]) -> Iterator[Variant]:
-        """Every place of the grid: the last key of the table varies first, but for the runs.
-
-        Raises
-        ------
-        InputError : naming the file, the key and the value.
-        """
+        """Every place of the grid: the last key of the table varies first, but for the runs."""
         own = {name: value for name, value in table.items() if name not in BESIDE}
         grid = {name: self._choices(name, value, self.field) for name, value in self._flat(own, self.field)}
         runs = list(self._runs(table.get("runs"), join_path(self.field, "runs")))
@@ -187,7 +166,6 @@ class Grid:
             yield dict(self._singles(own, f"{field}[{j}]")), dict(prior)
 
     def _singles(self, table: Any, field: str) -> Iterator[tuple[str, Any]]:
-        """Values where no grid is allowed."""
         for name, value in self._flat(table, field):
             choices = self._choices(name, value, field)
             if len(choices) > 1:
@@ -197,7 +175,6 @@ class Grid:
 
 
 def _longer(values: Mapping[str, Any], name: str) -> list[Any]:
-    """The seed with one more name."""
     seed = values.get("seed", 0)
     return [*(seed if isinstance(seed, list) else [seed]), name]
 

@@ -45,12 +45,7 @@ class PluginClaim(Protocol):
 
 @cache
 def plugin_claims(family: str) -> Sequence[PluginClaim]:
-    """The claims of plug-ins about runs of a family.
-
-    Raises
-    ------
-    InputError : one cannot be loaded, or has another name than its entry point.
-    """
+    """The claims of plug-ins about runs of a family."""
     found: list[PluginClaim] = []
     for name, plugin in plugins_of(CLAIMS, family).items():
         claim = plugin.load()

@@ -12,15 +12,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ratiobench import instances
-from ratiobench.bench.family.capabilities import Calibrator, Limits, LogImport, SearchFunction
+from ratiobench.bench.family.capabilities import Limits, LogImport, SearchFunction
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.suite import Suite
 from ratiobench.bench.family.suite_file import SUFFIX, read_recipe, read_suite
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten, suggest_name
 from ratiobench.instances.io.plugins import FAMILIES, find_plugins
 
+# The environment variable that names modules with families that live elsewhere, separated by commas
 ELSEWHERE = "RATIOBENCH_FAMILIES"
-"""The environment variable that names modules with families that live elsewhere, separated by commas."""
 
 
 @lru_cache(maxsize=1)
@@ -62,14 +62,6 @@ def find_importer(name: str | None) -> tuple[Family, LogImport]:
     return able[name] if name is not None else next(iter(able.values()))
 
 
-def find_calibrator() -> Calibrator:
-    """How the first family that measures devices does it; InputError where none does."""
-    for family in families().values():
-        if family.calibrator is not None:
-            return family.calibrator
-    raise InputError("calibrate", "", "no family measures devices")
-
-
 def claim_searches() -> dict[str, tuple[Family, SearchFunction]]:
     """Who can search for a violation of which claim; of one name the first family in alphabetical order."""
     return {
@@ -84,7 +76,7 @@ def find_claim_search(claim: str) -> tuple[Family, SearchFunction]:
     """The family that can search for the claim, and how; InputError for a claim that nobody searches for."""
     known = claim_searches()
     if claim not in known:
-        raise InputError("claim", "", explain_unknown_name(claim, known, "list searches"))
+        raise InputError("claim", "", explain_unknown_name(claim, known))
     return known[claim]
 
 
@@ -105,22 +97,17 @@ def find_limits() -> tuple[Family, Limits]:
     raise InputError("limit", "", "no family has limits of every algorithm")
 
 
+# What is said of a file and of a folder that stand where a suite is named
 _NO_SUITE = (
-    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, `online FILE --algorithm NAME ...` "
-    "runs algorithms on it, `audit` and `explain` check claims",
-    "is a folder and no suite (`list suites`): `opt FILE` and `online FILE --algorithm NAME ...` take the instances in "
-    "it one by one; `report DIR` takes a folder of results",
+    "is a file and no suite (`list suites`): `opt FILE` finds OPT of one instance, "
+    "`simulate FILE --algorithm NAME ...` runs algorithms on it, `audit` and `explain` check claims",
+    "is a folder and no suite (`list suites`): `opt FILE` and `simulate FILE --algorithm NAME ...` take the "
+    "instances in it one by one; `report DIR` takes a folder of results",
 )
-"""What is said of a file and of a folder that stand where a suite is named."""
 
 
 def find_suite(name: str) -> tuple[Family, Suite]:
-    """The suite of this name or in this file, or that of the recipe that it is, and its family.
-
-    Raises
-    ------
-    InputError : when there is none.
-    """
+    """The suite of this name or in this file, or that of the recipe that it is, and its family."""
     known = {suite.name: (family, suite) for family in families().values() for suite in family.suites()}
     if name not in known:
         if name.endswith(SUFFIX):
@@ -154,24 +141,14 @@ def find_suite_if_any(about: Mapping[str, Any]) -> Suite | None:
 
 
 def require_algorithms(family: Family, names: Iterable[str]) -> None:
-    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one.
-
-    Raises
-    ------
-    InputError : naming the algorithm.
-    """
+    """Refuse a name that is no algorithm of the family, and say of which family it is, if of another one."""
     for name in names:
         refuse_other_family(family, name)
         family.validate_algorithm(name)
 
 
 def refuse_other_family(family: Family, name: str) -> None:
-    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at.
-
-    Raises
-    ------
-    InputError : naming the algorithm, and its family.
-    """
+    """Refuse the name of another family's algorithm; whether the name is any algorithm's is not looked at."""
     head = name.partition(":")[0]
     if head in {known.name for known in family.algorithms()}:
         return  # and the algorithms of other families are not loaded
@@ -186,8 +163,8 @@ def family_of_format(name: object) -> Family | None:
     return next((family for family in families().values() if name in family.formats), None)
 
 
+# Families by the classes of their instances, as far as these were asked for
 _BY_CLASS: WeakKeyDictionary[type, Family] = WeakKeyDictionary()
-"""Families by the classes of their instances, as far as these were asked for."""
 
 
 def family_of(instance: object) -> Family:
@@ -217,12 +194,7 @@ def family_of(instance: object) -> Family:
 
 
 def read_instance(document: object, source: str) -> tuple[Family, Any]:
-    """The instance in a decoded document, and its family, known by the format that it names.
-
-    Raises
-    ------
-    InputError : no object, no known format, no instance.
-    """
+    """The instance in a decoded document, and its family, known by the format that it names."""
     if not isinstance(document, Mapping):
         raise InputError(source, "document", f"{shorten(document)} is not an object")
     if "format" not in document:

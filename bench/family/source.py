@@ -10,27 +10,18 @@ __all__ = ["Source"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper, or another document.
+    """A paper, or another document."""
 
-    Parameters
-    ----------
-    name : what it is called here.
-    title, venue, year : as printed; of papers in other languages the English title.
-    authors : as printed, given names first; a last one `et al.` where not all are known.
-    gives : what of this project comes from it.
-    pages, doi, link : empty where they are not established; `link` where there is no DOI.
-    kind : `article`, `conference-paper`, or another type of CITATION.cff, whose authors are bodies and not people.
-    """
-
-    name: str
-    title: str
-    authors: Sequence[str]
+    name: str  # what it is called here
+    title: str  # title, venue, year: as printed; of papers in other languages the English title
+    authors: Sequence[str]  # as printed, given names first; a last one `et al.` where not all are known
     venue: str
     year: int
-    gives: str
-    pages: str = ""
+    gives: str  # what of this project comes from it
+    pages: str = ""  # pages, doi, link: empty where they are not established; `link` where there is no DOI
     doi: str = ""
     link: str = ""
+    # `article`, `conference-paper`, or another type of CITATION.cff, whose authors are bodies and not people.
     kind: str = "conference-paper"
 
     @property

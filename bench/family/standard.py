@@ -28,80 +28,49 @@ from ratiobench.instances.io.files import load_json, read_bytes, sha256_of, writ
 
 FORMAT = "ratiobench/standard/1"
 HERE = Path(__file__).resolve().parents[1] / "standard"
+# The columns of a history, `NAME.history.csv` beside the manifest
 HISTORY = ("instance", "date", "lower", "upper", "seconds", "machine", "command")
-"""The columns of a history, `NAME.history.csv` beside the manifest."""
-MAIN = "R1"
-"""The set that is meant where none is named; the later ones add instances to it."""
+MAIN = "R1"  # The set that is meant where none is named; the later ones add instances to it
+# The suite of the first family in the main set; those of others have the family's name, or the set's, behind it
 SUITE = "standard"
-"""The suite of the first family in the main set; those of others have the family's name, or the set's, behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The best interval that is known, and how it was found.
+    """The best interval that is known, and how it was found."""
 
-    Parameters
-    ----------
-    lower, upper : as `json_number` writes figures: integers, or fractions in strings.
-    certificate : SHA-256 of the file that proves it.
-    date : UTC, ISO 8601.
-    command : what found it.
-    seconds : that it took, all efforts together.
-    machine : the class of machine.
-    """
-
-    lower: int | str
+    lower: int | str  # lower, upper: as `json_number` writes figures: integers, or fractions in strings
     upper: int | str
-    certificate: str
-    date: str
+    certificate: str  # SHA-256 of the file that proves it
+    date: str  # UTC, ISO 8601
     command: str
-    seconds: float
-    machine: str
+    seconds: float  # that it took, all efforts together
+    machine: str  # the class of machine
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An instance of a set.
+    """An instance of a set."""
 
-    Parameters
-    ----------
-    name, tier : what it is called, and how large it is in a word; names of files.
-    family : of its problem.
-    recipe : how it is made.
-    instance : SHA-256 of its content; empty as long as nobody has made it (an unreleased set).
-    size : a few figures about it.
-    first : how hard it is: `lower`, `upper` and `seconds` of the first solve.
-    best : the best that is known; None as long as nothing is.
-    """
-
-    name: str
+    name: str  # name, tier: what it is called, and how large it is in a word; names of files
     tier: str
-    family: str
+    family: str  # of its problem
     recipe: Mapping[str, Any]
-    instance: str = ""
-    size: Mapping[str, Any] | None = None
-    first: Mapping[str, Any] | None = None
-    best: Record | None = None
+    instance: str = ""  # SHA-256 of its content; empty as long as nobody has made it (an unreleased set)
+    size: Mapping[str, Any] | None = None  # a few figures about it
+    first: Mapping[str, Any] | None = None  # how hard it is: `lower`, `upper` and `seconds` of the first solve
+    best: Record | None = None  # the best that is known; None as long as nothing is
 
 
 @dataclass(frozen=True, slots=True)
 class StandardSet:
-    """A set of instances.
+    """A set of instances."""
 
-    Parameters
-    ----------
-    name : with its version.
-    path : of the manifest.
-    released : when, ISO 8601; empty before.
-    algorithms : per family, what `run` runs beside the user's own.
-    entries : in order.
-    """
-
-    name: str
-    path: Path
-    released: str
-    algorithms: Mapping[str, Sequence[str]]
-    entries: Sequence[Entry]
+    name: str  # with its version
+    path: Path  # of the manifest
+    released: str  # when, ISO 8601; empty before
+    algorithms: Mapping[str, Sequence[str]]  # per family, what `run` runs beside the user's own
+    entries: Sequence[Entry]  # in order
 
     @property
     def folder(self) -> Path:
@@ -163,12 +132,7 @@ class StandardSet:
 
 
 def read_set(name: str | os.PathLike[str] = MAIN) -> StandardSet:
-    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """The shipped set of this name, or the one in a manifest of one's own, a path that ends in ``.json``."""
     path = Path(name) if str(name).endswith(".json") else HERE / f"{name}.json"
     if path.parent == HERE and not path.exists():
         raise InputError("--set", "", explain_unknown_name(str(name), shipped_sets()))
@@ -206,12 +170,9 @@ def _read(path: Path, _: int) -> StandardSet:
 
 _WORD, _HASH, _DAY = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "[0-9a-f]{64}", r"(\d{4}-\d\d-\d\d)?"
 _END = r"-?\d{1,40}/[1-9]\d{0,39}"
-_FILES = ("path", "log", "calibration")
-"""Keys of recipes that name files."""
-_MOST = 10_000
-"""Entries of a set."""
-_DEPTH = 20
-"""No recipe is nested deeper."""
+_FILES = ("path", "log", "calibration")  # Keys of recipes that name files
+_MOST = 10_000  # Entries of a set
+_DEPTH = 20  # No recipe is nested deeper
 
 
 def _is_texts(names: Any) -> bool:
@@ -234,7 +195,6 @@ def _is_told(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    """Whether it is a few named figures."""
     return isinstance(value, dict) and all(
         _is_told(key)
         and len(key) <= 40
@@ -310,7 +270,6 @@ def _entry(source: str, place: str, row: Any) -> Entry:
 
 
 def _files_in(recipe: Any) -> Iterator[str]:
-    """The files that a recipe names, at any depth."""
     if isinstance(recipe, dict):
         yield from (recipe[key] for key in _FILES if isinstance(recipe.get(key), str))
     if isinstance(recipe, dict | list):

@@ -22,34 +22,20 @@ __all__ = [
     "Suite",
 ]
 
+# Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out
 COUNTEREXAMPLES = "counterexamples"
-"""Group of instances that were searched for to violate a claim about one algorithm; significance leaves them out."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedSummary:
-    """A name and the one sentence that `list` prints beside it.
+    """A name and the one sentence that `list` prints beside it."""
 
-    Parameters
-    ----------
-    name : what `list` prints first.
-    summary : one sentence.
-    """
-
-    name: str
-    summary: str
+    name: str  # what `list` prints first
+    summary: str  # one sentence
 
     @classmethod
     def several(cls, pairs: Iterable[tuple[str, str]]) -> list[NamedSummary]:
         """Make records of (name, summary) pairs.
-
-        Parameters
-        ----------
-        pairs : of texts.
-
-        Returns
-        -------
-        A record per pair.
 
         Examples
         --------
@@ -62,35 +48,26 @@ class NamedSummary:
 
 @dataclass(frozen=True, slots=True)
 class SolveSettings:
-    """How hard to look for OPT.
+    """How hard to look for OPT."""
 
-    Parameters
-    ----------
-    formulation, backend : names, or ``auto``.
-    effort : work units (never seconds), the same figures on any machine.
-    gap : relative gap at which to stop early.
-    seconds : a time limit by hand; marks the report `time_limited`.
-    """
-
-    formulation: str = "auto"
+    formulation: str = "auto"  # formulation, backend: names, or ``auto``
     backend: str = "auto"
-    effort: int = 1
-    gap: float = 0.0
-    seconds: float | None = None
+    effort: int = 1  # work units (never seconds), the same figures on any machine
+    gap: float = 0.0  # relative gap at which to stop early
+    seconds: float | None = None  # a time limit by hand; marks the report `time_limited`
 
 
+# In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test
 YESTERDAY = "prior=yesterday"
-"""In an algorithm's name: its constants come from the case's `prior`, an instance other than the one under test."""
-HISTORY = "prior=history"
-"""The same, where the `prior` is the days before the one under test."""
+HISTORY = "prior=history"  # The same, where the `prior` is the days before the one under test
+# The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest
 EARLIER = "prior=earlier"
-"""The same, where the `prior` is all days before the one under test: of algorithms that learn, in a backtest."""
+# The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)
 TIMELINE = "timeline"
-"""The kind of a study that is made along with the run it is about: what happened over time (`tables.courses`)."""
 
 
+# `history=` is an option of registered algorithms, whose names have no colon before their options
 _INFORMED = re.compile(r"(?:[:,]prior=|^[^:,]+:(?:[^:]*,)?history=)(yesterday|history|earlier)(?:,|$)")
-"""`history=` is an option of registered algorithms, whose names have no colon before their options."""
 
 
 def is_informed(algorithm: str) -> str:
@@ -101,18 +78,11 @@ def is_informed(algorithm: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A table about one algorithm on one instance beside its run, for a figure.
+    """A table about one algorithm on one instance beside its run, for a figure."""
 
-    Parameters
-    ----------
-    kind : what the family makes: ``curve``, ``charges``, ...; or `TIMELINE`.
-    algorithm : name with options.
-    task : its number; None for all.
-    """
-
-    kind: str
-    algorithm: str
-    task: int | None = None
+    kind: str  # what the family makes: ``curve``, ``charges``, ...; or `TIMELINE`
+    algorithm: str  # name with options
+    task: int | None = None  # its number; None for all
 
     @property
     def name(self) -> str:
@@ -122,154 +92,90 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instance of a suite with the algorithms that are run on it.
+    """One instance of a suite with the algorithms that are run on it."""
 
-    Parameters
-    ----------
-    name : unique in the suite.
-    group : cases of one group are comparable; means are taken within a group.
-    recipe : what `Family.generate` needs to make the instance (JSON values).
-    algorithms : names with options, in the order of the table.
-    solve : the settings of the reference.
-    prior : recipe of the instance from which algorithms named with `YESTERDAY`, `HISTORY` or `EARLIER` take their
-        constants.
-    history : recipe of several days before, as one instance, that `HISTORY` stands for instead.
-    studies : tables to be made beside the runs.
-    certificate : ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it
-        is solved.
-    """
-
-    name: str
-    recipe: Mapping[str, Any]
-    algorithms: tuple[str, ...]
-    solve: SolveSettings = SolveSettings()
-    group: str = "all"
+    name: str  # unique in the suite
+    recipe: Mapping[str, Any]  # what `Family.generate` needs to make the instance (JSON values)
+    algorithms: tuple[str, ...]  # names with options, in the order of the table
+    solve: SolveSettings = SolveSettings()  # the settings of the reference
+    group: str = "all"  # cases of one group are comparable; means are taken within a group
+    # recipe of the instance from which algorithms named with `YESTERDAY`, `HISTORY` or `EARLIER` take their constants.
     prior: Mapping[str, Any] | None = None
-    studies: tuple[Study, ...] = ()
+    studies: tuple[Study, ...] = ()  # tables to be made beside the runs
+    # recipe of several days before, as one instance, that `HISTORY` stands for instead.
     history: Mapping[str, Any] | None = None
+    # ``SET/ENTRY`` of a standard set whose certificate gives the reference, once it is verified; empty: it is solved.
     certificate: str = ""
 
     def is_served(self, algorithm: str) -> bool:
-        """Whether the case has the other days that an algorithm's name asks for.
-
-        Parameters
-        ----------
-        algorithm : name with options.
-
-        Returns
-        -------
-        True if it names no other day, or one that the case has.
-        """
+        """Whether the case has the other days that an algorithm's name asks for."""
         word = is_informed(algorithm)
         return not word or self.prior is not None or (word in HISTORY and self.history is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedGain:
-    """A printed figure of a paper: by how many percent one algorithm is better than another.
+    """A printed figure of a paper: by how many percent one algorithm is better than another."""
 
-    Parameters
-    ----------
-    group : name of the group of cases.
-    algorithm, than : names of the two algorithms.
-    percent : as it is printed.
-    """
-
-    group: str
-    algorithm: str
+    group: str  # name of the group of cases
+    algorithm: str  # algorithm, than: names of the two algorithms
     than: str
     percent: str
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedMean:
-    """A printed figure of a paper: the mean of an algorithm in a group.
+    """A printed figure of a paper: the mean of an algorithm in a group."""
 
-    Parameters
-    ----------
-    group : name of the group of cases.
-    algorithm : its name.
-    value : in the family's unit, as it is printed.
-    """
-
-    group: str
-    algorithm: str
-    value: str
+    group: str  # name of the group of cases
+    algorithm: str  # its name
+    value: str  # in the family's unit, as it is printed
 
 
+# Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)
 QUANTITIES = ("welfare", "reached", "ratio", "revenue", "admitted", "seconds", "deciding")
-"""Kinds of figures that show means of what every family has (`ratiobench.bench.report.means.data`)."""
 LEADERBOARD = "leaderboard"
-STUDIED = ("curve", "charges")
-"""Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)."""
+STUDIED = ("curve", "charges")  # Kinds of figures that show studies of that kind (`ratiobench.bench.report.kinds`)
+# The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)
 SWEEP = "sweep"
-"""The kind of figure that shows ratios over the values of a parameter (`ratiobench.bench.report.sweep.figure`)."""
+# Names of other files of a report, which no figure can have
 TAKEN = ("results", "solvers", "seconds", "claims", "figures", "printed", "printed_means", "provenance", "significance")
-"""Names of other files of a report, which no figure can have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure of a suite's page.
+    """A figure of a suite's page."""
 
-    Parameters
-    ----------
-    name : of its files and its place on the page.
-    title : its heading.
-    kind : a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.report.means.data`) or a measure of the family:
-        means over the cases of each group, with their 95 % intervals; or the name of a kind of its own
-        (`ratiobench.bench.report.kinds`).
-    groups : places on its axis, in order.
-    axis : what the groups vary.
-    algorithms : those that it shows; empty for all.
-    printed, printed_means : what the paper prints for it.
-    note : a sentence below it.
-    hindsight : (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown
-        under the label.
-    """
-
-    name: str
-    title: str
+    name: str  # of its files and its place on the page
+    title: str  # its heading
+    # a quantity (``welfare``, ``reached``, ...; `ratiobench.bench.report.means.data`) or a measure of the family: means
+    # over the cases of each group, with their 95 % intervals; or the name of a kind of its own
+    # (`ratiobench.bench.report.kinds`).
     kind: str
-    groups: tuple[str, ...]
-    axis: str
-    algorithms: tuple[str, ...] = ()
-    printed: tuple[PrintedGain, ...] = ()
-    note: str = ""
+    groups: tuple[str, ...]  # places on its axis, in order
+    axis: str  # what the groups vary
+    algorithms: tuple[str, ...] = ()  # those that it shows; empty for all
+    printed: tuple[PrintedGain, ...] = ()  # printed, printed_means: what the paper prints for it
+    note: str = ""  # a sentence below it
+    # (label, algorithms): of these, the one with the best value of each case, known only afterwards, is shown under the
+    # label.
     hindsight: tuple[tuple[str, tuple[str, ...]], ...] = ()
     printed_means: tuple[PrintedMean, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter of instances that a sweep varies.
+    """A parameter of instances that a sweep varies."""
 
-    Parameters
-    ----------
-    name : as `run SUITE --over` names it.
-    title : of the figure's axis, with the unit.
-    summary : what a value means and what else is kept, in a sentence or two.
-    cases : several of each value, the values in order; the group of a case is the name and the value (``nodes 4``).
-    small : the same with fewer values and cases (`--scale small`).
-    """
-
-    name: str
-    title: str
-    summary: str
+    name: str  # as `run SUITE --over` names it
+    title: str  # of the figure's axis, with the unit
+    summary: str  # what a value means and what else is kept, in a sentence or two
+    # several of each value, the values in order; the group of a case is the name and the value (``nodes 4``).
     cases: tuple[Case, ...]
-    small: tuple[Case, ...] = ()
+    small: tuple[Case, ...] = ()  # the same with fewer values and cases (`--scale small`)
 
     def plot(self, cases: Sequence[Case]) -> Plot:
-        """Make the figure of some cases of the axis.
-
-        Parameters
-        ----------
-        cases : of this axis, in the order of the groups.
-
-        Returns
-        -------
-        The figure.
-        """
+        """Make the figure of some cases of the axis."""
         groups = tuple(dict.fromkeys(case.group for case in cases))
         heading = f"OPT/ALG over {self.title}, mean of the runs"
         return Plot(f"sweep_{self.name}", heading, SWEEP, groups, self.title, note=self.summary)
@@ -277,64 +183,40 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A named list of cases.
+    """A named list of cases."""
 
-    Parameters
-    ----------
-    name, summary : for `list` and the page.
-    cases : in the order of the tables.
-    plots : figures made of them beside those that every suite has.
-    small : the same groups at a small scale (`run --scale small`); empty where there is no such scale.
-    groups : what groups are called in a sentence (``real arrivals``), by name; of others the name.
-    verdicts_first : whether the page begins with the verdicts on claims, not with shares of OPT.
-    repeat : how many times algorithms that draw are run on each case, at least.
-    audited : whether claims are checked on every run, where the command does not say.
-    crosscheck : whether the program as its paper prints it is solved by several solvers beside the reference, on every
-        case that is small enough (`Family.solve_printed`).
-    file : the file that the suite was read from; empty for a shipped one.
-    history : days of history of a backtest, of which every case is a day; 0 for all other suites.
-    backtest : what its answer is made of beside the rows (`ratiobench.bench.report.backtest.data`), JSON values.
-    notes : lines that are printed when it is run: of a backtest the order of its days, then why they may belong to
-        different loads.
-    command : the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
-    axes : of a sweep, the parameters that `--over` can choose.
-    over : names of the axes that were chosen; empty for the suite's own `cases`.
-    kinds : of the arrivals of all cases (`DayFacts.kind`), where they are known; empty: not known.
-    """
-
-    name: str
+    name: str  # name, summary: for `list` and the page
     summary: str
-    cases: tuple[Case, ...]
-    plots: tuple[Plot, ...] = ()
+    cases: tuple[Case, ...]  # in the order of the tables
+    plots: tuple[Plot, ...] = ()  # figures made of them beside those that every suite has
+    # the same groups at a small scale (`run --scale small`); empty where there is no such scale.
     small: tuple[Case, ...] = ()
+    # what groups are called in a sentence (``real arrivals``), by name; of others the name.
     groups: Mapping[str, str] = field(default_factory=dict)
-    verdicts_first: bool = False
-    repeat: int = 1
-    audited: bool = True
+    verdicts_first: bool = False  # whether the page begins with the verdicts on claims, not with shares of OPT
+    repeat: int = 1  # how many times algorithms that draw are run on each case, at least
+    audited: bool = True  # whether claims are checked on every run, where the command does not say
+    # whether the program as its paper prints it is solved by several solvers beside the reference, on every case that
+    # is small enough (`Family.solve_printed`).
     crosscheck: bool = False
-    file: str = ""
-    history: int = 0
+    file: str = ""  # the file that the suite was read from; empty for a shipped one
+    history: int = 0  # days of history of a backtest, of which every case is a day; 0 for all other suites
+    # what its answer is made of beside the rows (`ratiobench.bench.report.backtest.data`), JSON values.
     backtest: Mapping[str, Any] = field(default_factory=dict)
+    # lines that are printed when it is run: of a backtest the order of its days, then why they may belong to different
+    # loads.
     notes: tuple[str, ...] = ()
+    # the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
     command: tuple[str, ...] = ()
-    axes: tuple[Axis, ...] = ()
-    over: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()  # of a sweep, the parameters that `--over` can choose
+    over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`
+    # of the arrivals of all cases (`DayFacts.kind`), where they are known; empty: not known.
     kinds: tuple[str, ...] = ()
 
     def select_axes(self, names: Sequence[str]) -> Suite:
         """Restrict a sweep to some axes.
 
-        Parameters
-        ----------
-        names : of axes; empty for the suite's own cases.
-
-        Returns
-        -------
-        The suite with the cases and figures of these axes; itself where none is named.
-
-        Raises
-        ------
-        InputError : the suite has no axes, or no axis of this name.
+        `names`: of axes; empty for the suite's own cases.
         """
         if not names:
             return self

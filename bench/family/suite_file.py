@@ -1,8 +1,7 @@
 """A suite of one's own in a TOML file, and a recipe on the command line: read, checked, made a `Suite`.
 
 An instance of the file is a recipe with what is run on it; `ratiobench.bench.family.grids` makes its cases. What may
-stand where is described in `SUITE`, `CASE`, `PLOT` and by the families' recipes; `ratiobench.bench.family.suite_schema`
-makes a JSON Schema of the same descriptions.
+stand where is described in `SUITE`, `CASE`, `STUDY`, `PLOT` and by the families' recipes.
 """
 
 from __future__ import annotations
@@ -85,22 +84,14 @@ PRINTED = (
     Key("percent", Text(), "by how much, as printed"),
 )
 PRINTED_MEANS = (*PRINTED[:2], Key("value", Text(), "the mean, as printed"))
-LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}
-"""Lists of tables in a plot."""
-_FIGURES = {"percent", "value"}
-"""What is printed as a number."""
-_SOLVERS = re.compile(r"\[([^][]*)\]$")
-"""In the summary of a formulation: the backends that it goes with."""
+LISTS = {"printed": PRINTED, "printed_means": PRINTED_MEANS, "hindsight": HINDSIGHT}  # Lists of tables in a plot
+_FIGURES = {"percent", "value"}  # What is printed as a number
+_SOLVERS = re.compile(r"\[([^][]*)\]$")  # In the summary of a formulation: the backends that it goes with
 _UNSAFE = re.compile(r"[^\w.=+-]")
 
 
 def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) -> tuple[Family, Suite]:
-    """The suite in a file, and its family. `taken` are names that it may not have.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """The suite in a file, and its family. `taken` are names that it may not have."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     name = table.get("name", Path(path).name.removesuffix(SUFFIX))
@@ -110,12 +101,7 @@ def read_suite(path: str, families: Mapping[str, Family], taken: Sequence[str]) 
 
 
 def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suite] | None:
-    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """The suite of the one instance that ``RECIPE:KEY=VALUE,...`` names; None where no family has such a recipe."""
     names = {name for family in families.values() for name in family.recipes()}
     head = max((name for name in names if text == name or text.startswith(f"{name}:")), key=len, default="")
     tail = text[len(head) + 1 :]
@@ -141,16 +127,7 @@ def read_recipe(text: str, families: Mapping[str, Family]) -> tuple[Family, Suit
 def suite_of(
     data: Mapping[str, Any], source: str, folder: Path, families: Mapping[str, Family], *, alone: bool = False
 ) -> tuple[Family, Suite]:
-    """The suite of a decoded document, and its family; files are named from `folder`.
-
-    Parameters
-    ----------
-    alone : it has one instance, which is not named in messages, nor the case in the instance.
-
-    Raises
-    ------
-    InputError : naming source, key and value.
-    """
+    """The suite of a decoded document, and its family; files are named from `folder`."""
     tables = {name: _list_of(data, name, source) for name in ("instance", "small", "plot")}
     if not tables["instance"]:
         raise InputError(source, "instance", "there is no [[instance]]; at least one is needed")
@@ -205,7 +182,6 @@ def _list_of(data: Mapping[str, Any], name: str, source: str) -> list[Any]:
 def _candidates(
     top: Values, tables: Mapping[str, list[Any]], source: str, families: Mapping[str, Family]
 ) -> list[Family]:
-    """The families that the suite can be of: the one that is named, or those that have all of its recipes."""
     if top["family"] is not None:
         if top["family"] not in families:
             problem = (
@@ -236,7 +212,6 @@ class _Reader:
         self.source, self.folder, self.family, self.top, self.alone = source, folder, family, top, alone
 
     def cases(self, tables: Sequence[Any], name: str) -> tuple[Case, ...]:
-        """The cases of all tables; their names differ."""
         found: dict[str, Case] = {}
         for j, table in enumerate(tables):
             field = "" if self.alone else f"{name}[{j}]"

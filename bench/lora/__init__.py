@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ratiobench.bench.family.capabilities import (
     AccountFunction,
-    Benchmark,
     BidCurve,
     Bidding,
-    Calibrator,
     Certificates,
     Claims,
     CompilationSteps,
@@ -35,8 +33,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.lora.model import Instance
     from ratiobench.instances.lora.solution import Solution
     from ratiobench.online.outcome import OnlineRun
@@ -164,17 +160,6 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.log_import import LOG_IMPORT
 
         return LOG_IMPORT
-
-    @property
-    def calibrator(self) -> Calibrator:
-        from ratiobench.bench.lora.calibrate.calibrator import CALIBRATOR
-
-        return CALIBRATOR
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.lora.strategies import tiny_instances
-
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.lora.solution import solution_document
@@ -335,8 +320,8 @@ class LoraFamily(Family):
 
     @property
     def limits(self) -> Limits:
-        """Theorems N1 to N7."""
-        from ratiobench.bench.lora.theory.limits.cases import LIMITS
+        """Theorems N1 and N3."""
+        from ratiobench.bench.lora.theory.limits import LIMITS
 
         return LIMITS
 
@@ -372,11 +357,6 @@ class LoraFamily(Family):
         from ratiobench.bench.lora.readings import READINGS
 
         return READINGS
-
-    def benchmarks(self) -> Sequence[Benchmark]:
-        from ratiobench.bench.lora.perf import PARTS
-
-        return PARTS
 
     @property
     def explainer(self) -> Explainer:

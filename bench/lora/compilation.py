@@ -34,8 +34,8 @@ _ONLINE, _AGAIN, _FACTS = "the online algorithms", "what audits find again", "wh
 _LEARNED, _CANONICAL = "prices that are learned", "units of money"
 _RUNS, _RUNS_ONLINE = "the search without pauses", "the online algorithms without pauses"
 _PLANNED = "plans of tasks that wait"
+# The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses
 _BATCHES, _PLANS = "titan", "dual-plan"
-"""The algorithms that use the offline side's kernels: of the search for solutions, and of the search without pauses."""
 
 
 def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str] = ()) -> Sequence[Step]:
@@ -46,11 +46,6 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
 
     Prices of single cells and the searches without migration or pauses serve some solves only, so they come with all
     there are.
-
-    Parameters
-    ----------
-    kinds : of the days (`day_facts`). Where all tasks are rigid or gangs, other kernels run, and no audits' kernels are
-        compiled: such days are audited on request.
     """
     every = list_choices(ENVIRONMENT) if algorithms is None else list(dict.fromkeys(algorithms))
     plans = [name for name in every if name.partition(":")[0] == _PLANS]
@@ -99,12 +94,10 @@ def compilation_steps(algorithms: Collection[str] | None, kinds: Collection[str]
 
 
 def _plan_steps(plans: Sequence[str], after: tuple[str, ...]) -> list[Step]:
-    """The step of the algorithms that plan; none without any."""
     return [Step(_PLANNED, 4, partial(_run_possible, plans, RUNS_ENVIRONMENT.small()), after)] if plans else []
 
 
 def _warm_covers() -> None:
-    """In integers and in doubles."""
     instance = named("tiny_two_types")
     task, public = instance.task(0), instance.public("")
     usable, node = np.ones(task.cost.shape, np.bool_), np.zeros(task.cost.shape, np.int64)

@@ -21,14 +21,15 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora.one_node import restrict
 from ratiobench.online.lora.registry import algorithms, parse
 
+# Kinds of days whose tasks are not all of one kind, or that begin with jobs on their nodes; `RUNS_ONLY` where all tasks
+# are rigid or gangs
 SEVERAL, RUNS_ONLY = "several", "rigid and gang"
-"""Kinds of days whose tasks are not all of one kind, or that begin with jobs on their nodes; `RUNS_ONLY` where all
-tasks are rigid or gangs."""
+# Share of the work that has to be asked for where there is no room before policies are expected to differ
 CONTENDED = 0.1
-"""Share of the work that has to be asked for where there is no room before policies are expected to differ."""
 AT_ARRIVAL = ("greedy", "eft", "posted", "bbar-rule", "capped", "dual-posted")
-ON_REQUEST = ("advice", "combine", "mirror", "pooled", "reserve", "static", "truthful", "units", "zcl")
-"""Baselines of the literature, which a backtest plays where they are named."""
+# Baselines of the literature, which a backtest plays where they are named
+ON_REQUEST = ("advice", "mirror", "pooled", "reserve", "static", "units", "zcl")
+# Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues
 QUEUES = (
     "queue",
     "queue:backfill=easy",
@@ -40,16 +41,12 @@ QUEUES = (
     "dual-queue",
     "dual-plan",
 )
-"""Policies of a backtest of rigid jobs and gangs: those that answer at arrival, and queues."""
 
 
 def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:
     """For days of tasks that may pause and move all algorithms but `ON_REQUEST`; else what clusters run, posted prices.
 
-    Parameters
-    ----------
-    kinds : of the days, as `day_facts` has them.
-    prices : the file of the list prices, which `pricelist` posts; empty for none.
+    `prices`: the file of the list prices, which `pricelist` posts; empty for none.
     """
     if set(kinds) <= {ScheduleKind.ANY.value}:
         return [name for name, _ in algorithms() if name not in ON_REQUEST]
@@ -58,12 +55,7 @@ def default_policies(kinds: Collection[str], prices: str = "") -> Sequence[str]:
 
 
 def refusal(algorithm: str, kind: str) -> str:
-    """Why an algorithm cannot run on tasks of this kind; empty where it can.
-
-    Raises
-    ------
-    InputError : for a name that is no algorithm.
-    """
+    """Why an algorithm cannot run on tasks of this kind; empty where it can."""
     spec = parse(algorithm)
     try:
         restrict(spec, None if kind in (SEVERAL, RUNS_ONLY) else ScheduleKind(kind))
@@ -120,11 +112,9 @@ def _is_count(value: Any) -> TypeGuard[int]:
 def _find_contention(instance: Instance) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
     """What is asked for if each servable task ran at once at its fastest.
 
-    Returns
-    -------
-    The load of the servable tasks, the largest share of capacity that these and jobs from before take in a slot, and
-    how many times these arrivals ask for `CONTENDED` of their work in slots that have no room for it, rounded up to
-    tenths.
+    Returns the load of the servable tasks, the largest share of capacity that these and jobs from before take in a
+    slot, and; returns how many times these arrivals ask for `CONTENDED` of their work in slots that have no room for
+    it, rounded up to.
     """
     capacity = sum(kind.count * kind.compute for kind in instance.node_types)
     amounts, held = asked(instance), instance.held()[0].sum(axis=0) if instance.running else 0

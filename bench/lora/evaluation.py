@@ -8,12 +8,12 @@ from typing import Any
 
 from ratiobench.bench.family.capabilities import EvaluationSupport, Loss, LossReport, SizeRange
 from ratiobench.bench.lora.timeline import DEAR, FULL, IMPOSSIBLE, find_reasons
+from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.arrivals import days, list_earlier_days
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
-NAMED = 3
-"""So many tasks are named that hold the capacity a rejected task would have needed."""
+NAMED = 3  # So many tasks are named that hold the capacity a rejected task would have needed
 _TRACES = ("philly", "helios", "pai")
 
 
@@ -37,13 +37,14 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
     }
 
 
-def hidden_choices(recipe: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Another day of the same trace, of those that are shipped, the days of history among them."""
+def draw_day(recipe: Mapping[str, Any], stream: Stream) -> Mapping[str, Any]:
+    """The recipe with another day of the same trace, of those that are shipped, the days of history among them."""
     arrivals = recipe.get("arrivals")
     if not isinstance(arrivals, Mapping) or "day" not in arrivals:
-        return {}
+        return recipe
     known = (*list_earlier_days(arrivals["trace"]), *days(arrivals["trace"]))
-    return {"arrivals.day": [day for day in known if day != arrivals["day"]]}
+    others = [day for day in known if day != arrivals["day"]]
+    return {**recipe, "arrivals": {**arrivals, "day": others[stream.integer(0, len(others) - 1)]}}
 
 
 def explain_loss(instance: Instance, decisions: Solution, best: Solution) -> LossReport:
@@ -186,7 +187,6 @@ def _summary(
     extra: Sequence[int],
     dearer: int,
 ) -> list[str]:
-    """The sums of the comparison, in sentences."""
     lost = sum(best_worth[i] or 0 for i in missed)
     kept = sum(worth[i] or 0 for i in extra)
     full = [i for i in missed if reasons.get(i) == FULL]
@@ -225,7 +225,6 @@ def _work(instance: Instance, decisions: Solution) -> int:
 
 
 def _use(instance: Instance, decisions: Solution) -> float:
-    """The part of all compute that is used."""
     kind = instance.public("").type_of_node
     used = sum(
         int(instance.rate[i][kind[node]])
@@ -242,5 +241,5 @@ EVALUATION = EvaluationSupport(
     {"parts": SizeRange(1, 100, 10), "days": SizeRange(101, 2000, 2)},
     ("greedy", "eft", "learned"),
     explain_loss,
-    hidden_choices,
+    draw_day,
 )

@@ -18,11 +18,11 @@ from ratiobench.bench.results import intervals
 from ratiobench.bench.results.ratios import format_decimal
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-OURS = "pdftsp:search=printed,units=paper"
-"""Algorithm 2 in the paper's units: what the paper's figures show."""
+OURS = "pdftsp:search=printed,units=paper"  # Algorithm 2 in the paper's units: what the paper's figures show
+# Its baselines; EFT and NTM as the paper words them, and rejecting tasks that are worth nothing
 OTHERS = ("titan", "eft:admit=all", "eft", "ntm:admit=all", "ntm")
-"""Its baselines; EFT and NTM as the paper words them, and rejecting tasks that are worth nothing."""
 MOST_RATIO = 3
+# The columns of each figure, as the suite names its groups
 COLUMNS = {
     "fig4": ("50 nodes", "100 nodes", "150 nodes", "200 nodes"),
     "fig5": ("1 vendors", "3 vendors", "5 vendors", "9 vendors"),
@@ -36,7 +36,6 @@ COLUMNS = {
     ),
     "fig13": ("Poisson 10", "Poisson 30", "Poisson 50", "Poisson 80"),
 }  # fmt: skip
-"""The columns of each figure, as the suite names its groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ class Sentence:
     check: str
 
 
+# In the order of the figures; the last one is of the introduction
 SENTENCES = (
     Sentence("fig4", "As the number of computing nodes increases, [...] social welfare grows accordingly.", "rises"),
     Sentence("fig5", "The social welfare value increases slightly as the number of labor vendors increases.", "rises"),
@@ -61,20 +61,15 @@ SENTENCES = (
     Sentence("fig13", "Titan's runtime becomes worse as the problem size grows.", "slower"),
     Sentence("fig4 to fig9", "Our proposed approach consistently outperforms baselines in various settings.", "best"),
 )  # fmt: skip
-"""In the order of the figures; the last one is of the introduction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The means of a run of `paper`.
+    """The means of a run of `paper`."""
 
-    Parameters
-    ----------
-    ends : (figure, column, algorithm) -> the lower and the upper end of the mean.
-    runs : (figure, column, algorithm) -> the welfare of every run by case, where it is known.
-    """
-
+    # (figure, column, algorithm) -> the lower and the upper end of the mean.
     ends: Mapping[tuple[str, str, str], tuple[Fraction, Fraction]]
+    # (figure, column, algorithm) -> the welfare of every run by case, where it is known.
     runs: Mapping[tuple[str, str, str], Mapping[str, Fraction]]
 
     def mean(self, figure: str, column: str, algorithm: str) -> Fraction:
@@ -112,8 +107,7 @@ def verdict_text(found: intervals.Estimate) -> str:
     return f"{verdict} ({percent})"
 
 
-WELFARE = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9")
-"""The figures that show welfare."""
+WELFARE = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9")  # The figures that show welfare
 
 
 def judge_outperformance(
@@ -126,7 +120,6 @@ def judge_outperformance(
 
 
 def _in_order(values: Sequence[Fraction], shown: Iterator[str]) -> str:
-    """Whether the values rise strictly; with what is shown of them."""
     return f"{HOLDS if all(a < b for a, b in pairwise(values)) else FAILS} ({', '.join(shown)})"
 
 
@@ -174,8 +167,8 @@ def _all(verdicts: Iterator[str]) -> str:
     return FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS
 
 
+# What Figure 13 is about, as runs name it; units do not change how long Algorithm 2 takes
 TIMED = ("pdftsp:search=printed", "pdftsp:search=printed,units=paper")
-"""What Figure 13 is about, as runs name it; units do not change how long Algorithm 2 takes."""
 
 
 def _timed(sentence: Sentence, means: Means) -> Mapping[str, str]:

@@ -39,17 +39,15 @@ _MARKS = (
     "lambda: price of a sample, phi: of a MB, micro-dollars; moved by: the tasks that raised them. The marked row "
     "and squares are the schedule that the algorithm found."
 )
+# How prices move, by the kind of trace
 _RULES = {
     PriceTrace: "A task raises lambda to lambda (1 + d) + alpha bbar d and phi to phi (1 + d) + beta bbar d, (7) and "
     "(8): d is the share that it takes, s of C_p or r of C_m - r_b.",
     LinearTrace: "An admitted task raises lambda to lambda (1 + B d) + eta_c v d, and phi likewise with eta_m: d is "
     "the share that it takes, s of C_p or r of C_m - r_b; eta_c, eta_m and v are the scales of the mechanism.",
 }
-"""How prices move, by the kind of trace."""
-MOVES = 12
-"""Groups of cells that moved alike up to which all are listed."""
-WIDE = 12
-"""Slots up to which grids of a moment have all of them; above, those of the task's window."""
+MOVES = 12  # Groups of cells that moved alike up to which all are listed
+WIDE = 12  # Slots up to which grids of a moment have all of them; above, those of the task's window
 
 
 def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Explanation:
@@ -59,10 +57,7 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
     if reference.lower != reference.upper:
         opt = ["OPT in [", reference.lower, ", ", reference.upper, "]"]
     best: Sentence = [*opt, *([] if reference.lower == reference.upper else [": the best solution that was found"])]
-    outcome = [
-        _placed(instance, run.decisions, ["ALG = ", run.welfare]),
-        _placed(instance, reference.solution, best),
-    ]
+    outcome = [_placed(instance, run.decisions, ["ALG = ", run.welfare]), _placed(instance, reference.solution, best)]
     return Explanation(
         instance=instance.name,
         about=str(instance.origin.get("about", "")),
@@ -77,7 +72,6 @@ def explain(instance: Instance, run: OnlineRun, reference: SolveReport, check: C
 
 
 def _tasks(instance: Instance) -> Listing:
-    """What arrives."""
     names = [node.name for node in instance.node_types]
     head = ["task", "arrival", "deadline", "work", "memory MB", "bid"]
     head += ["rate"] if len(names) == 1 else [f"rate on {name}" for name in names]
@@ -101,7 +95,6 @@ def _tasks(instance: Instance) -> Listing:
 
 
 def _nodes(instance: Instance) -> Listing:
-    """Where they run."""
     rows: list[list[Figure]] = []
     for node in instance.node_types:
         tariff = sorted(set(node.tariff.tolist()))
@@ -116,7 +109,6 @@ def _text(sentence: Sentence) -> str:
 
 
 def _placed(instance: Instance, solution: Solution, title: Sentence) -> Grid:
-    """Who runs where and when."""
     held: dict[Cell, list[int]] = {}
     for i, decision in enumerate(solution):
         for cell in () if decision is None else decision.cells:
@@ -149,7 +141,6 @@ class _Story:
         }
 
     def remarks(self) -> list[Sentence]:
-        """How the moments are to be read."""
         trace = self.run.trace
         lines = []
         if isinstance(trace, PriceTrace):

@@ -19,25 +19,15 @@ KINDS = {
     VOID: "killed at its limit, or ended after its deadline: it takes capacity and earns nothing",
     BEFORE: "a job that ran when the first slot began",
 }
-Stretch = tuple[int, int, int]
-"""A node and the first and last slot of a stretch of slots in a row on it."""
-Part = tuple[int, int]
-"""An interval of a node's compute, in samples per slot."""
+Stretch = tuple[int, int, int]  # A node and the first and last slot of a stretch of slots in a row on it
+Part = tuple[int, int]  # An interval of a node's compute, in samples per slot
 
 
 def gantt(instance: Instance, solution: Solution) -> Gantt:
     """Draw up the Gantt chart of a solution.
 
-    Parameters
-    ----------
-    instance : of problem P, any kinds of schedules.
-    solution : a decision per task, valid: at no time do tasks use more than the compute of a node.
-
-    Returns
-    -------
-    A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share of the
-    node's compute that the task takes; in pieces, where no gap is high enough. A node that serves tasks by memory
-    alone (rate 1 of many) has thin blocks.
+    Returns A row per node. A stretch of slots in a row on a node keeps the same part of the row, as high as the share
+    of the.
     """
     kind = instance.public("").type_of_node.tolist()
     stretches = {i: _stretches(decision) for i, decision in enumerate(solution) if decision is not None}
@@ -149,7 +139,6 @@ def _kind(instance: Instance, i: int, decision: Decision, stretches: Sequence[St
 
 
 def _title_before(job: RunningJob, number: int, kind: Sequence[int], instance: Instance) -> str:
-    """What the pointer shows of a job from before."""
     names = ", ".join(f"{node}" for node in job.nodes[:8]) + ", ..." * (len(job.nodes) > 8)
     whose = [f"user {job.labels.user}"] * bool(job.labels.user) + [f"group {job.labels.group}"] * bool(job.labels.group)
     name = instance.node_types[kind[job.nodes[0]]].name
@@ -166,7 +155,6 @@ def _title(
     kind: Sequence[int],
     clock: Sequence[str],
 ) -> str:
-    """What the pointer shows of a task."""
     labels = instance.labels.get(i, Labels())
     whose = [f"{what} {name}" for what, name in (("user", labels.user), ("group", labels.group)) if name]
     nodes = sorted({node for node, _, _ in stretches})

@@ -17,10 +17,10 @@ from ratiobench.online.lora.run import WAITED
 from ratiobench.online.outcome import OnlineRun
 
 ALWAYS = ("certificate", "revenue_share", "admitted_share", "long_share", "long_fairness", "compute_used")
+# Of instances with rigid tasks or gangs, and of runs in which tasks waited
 OF_JOBS = (
     "wait_mean_s", "wait_p95_s", "slowdown", "met_share", "killed", "left", "jain_users", "jain_groups", "admitted_work"
 )  # fmt: skip
-"""Of instances with rigid tasks or gangs, and of runs in which tasks waited."""
 MEASURES = ALWAYS + OF_JOBS
 
 

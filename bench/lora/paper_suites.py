@@ -17,6 +17,8 @@ from typing import Any
 from ratiobench.bench.family.suite import Case, Plot, PrintedGain, SolveSettings, Suite
 from ratiobench.instances.lora.arrivals import days, list_earlier_days
 
+# Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
+# needs for a day that is not the same (`ratiobench.online.lora.algorithms.posted`)
 INFORMED = (
     "pdftsp:prior=yesterday,units=paper",
     "pdftsp:prior=yesterday",
@@ -26,19 +28,18 @@ INFORMED = (
     "capped:prior=yesterday",
     "bbar-rule:prior=yesterday",
 )
-"""Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
-needs for a day that is not the same (`ratiobench.online.lora.algorithms.posted`)."""
+# The mechanism in the paper's units, with an exact maximiser of (9), and with Algorithm 2, which is what the paper's
+# figures show
 PDFTSP = ("pdftsp:units=paper", "pdftsp:search=printed,units=paper")
-"""The mechanism in the paper's units, with an exact maximiser of (9), and with Algorithm 2, which is what the paper's
-figures show."""
+# The paper's own, with alpha and beta of the very day, as the paper has them: memory in GB (section 2.1), in the MB of
+# the file, and in the units in which Theorem 5 applies
 AS_PRINTED = (*PDFTSP, "pdftsp", "pdftsp:units=canonical")
-"""The paper's own, with alpha and beta of the very day, as the paper has them: memory in GB (section 2.1), in the MB of
-the file, and in the units in which Theorem 5 applies."""
+# EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
-"""EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits."""
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
-LEARNED = ("learned:prior=history", "learned:guard=200,prior=history", "guarded:inner=greedy,prior=history")
-"""What is learned from the days before, and the guard of Theorem H."""
+# What is learned from the days before, and the guard of Theorem H
+LEARNED = ("learned:prior=history", "learned:guard=99,prior=history", "guarded:inner=greedy,prior=history")
+# Price laws and baselines of the literature, with constants, advice and history of the day before
 BASELINES = (
     "zcl:prior=yesterday,margin=3/2",
     "reserve:loss=1/100000,prior=yesterday,margin=3/2",
@@ -47,25 +48,22 @@ BASELINES = (
     "static:prior=yesterday",
     "mirror:prior=yesterday",
     "mirror:rule=first-order,prior=yesterday",
-    "combine:a=learned,b=reserve;loss=1/100000,mode=split,prior=yesterday",
-    "truthful:inner=eft",
 )
-"""Price laws and baselines of the literature, with constants, advice and history of the day before."""
 DAYS_BEFORE = 7
 _SCALES = ("1/30", "1/10", "1/3", "3")
 _MB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
 _GB_GRID = ("pdftsp:units=paper", *(f"pdftsp:money={scale},units=paper" for scale in _SCALES))
+# The paper's only amount of money is Figure 10's bid of 15, a random one: in this unit that is about the median
 BID_OF_15 = "pdftsp:money=1/500,units=paper"
-"""The paper's only amount of money is Figure 10's bid of 15, a random one: in this unit that is about the median."""
+# pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)
 GRID = (BID_OF_15, *_GB_GRID[1:], *_MB_GRID[1:])
-"""pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)."""
 HINDSIGHT = (
     ("pdftsp, best of 5 money scales in hindsight", _MB_GRID),
     ("pdftsp, best of 5 money scales in GB and in MB, in hindsight", (*_GB_GRID, *_MB_GRID)),
 )
 TRACES = ("pai", "philly", "helios")
+# PJM's prices of run 0, 1, ...: all seasons; in 2017-09-04 some are negative. The day before has its day's prices.
 TARIFF_DAYS = ("2017-05-08", "2017-02-02", "2017-07-12", "2017-09-04", "2017-12-29")
-"""PJM's prices of run 0, 1, ...: all seasons; in 2017-09-04 some are negative. The day before has its day's prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,6 @@ _DEADLINES = ("tight", "uniform", "loose")
 
 
 def _cases(figure: str, scale: Scale) -> Iterator[Case]:
-    """The cases of a figure."""
     changes: dict[str, Mapping[str, Any]]
     more: tuple[str, ...] = ()
     if figure == "fig4":
@@ -200,12 +197,12 @@ def _leaderboard(scale: Scale) -> Iterator[Case]:
 WHICH = (
     "pdftsp chooses the best schedule (9) exactly; pdftsp:search=printed chooses it by Algorithm 2, as the paper does."
 )
+# In which units pdFTSP's rows are
 UNITS = (
     "units=paper measures memory in GB and compute in samples per slot, as section 2.1 does; pdftsp alone has the "
     "file's MB. The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and "
     "money=1/500 is that in which Figure 10's bid of 15 is about the median."
 )
-"""In which units pdFTSP's rows are."""
 _ADMIT = (
     "The paper does not say that EFT and NTM look at a bid: eft:admit=all and ntm:admit=all take whatever fits, as it "
     "words them; eft and ntm reject tasks that are worth nothing."
@@ -225,8 +222,8 @@ _PART_RUNS = (
     "The parts of days of one size take the three traces in turn (PAI, Philly, Helios, PAI, Philly): their means and "
     "intervals mix differences between traces with those between days."
 )
+# What the repetitions of a figure are, which an interval cannot say
 RUNS = f"{TRACE_RUNS} {_PART_RUNS} {_POISSON_RUNS}"
-"""What the repetitions of a figure are, which an interval cannot say."""
 _TITAN = (
     "Titan gives every slot's arrivals the best answer that there is for them, proved to within 0.1 % of its value "
     "(batches of up to 5,000 cells to the end); where the proof was not finished its label says at how many batches, "

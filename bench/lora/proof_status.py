@@ -25,12 +25,12 @@ def proof_status(algorithm: str) -> Mapping[str, str]:
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))
 
 
+# Algorithms that offer each task, of whatever kind, its cheapest schedule at prices that its bid does not move
 TAKE_OR_LEAVE = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule", "pricelist")
-"""Algorithms that offer each task, of whatever kind, its cheapest schedule at prices that its bid does not move."""
+# The same where a task that may pause is offered a run, which a stricter claim may undercut
 CHEAPEST_RUN = ("dual-posted",)
-"""The same where a task that may pause is offered a run, which a stricter claim may undercut."""
+# Algorithms whose bound on OPT/ALG is proved for tasks of all kinds (Theorems A, B, C and G)
 BOUNDED = ("greedy", "posted", "minimal-edit", "capped", "bbar-rule")
-"""Algorithms whose bound on OPT/ALG is proved for tasks of all kinds (Theorems A, B, C and G)."""
 WHERE_KNOWN = ", where lengths of runs are known and nodes begin empty"
 IN_BID, IN_BID_AND_KIND = "in the bid", "in the bid and the kind of schedule"
 
@@ -61,7 +61,7 @@ _BOUNDS = {
     "greedy": ("theorem_g",),
     "learned": ("theorem_h",),
     "guarded": ("theorem_h",),
-    **dict.fromkeys(("zcl", "reserve", "advice", "combine"), ("theorem_p",)),
+    **dict.fromkeys(("zcl", "reserve", "advice"), ("theorem_p",)),
     "pooled": ("theorem_pool",),
     "units": ("theorem_a1",),
     "static": ("theorem_s",),

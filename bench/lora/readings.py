@@ -8,6 +8,7 @@ about is in `ratiobench.online.lora.algorithms.pdftsp` (Algorithms 1 and 2),
 
 from __future__ import annotations
 
+# A few sentences each: the reading of this project, and the text of the paper
 READINGS = (
     "Zones, data sets: an instance is one zone of section 2.1, one base model with its nodes; zones share nothing, so "
     "other zones are instances of their own. A task's data set D_i is no field: the model uses only its work M_i, "
@@ -48,4 +49,3 @@ READINGS = (
     "of the file are used, and `money=` scales them. Its only amount is Figure 10's bid of 15, drawn at random: "
     "money=1/500 makes 15 about the median bid of a day.",
 )
-"""A few sentences each: the reading of this project, and the text of the paper."""

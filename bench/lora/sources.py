@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ratiobench.bench.family.source import Source
 
+# Every source, the one that the family is named after in texts first
 SOURCES = (
     Source(
         "main paper",
@@ -90,16 +91,6 @@ SOURCES = (
         2024,
         "the idea of `advice`: one price as advice, and a combination with a worst-case algorithm",
         link="https://arxiv.org/abs/2406.18752",
-        kind="article",
-    ),
-    Source(
-        "Grigorescu 2024",
-        "A Simple Learning-Augmented Algorithm for Online Packing with Concave Objectives",
-        ("Elena Grigorescu", "Young-San Lin", "Maoyuan Song"),
-        "arXiv 2406.03574",
-        2024,
-        "the idea of `combine`: a switch between advice and any online algorithm",
-        link="https://arxiv.org/abs/2406.03574",
         kind="article",
     ),
     Source(
@@ -195,4 +186,3 @@ SOURCES = (
         kind="article",
     ),
 )
-"""Every source, the one that the family is named after in texts first."""

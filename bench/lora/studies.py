@@ -15,8 +15,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 
-STUDIES = {"curve": True, "charges": False}
-"""Kinds of studies, and whether one is about a single task."""
+STUDIES = {"curve": True, "charges": False}  # Kinds of studies, and whether one is about a single task
 
 
 def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> Sequence[Mapping[str, str]]:
@@ -25,10 +24,6 @@ def study(instance: Instance, wanted: Study, prior: Instance | None = None) -> S
     ``curve``: a row per piece of one task's utility curve over its bid, as `Curve.rows` gives them (what Figure 10 of
     the paper shows of one task). ``charges``: valuation, bid, payment (exact under pdFTSP's rules, else as booked), and
     the provider's outlay (vendor and operation) of every admitted task (Figure 11 shows ten). Micro-dollars.
-
-    Raises
-    ------
-    InputError : an unknown kind, a curve without a task, an algorithm without a payment rule.
     """
     if wanted.kind not in STUDIES:
         raise InputError("study", "kind", explain_unknown_name(wanted.kind, STUDIES))

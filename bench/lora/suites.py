@@ -42,12 +42,12 @@ _PAI_12 = {
     **_PART, "name": "pai_12", "seed": ["quick", "pai_12"], "arrivals": {"trace": "pai"}, "tasks": 12, "slots": 24,
     "nodes": {"a100": 1, "a40": 1},
 }  # fmt: skip
+# Work on OPT of a trace case: about five seconds of one core each
 _EFFORTS = {
     "pai_40": SolveSettings(effort=6),
     "philly_60": SolveSettings(effort=6),
     "helios_100": SolveSettings(effort=2),
 }
-"""Work on OPT of a trace case: about five seconds of one core each."""
 # A whole day at the paper's scale: 7,200 arrivals in 144 slots of 10 minutes on 100 nodes, A100 and A40 half and half.
 _DAY: dict[str, Any] = {"kind": "paper", "nodes": 100, "arrivals": {"trace": "philly"}, "tasks": 7200}
 # Rows of the table of gaps: tasks and nodes; arrivals of run j by _ARRIVALS[j], the days by j as well.
@@ -75,23 +75,17 @@ MECHANISMS = (
     "bbar-rule:prior=yesterday",
     "greedy",
 )
-LATE = ("learned:binding=late,prior=history", "learned:binding=late,guard=200,prior=history")
-"""The same, where tasks may move to other nodes until a slot begins."""
-PLAIN = "learned:ahead=1,prior=history"
-"""No more demand is expected beyond an hour than counts foretell."""
-WEIGHED = "learned:guard=59,room=weight,prior=history"
-"""The guard by weight, with a factor of 60."""
+PLAIN = "learned:ahead=1,prior=history"  # No more demand is expected beyond an hour than counts foretell
+# A guarantee that gets better from row to row, and rows to compare with
 GUARDS = (
     "learned:prior=history",
-    *(f"learned:guard={beta},prior=history" for beta in (400, 200, 100, 50)),
-    *(f"learned:guard={beta},room=weight,prior=history" for beta in (99, 59, 39, 29)),
+    *(f"learned:guard={beta},prior=history" for beta in (99, 59, 39, 29)),
     "posted:prior=history",
 )
-"""A guarantee that gets better from row to row, by count and by weight, and rows to compare with."""
-SETTLED = "learned:guard=29,past=settled,room=weight,prior=history"
-"""The same with the credits of slots that have passed taken back."""
+# The same with the credits of slots that have passed taken back
+SETTLED = "learned:guard=29,past=settled,prior=history"
+# The load of history over that of the day, and days of history
 _LOADS_OF_HISTORY = (("true history", 1.0, 3), ("a tenth of the load", 0.1, 3), ("ten times the load", 10.0, 1))
-"""The load of history over that of the day, and days of history."""
 _FALSE = ("a tenth of the load", "ten times the load", "another trace's history", "bids ten times as high")
 # Days of the paper's scale: tasks and nodes (A100 and A40 half and half) that make these loads.
 _NAMES = ("pai", "philly", "helios")
@@ -175,14 +169,7 @@ def suites() -> tuple[Suite, ...]:
             "utility curves (Figures 10 and 11 of the paper)",
             (
                 *(_theory(name, "tiny" if name.startswith("tiny_") else COUNTEREXAMPLES) for name in names()),
-                Case(
-                    "pai_40",
-                    _PAI_40,
-                    _THEORY,
-                    _EFFORTS["pai_40"],
-                    "part of a day",
-                    studies=_bidding(),
-                ),
+                Case("pai_40", _PAI_40, _THEORY, _EFFORTS["pai_40"], "part of a day", studies=_bidding()),
             ),
             _THEORY_PLOTS,
             groups=_GROUPS | {"part of a day": "a part of a day"},
@@ -238,20 +225,14 @@ def _mechanisms(runs: int, divisor: int) -> Iterator[Case]:
         )
         history = days_before(today, trace, days(trace)[j + 1], DAYS_BEFORE)
         yield Case(
-            name,
-            today,
-            (*MECHANISMS, *LEARNED, *LATE, *BASELINES),
-            settings,
-            f"{trace} {load}",
-            prior=before,
-            history=history,
+            name, today, (*MECHANISMS, *LEARNED, *BASELINES), settings, f"{trace} {load}", prior=before, history=history
         )
 
 
 def _learning(divisor: int) -> Iterator[Case]:
     """Days on which nothing was tuned, with the week before each, or as many days of Poisson arrivals."""
     settings = SolveSettings(backend="none")
-    rows = (*LEARNED[:2], WEIGHED, PLAIN, "bbar-rule:prior=yesterday", "greedy")
+    rows = (LEARNED[0], "learned:guard=59,prior=history", PLAIN, "bbar-rule:prior=yesterday", "greedy")
     for load, tasks, nodes in _LOADS:
         name = f"poisson load {load} run 0"
         size = {"nodes": nodes // divisor, "tasks": tasks // divisor, "prices": prices(0)}
@@ -381,12 +362,7 @@ def _theory(name: str, group: str) -> Case:
 
 
 def member(text: str) -> Suite | None:
-    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's.
-
-    Raises
-    ------
-    InputError : for parameters that cannot be used.
-    """
+    """The member of a parametric family that ``lead:L=6,n=4`` names; None where the name is no family's."""
     name, _, tail = text.partition(":")
     if name not in families():
         return None

@@ -15,15 +15,14 @@ from ratiobench.bench.family.suite import Axis, Case, SolveSettings, Suite
 from ratiobench.bench.lora.paper_suites import PDFTSP, TARIFF_DAYS, TRACES, prices
 from ratiobench.instances.lora.arrivals import days
 
-ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")
-"""What a sweep compares; six lines can be told apart."""
+ALGORITHMS = (*PDFTSP, "titan", "eft", "ntm", "greedy")  # What a sweep compares; six lines can be told apart
 RUNS = 6
 _EFFORT = SolveSettings(backend="none")
 _NODES = (2, 4, 6, 8, 12)
+# Tasks that make this load on the four nodes, on the average over the runs
 _LOADS = {"0.5": 41, "0.75": 62, "1": 83, "1.5": 124, "2": 165}
-"""Tasks that make this load on the four nodes, on the average over the runs."""
+# Sizes in percent that make this epsilon of tasks measured with 8 on a GPU, in batches of 4
 _EPSILONS = {"0.063": 50, "0.126": 100, "0.252": 200, "0.503": 400, "0.88": 700}
-"""Sizes in percent that make this epsilon of tasks measured with 8 on a GPU, in batches of 4."""
 _PROFILE = {"colocation": [8], "batch": [4]}
 
 
@@ -32,7 +31,6 @@ def _nodes(number: int) -> dict[str, int]:
 
 
 def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) -> Case:
-    """Run j of a value: the base with one change."""
     trace, day = TRACES[j % len(TRACES)], j // len(TRACES)
     name = f"{axis} {value}, run {j}"
     recipe = {
@@ -44,8 +42,6 @@ def _case(axis: str, value: str, j: int, change: Mapping[str, Any], tasks: int) 
 
 
 def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small: Sequence[str]) -> Axis:
-    """The axis with the change of each value; a value of several changes has one for each run in turn."""
-
     def cases(values: Sequence[str], runs: int, tasks: int) -> tuple[Case, ...]:
         found = []
         for value in values:
@@ -58,7 +54,6 @@ def _axis(name: str, title: str, summary: str, changes: Mapping[str, Any], small
 
 
 def _of_trace(trace: str) -> list[dict[str, Any]]:
-    """Its first days, one for each run."""
     return [{"arrivals": {"trace": trace, "day": day}} for day in days(trace)[:RUNS]]
 
 

@@ -32,8 +32,8 @@ NOTE = (
     "own algorithm nobody knows), so they are the last ones of each slot. The line is their mean over the nodes of a "
     "type, the band goes from the cheapest to the dearest node."
 )
+# Prices as algorithms show them, with the titles of their axes
 AMOUNTS = {"lam": "price of compute, micro-dollars per sample", "phi": "price of memory, micro-dollars per MB"}
-"""Prices as algorithms show them, with the titles of their axes."""
 Prices = Mapping[tuple[int, int], Fraction | float]
 
 

@@ -21,17 +21,7 @@ from ratiobench.bench.storage.store import STORE, Store
 
 
 def results_document(folder: Path) -> dict[str, Any]:
-    """Convert the results of a folder to JSON values.
-
-    Parameters
-    ----------
-    folder : of results that `write_report` has written.
-
-    Returns
-    -------
-    Provenance, one entry per row with its certified interval, means by group, verdicts of claims, and the answer; of a
-    backtest the recommendation.
-    """
+    """Convert the results of a folder to JSON values."""
     with Store.open(folder / STORE, create=False) as store:
         found = read_results(store)
     family = families()[str(found.about["family"])]
@@ -71,18 +61,16 @@ def results_document(folder: Path) -> dict[str, Any]:
 
 
 def _words(sentence: Sequence[Any]) -> str:
-    """A sentence of the headline."""
     return "".join(span.text for span in sentence)
 
 
 def _provenance(found: Results) -> dict[str, Any]:
-    """What the figures depend on, and how they are cited."""
     about = found.about
     names = ("command", "date", "effort", "scale")
     return {
         **{name: about[name] for name in names if name in about},
         **dict(about.get("provenance", {})),
-        "cite": cite(found).line,
+        "cite": cite(found),
     }
 
 
@@ -144,17 +132,7 @@ def _recommendation(found: Results, family: Family) -> dict[str, Any]:
 
 
 def explain_document(found: Explanation) -> dict[str, Any]:
-    """Convert an explanation to JSON values, for programs that read what happened.
-
-    Parameters
-    ----------
-    found : of one run on one small instance.
-
-    Returns
-    -------
-    Instance, algorithm, result, the arrivals with candidates and decisions, and the claim with both sides. Sentences
-    are text, figures in tables exact.
-    """
+    """Convert an explanation to JSON values, for programs that read what happened."""
     ending = found.ending
     claim = None
     if ending is not None:

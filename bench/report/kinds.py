@@ -19,19 +19,14 @@ from ratiobench.bench.report.sweep.figure import SweepFigure
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import InputError, shorten
 
+# Kinds of figures by name; a figure of any other kind is one of `Means`
 KINDS: dict[str, type[SuiteFigure]] = dict(
     zip((*STUDIED, LEADERBOARD, SWEEP), (Curves, Charges, Leaderboard, SweepFigure), strict=True)
 )
-"""Kinds of figures by name; a figure of any other kind is one of `Means`."""
 
 
 def draw_figure(found: Results, plot: Plot, family: Family) -> SuiteFigure:
-    """The data of one figure.
-
-    Raises
-    ------
-    InputError : a name that its files cannot have, a kind that is neither one of ours nor a measure of the family.
-    """
+    """The data of one figure."""
     known = (*QUANTITIES, *KINDS)
     if plot.kind not in known and found.measures and plot.kind not in found.measures:
         problem = f"{shorten(plot.kind)} is not one of {', '.join((*known, *found.measures))}"

@@ -21,11 +21,9 @@ from ratiobench.bench.report.compare import significance
 from ratiobench.bench.report.compare.page import draw_comparison
 from ratiobench.bench.report.compare.significance import find_significance
 from ratiobench.bench.report.kinds import draw_figure
-from ratiobench.bench.report.latex import table as latex_tables
 from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.shared.cells import csv_of
-from ratiobench.bench.report.shared.citation import BIB, cite
-from ratiobench.bench.report.shared.pictures import FORMATS, write_pictures
+from ratiobench.bench.report.shared.pictures import write_pictures
 from ratiobench.bench.report.shared.suite_figure import SuiteFigure
 from ratiobench.bench.report.shared.text import CELL, escape_lines
 from ratiobench.bench.results.read import Results, read_results, stages
@@ -35,12 +33,7 @@ from ratiobench.instances.io.files import write_atomically
 
 
 def write_report(
-    folder: Path,
-    spent: Mapping[str, float],
-    pictures: Path | None = None,
-    formats: Sequence[str] = FORMATS[:1],
-    latex: bool = False,
-    show: Callable[[str], None] = print,
+    folder: Path, spent: Mapping[str, float], pictures: Path | None = None, show: Callable[[str], None] = print
 ) -> int:
     """Print the tables of the results in a folder and last what they say; write CSV files and report.html beside them.
 
@@ -50,22 +43,7 @@ def write_report(
     the tests of pairs of algorithms; provenance.json;
     explain/CLAIM.html for the smallest witnesses.
 
-    Parameters
-    ----------
-    folder : where `run` put its store.
-    spent : seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
-    pictures : a folder for the figures as files.
-    formats : of these files.
-    latex : write table.tex as well; cite.bib is always written.
-    show : gets the texts, one after another.
-
-    Returns
-    -------
-    0, or 1 when a piece of work failed.
-
-    Raises
-    ------
-    InputError : no store there, or the folder cannot be written.
+    `spent`: seconds of the run just ended, by name, for the table of stages; empty for `report` alone.
     """
     from ratiobench.bench.report.explain.page import write_explanations
     from ratiobench.bench.report.page.layout import render_page
@@ -99,14 +77,9 @@ def write_report(
         _write_csv(folder / "significance.csv", significance.make_frame(tests))
     _write_provenance(folder, found)
     if pictures is not None:
-        written = write_pictures(drawn, pictures, formats, draw_comparison(found))
+        written = write_pictures(drawn, pictures, draw_comparison(found))
         where = f" in {pictures}" if written else ": this suite names no figures; the page has its charts"
-        show(f"{len(written)} figures as {', '.join(formats).upper()}{where}")
-    citation = cite(found)
-    write_atomically(folder / BIB, citation.bibtex().encode())
-    if latex:
-        write_atomically(folder / latex_tables.FILE, latex_tables.latex_table(found, family, citation).encode())
-        show(f"table as LaTeX: {folder / latex_tables.FILE}")
+        show(f"{len(written)} figures as SVG{where}")
     explained = write_explanations(folder, explanations.found) | dict.fromkeys(explanations.by_command, "")
     write_atomically(folder / "report.html", render_page(found, family, settled, drawn, explained).encode())
     printed = "\n".join(filter(None, (each.text() for each in drawn)))
@@ -174,7 +147,6 @@ def _write_collected(folder: Path, drawn: Sequence[SuiteFigure]) -> None:
 
 
 def _write_provenance(folder: Path, found: Results) -> None:
-    """Where the figures come from."""
     about = {key: value for key, value in found.about.items() if key != "plots"}
     keys = sorted({key.partition(" | ")[0] for case in found.cases for _, key in case.algorithms})
     about |= {"cases": len(found.cases), "versions": keys, "solves": sorted({case.solve_key for case in found.cases})}

@@ -12,17 +12,17 @@ from ratiobench.bench.results import repetitions
 from ratiobench.bench.results.read import COLUMNS, Results, is_known, online_seconds
 from ratiobench.instances.io.errors import InputError, shorten
 
+# Types of the columns of `Results.seconds`
 SECONDS = {"case": "string", "algorithm": "string", "stage": "string", "seconds": "float64"}
-"""Types of the columns of `Results.seconds`."""
+# Columns of a frame, unless others are named; behind them the verdict of the family's headline, where it has one, and
+# what is known of means of runs, where there are some
 FEW = (
     "case", "group", "algorithm", "state", "ratio_lower", "ratio_upper", "reached", "welfare", "admitted", "revenue",
     "seconds",
 )  # fmt: skip
-"""Columns of a frame, unless others are named; behind them the verdict of the family's headline, where it has one, and
-what is known of means of runs, where there are some."""
 ALL = "all"
+# Text that is one of a few in a run
 _NAMES = ("case", "group", "algorithm", "label", "opt_lower_source", "opt_formulation", "opt_backend")
-"""Text that is one of a few in a run."""
 _TYPES = {
     "state": "category",
     "opt_status": "category",
@@ -82,15 +82,9 @@ def make_frame(
 ) -> pd.DataFrame:
     """The rows for a notebook: names and verdicts are categories, in the order of the suite.
 
-    Parameters
-    ----------
-    columns : names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named.
-    exact : behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction.
-    headline : check whose verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
-
-    Raises
-    ------
-    InputError : a column that is not there.
+    `columns`: names of columns of `rows`, or ``seconds``; ``"all"`` for all of them; `FEW` if none is named; `exact`:
+    behind every figure that is exact, ``NAME_exact`` has it as an integer or a fraction; `headline`: check whose
+    verdict stands behind `FEW`, with the assumptions of its proof that fail; empty for none.
     """
     every = [*found.exact.columns, "seconds"]
     chosen = [columns] if isinstance(columns, str) and columns != ALL else list(columns)
@@ -129,7 +123,6 @@ def _exact(value: Any) -> Any:
 
 
 def _double(value: Any) -> float:
-    """The nearest double; infinite beyond all of them."""
     if isinstance(value, float):
         return value
     exact = Fraction(value)

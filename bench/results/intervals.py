@@ -13,19 +13,13 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its interval.
+    """A mean and its interval."""
 
-    Parameters
-    ----------
-    mean : exact; None without values.
-    low, high : ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
-    cases : how many values.
-    """
-
-    mean: Fraction | None
+    mean: Fraction | None  # exact; None without values
+    # low, high: ends of the 95 % interval; None where there is none (fewer than two values, or it is unbounded).
     low: float | None
     high: float | None
-    cases: int
+    cases: int  # how many values
 
 
 def mean(values: Sequence[Fraction], confidence: float = CONFIDENCE) -> Estimate:
@@ -58,13 +52,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
     The interval has all 100 (r - 1) for which the paired differences ours - r others do not contradict a mean of 0 at
     5 % by Student's t (Fieller, 1954). It is unbounded, so None, where the mean of `others` may be 0.
 
-    Returns
-    -------
-    `mean` is None where the mean of `others` is not positive: then a percentage says nothing.
-
-    Raises
-    ------
-    ValueError : sequences of different lengths.
+    Returns `mean` is None where the mean of `others` is not positive: then a percentage says nothing.
     """
     pairs = list(zip(ours, others, strict=True))
     count = len(pairs)
@@ -92,12 +80,7 @@ def improvement(ours: Sequence[Fraction], others: Sequence[Fraction]) -> Estimat
 
 @cache
 def quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """The t with P(|T| <= t) = confidence for Student's T with that many degrees of freedom.
-
-    Raises
-    ------
-    ValueError : freedom < 1, or a confidence outside (0, 1).
-    """
+    """The t with P(|T| <= t) = confidence for Student's T with that many degrees of freedom."""
     if freedom < 1 or not 0 < confidence < 1:
         raise ValueError(f"no quantile with {freedom} degrees of freedom at confidence {confidence}")
     # theta = arctan(t / sqrt(freedom)): P(|T| <= t) rises with it from 0 at 0 to 1 at pi / 2.

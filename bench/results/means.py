@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+# Columns of NAME.csv for a figure of means (`Mean`)
 COLUMNS = {
     "plot": "name of the figure",
     "kind": "averaged figure",
@@ -24,7 +25,7 @@ COLUMNS = {
     "oracle": "whether constants come from the instance under test",
     "said": "short remarks on the runs in the mean",
 }
-"""Columns of NAME.csv for a figure of means (`Mean`)."""
+# Columns of NAME_printed.csv (`GainBesidePaper`)
 PRINTED = {
     "plot": "name of the figure",
     "group": "group of the cases",
@@ -36,7 +37,7 @@ PRINTED = {
     "low": "float: lower end of its 95 % interval (Fieller); empty where it is unbounded",
     "high": "float: its upper end",
 }
-"""Columns of NAME_printed.csv (`GainBesidePaper`)."""
+# Columns of NAME_paper.csv (`MeanBesidePaper`)
 PRINTED_MEANS = {
     "plot": "name of the figure",
     "group": "group of the cases",
@@ -47,7 +48,7 @@ PRINTED_MEANS = {
     "low": "float: lower end of its 95 % interval",
     "high": "float: its upper end",
 }
-"""Columns of NAME_paper.csv (`MeanBesidePaper`)."""
+# Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)
 BOUND = {
     "verdicts": "of the family's main check, with the number of runs",
     "bound_least": "exact: the least bound on OPT/ALG by that check over the runs; empty where it bounds none",
@@ -56,7 +57,7 @@ BOUND = {
     "worst_lower": "exact: the largest ratio of a run, at least",
     "worst_upper": "exact: at most",
 }
-"""Columns of a sweep's NAME.csv behind those of figures of means (`SweepBound`)."""
+# Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group
 LEADERBOARD = {
     "algorithm": "name with options",
     "cases": "cases with a figure, of all groups",
@@ -67,12 +68,10 @@ LEADERBOARD = {
     "constants": "constants that it needs in advance: none, prior (another day), given, or oracle (the day itself)",
     "said": "short remarks on the runs in the mean",
 }
-"""Columns of a leaderboard's CSV file; before `said` what the family knows of it, and `mean in GROUP` per group."""
+# Fields of records that are called otherwise than their columns
 _FIELDS = {"mean_lower": "lower", "mean_upper": "upper", "oracle": "is_oracle", "said": "remarks"}
-"""Fields of records that are called otherwise than their columns."""
 STUDENT = "95 % interval"
-OPT_LABEL = "OPT"
-"""The algorithm of the rows of OPT among those of a figure of welfare."""
+OPT_LABEL = "OPT"  # The algorithm of the rows of OPT among those of a figure of welfare
 
 
 class Remarked(Protocol):
@@ -93,30 +92,19 @@ class Remarked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupMean:
-    """The share of OPT that an algorithm certainly reaches, mean over the cases of a group.
-
-    Parameters
-    ----------
-    reached : exact; None where no case has a figure.
-    cases : cases in the mean.
-    unbounded : those of them with an unbounded ratio.
-    undefined, invalid, failed : cases that are not in the mean.
-    remarks : those on the runs in the mean, in words.
-    label : the name with these remarks.
-    is_oracle : whether some run knew constants of the instance under test.
-    """
+    """The share of OPT that an algorithm certainly reaches, mean over the cases of a group."""
 
     group: str
     algorithm: str
-    reached: Fraction | None
+    reached: Fraction | None  # exact; None where no case has a figure
     cases: int = 0
-    unbounded: int = 0
-    undefined: int = 0
+    unbounded: int = 0  # those of them with an unbounded ratio
+    undefined: int = 0  # undefined, invalid, failed: cases that are not in the mean
     invalid: int = 0
     failed: int = 0
-    remarks: str = ""
-    label: str = ""
-    is_oracle: bool = False
+    remarks: str = ""  # those on the runs in the mean, in words
+    label: str = ""  # the name with these remarks
+    is_oracle: bool = False  # whether some run knew constants of the instance under test
 
     @property
     def irregular(self) -> dict[str, int]:
@@ -131,55 +119,35 @@ class GroupMean:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What lies behind the mean of what is reached.
+    """What lies behind the mean of what is reached."""
 
-    Parameters
-    ----------
-    low, high : of a single case the interval that OPT leaves; else None.
-    parts : of several cases what each reaches, in ascending order.
-    about : the same in words.
-    """
-
-    low: float | None = None
+    low: float | None = None  # low, high: of a single case the interval that OPT leaves; else None
     high: float | None = None
-    parts: Sequence[Fraction] = ()
-    about: str = ""
+    parts: Sequence[Fraction] = ()  # of several cases what each reaches, in ascending order
+    about: str = ""  # the same in words
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A row of a figure of means: a quantity of an algorithm, or of OPT, over the cases of a group.
+    """A row of a figure of means: a quantity of an algorithm, or of OPT, over the cases of a group."""
 
-    Parameters
-    ----------
-    plot, kind : the figure's name, and what is averaged.
-    cases : cases in the mean.
-    lower, upper : the mean of the lower and of the upper ends; exact, but floats of seconds; None without a case.
-    low, high : ends of the interval of the mean; None for one case.
-    unbounded : cases whose ratio has no upper end.
-    left_out : other cases without a figure.
-    is_oracle : whether constants come from the instance under test.
-    remarks : those on the runs in the mean, in words.
-    label : the name with these remarks; empty for OPT.
-    spread : what `low` and `high` are the ends of.
-    parts : of fixed cases, which have no interval, the figure of each (of intervals the lower end); empty of a sample.
-    """
-
-    plot: str
+    plot: str  # plot, kind: the figure's name, and what is averaged
     kind: str
     group: str
     algorithm: str
     cases: int
+    # lower, upper: the mean of the lower and of the upper ends; exact, but floats of seconds; None without a case.
     lower: Fraction | float | None = None
     upper: Fraction | float | None = None
-    low: float | None = None
+    low: float | None = None  # low, high: ends of the interval of the mean; None for one case
     high: float | None = None
-    unbounded: int = 0
-    left_out: int = 0
-    is_oracle: bool = False
-    remarks: str = ""
-    label: str = ""
-    spread: str = STUDENT
+    unbounded: int = 0  # cases whose ratio has no upper end
+    left_out: int = 0  # other cases without a figure
+    is_oracle: bool = False  # whether constants come from the instance under test
+    remarks: str = ""  # those on the runs in the mean, in words
+    label: str = ""  # the name with these remarks; empty for OPT
+    spread: str = STUDENT  # what `low` and `high` are the ends of
+    # of fixed cases, which have no interval, the figure of each (of intervals the lower end); empty of a sample.
     parts: Sequence[Fraction] = ()
 
     @property
@@ -238,35 +206,21 @@ class SweepBound:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """An algorithm on a leaderboard.
-
-    Parameters
-    ----------
-    cases : cases with a figure, of all groups.
-    mean_reached : exact mean of the share of OPT that is certainly reached.
-    least, most : the least and the largest share of a case.
-    low, high : ends of its 95 % interval.
-    decisions_per_second : by the clock; None where it was not measured.
-    constants : what it had to know in advance.
-    proof_status : what the family knows of it, by heading.
-    groups : the mean of each group.
-    remarks, label : remarks on the runs in words, and the name with these.
-    is_oracle : whether some run knew constants of the instance under test.
-    """
+    """An algorithm on a leaderboard."""
 
     algorithm: str
-    cases: int
-    mean_reached: Fraction | None
-    low: float | None
+    cases: int  # cases with a figure, of all groups
+    mean_reached: Fraction | None  # exact mean of the share of OPT that is certainly reached
+    low: float | None  # low, high: ends of its 95 % interval
     high: float | None
-    decisions_per_second: float | None
-    constants: str
-    proof_status: Mapping[str, str] = field(default_factory=dict)
-    groups: Mapping[str, Fraction | None] = field(default_factory=dict)
-    remarks: str = ""
+    decisions_per_second: float | None  # by the clock; None where it was not measured
+    constants: str  # what it had to know in advance
+    proof_status: Mapping[str, str] = field(default_factory=dict)  # what the family knows of it, by heading
+    groups: Mapping[str, Fraction | None] = field(default_factory=dict)  # the mean of each group
+    remarks: str = ""  # remarks, label: remarks on the runs in words, and the name with these
     label: str = ""
-    is_oracle: bool = False
-    least: Fraction | None = None
+    is_oracle: bool = False  # whether some run knew constants of the instance under test
+    least: Fraction | None = None  # least, most: the least and the largest share of a case
     most: Fraction | None = None
 
 

@@ -21,14 +21,11 @@ class Kind(StrEnum):
     """What can be said of the ratio."""
 
     INTERVAL = "interval"
-    OPEN = "open"
-    """It has a least value only: OPT may be 0, and where it is, the ratio is unbounded."""
+    OPEN = "open"  # It has a least value only: OPT may be 0, and where it is, the ratio is unbounded
+    # The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed
     UNBOUNDED = "unbounded"
-    """The algorithm earned nothing (or lost) where something could be earned, or had costs where none are needed."""
-    ESTIMATE = "estimate"
-    """An interval over the mean of several runs: no certificate."""
-    UNDEFINED = "undefined"
-    """None of these: the difference between OPT and ALG says what can be said."""
+    ESTIMATE = "estimate"  # An interval over the mean of several runs: no certificate
+    UNDEFINED = "undefined"  # None of these: the difference between OPT and ALG says what can be said
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +57,6 @@ def ratio(lower: Exact, upper: Exact, value: Exact, sense: Sense = Sense.MOST) -
     ALG <= 0 < lower is unbounded; everything else is undefined: where all of OPT is negative, a quotient says nothing.
     Least is best: ALG/OPT. lower > 0 gives [ALG/upper, ALG/lower]; ALG = lower = 0 gives 1; of ALG > 0 = lower the
     ratio is at least ALG/upper, and unbounded for upper = 0; with a negative `lower` it is undefined.
-
-    Raises
-    ------
-    ValueError : for upper < lower, and for a value beyond the proved end of OPT where that says that a proof or a run
-        is wrong: above a negative upper end (most), below the lower end (least).
     """
     if upper < lower or (upper < 0 and upper < value and sense is Sense.MOST):
         raise ValueError(f"OPT in [{lower}, {upper}] is no interval, or none that holds {value}")
@@ -182,20 +174,12 @@ def surplus(lower: Exact, upper: Exact, one: Exact, other: Exact, sense: Sense =
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Mean of the part that was certainly reached, over cases.
+    """Mean of the part that was certainly reached, over cases."""
 
-    Parameters
-    ----------
-    value : the exact mean over the cases where `certain_share` is defined; None when there are none.
-    cases : how many those are.
-    unbounded : cases with an unbounded ratio (they are in the mean with their part <= 0).
-    undefined : cases left out because the part is not defined.
-    """
-
-    value: Fraction | None
-    cases: int
-    unbounded: int
-    undefined: int
+    value: Fraction | None  # the exact mean over the cases where `certain_share` is defined; None when there are none
+    cases: int  # how many those are
+    unbounded: int  # cases with an unbounded ratio (they are in the mean with their part <= 0)
+    undefined: int  # cases left out because the part is not defined
 
 
 def mean(results: Iterable[tuple[Exact, Exact, Exact]], sense: Sense = Sense.MOST) -> Mean:

@@ -19,13 +19,15 @@ from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.remarks import label_of_runs, remarks_of_runs
 from ratiobench.bench.results.row import Row, make_row
 from ratiobench.bench.storage import validation
-from ratiobench.bench.storage.payload import stored_remarks
 from ratiobench.bench.storage.store import Store, StoredCase, StoredResult
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow, compare_answers
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 from ratiobench.online.remarks import Remarks
 
+# Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
+# NAME_right, NAME_reason and NAME_figures; one that separates a claim from the assumptions of its proof adds
+# NAME_failing, names of those that fail on the run as a JSON list: [] where they hold, empty where it does not say
 COLUMNS = {
     "case": "name of the case in the suite",
     "group": "cases that are comparable",
@@ -63,18 +65,15 @@ COLUMNS = {
     "arithmetic": "exact, float or integer",
     "counts": "things counted on the way, as JSON",
 }
-"""Columns of results.csv; then one per measure of the family, exact; each check adds NAME (its verdict), NAME_left,
-NAME_right, NAME_reason and NAME_figures; one that separates a claim from the assumptions of its proof adds
-NAME_failing, names of those that fail on the run as a JSON list: [] where they hold, empty where it does not say."""
+# The last columns of results.csv, where the family gives accounts of its runs; empty for runs stored without
 ACCOUNTS = {
     "vendors": "what the vendors of the admitted tasks cost, exact",
     "energy": "what their operation costs, exact",
     "bids": "sum of their bids, exact",
     "profit": "revenue (without a payment rule: bids, the list prices) - vendors - energy, exact",
 }
-"""The last columns of results.csv, where the family gives accounts of its runs; empty for runs stored without."""
+# The part of an online run that its decisions take, without the making of the instance and the last verification
 DECIDING = "deciding"
-"""The part of an online run that its decisions take, without the making of the instance and the last verification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +373,7 @@ def _reference(
 
 def _run(run: Mapping[str, Any], lower: Fraction | None, upper: Fraction | None, sense: Sense) -> dict[str, Any]:
     sources = frozenset(Source(constant["source"]) for constant in run["constants"])
-    remarks = stored_remarks(run)
+    remarks = Remarks.from_document(run["remarks"])
     row = {
         "label": remarks.label,
         "remarks": remarks,

@@ -9,10 +9,9 @@ from ratiobench.bench.results.means import Remarked
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.remarks import LIMITED, OVERCHARGED, Remark, Remarks, percentage
 
+# Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand.
 KINDS = {"limit": LIMITED, "overcharged": OVERCHARGED}
-"""Facts that differ from run to run, by their field: what all of a kind are called. All others count as they stand."""
-MOST = 4
-"""Different remarks on a mean; of more the number."""
+MOST = 4  # Different remarks on a mean; of more the number
 _LONGEST = 120
 
 
@@ -20,11 +19,6 @@ def remarks_of_runs(algorithm: str, runs: Sequence[Remarks]) -> str:
     """The remarks on an algorithm's runs in words, each with the number of runs that have it.
 
     Those on a single run stand as they are; options that the name has already are left out. Empty without any.
-
-    Parameters
-    ----------
-    algorithm : the name under which the mean stands.
-    runs : the remarks on each run behind the mean.
     """
     counted: dict[Remark, int] = {}
     for run in runs:

@@ -19,6 +19,7 @@ from ratiobench.bench.results import intervals, ratios
 from ratiobench.bench.results.remarks import remarks_of_runs
 from ratiobench.online.remarks import Remarks
 
+# Columns of results.csv behind all others, where an algorithm was run more than once on a case
 COLUMNS = {
     "repetitions": "runs of which the row's figures are means, each with a seed of its own; empty for a single run",
     "welfare_low": "float: lower end of the 95 % interval of E[ALG] (Student's t)",
@@ -26,9 +27,8 @@ COLUMNS = {
     "expected_ratio_low": "float: the ratio of OPT and E[ALG] is no less, if E[ALG] is in that interval",
     "expected_ratio_high": "float: nor more; empty where there is no upper end",
 }
-"""Columns of results.csv behind all others, where an algorithm was run more than once on a case."""
+# Columns of the table of all these runs
 EACH = ("case", "algorithm", "repetition", "state", "reason", "welfare", "true_welfare", "revenue", "admitted")
-"""Columns of the table of all these runs."""
 _WORST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 Row = Mapping[str, Any]
 
@@ -96,12 +96,10 @@ def _mean(values: Sequence[Any]) -> Fraction | None:
 
 
 def _whole(value: Fraction | None) -> int | Fraction | None:
-    """As an integer, if it is one."""
     return value if value is None or value.denominator > 1 else value.numerator
 
 
 def _worst(rows: Sequence[Row], check: str) -> dict[str, Any]:
-    """The columns of a check."""
     verdicts = [row.get(check) for row in rows]
     worst = next((verdict for verdict in _WORST if verdict in verdicts), None)
     if worst is None:

@@ -14,22 +14,14 @@ from ratiobench.online.remarks import Remarks
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The verdict of one check on a run, and the figures behind it.
+    """The verdict of one check on a run, and the figures behind it."""
 
-    Parameters
-    ----------
-    verdict : holds, violated, undecided or not applicable.
-    left, right : both sides as exact text; None where there is none.
-    reason : why it decided nothing, or what the sides are.
-    figures : further figures as a JSON object.
-    failing : assumptions of the claim's proof that fail on the run; None where the check does not say.
-    """
-
-    verdict: str
-    left: str | None = None
+    verdict: str  # holds, violated, undecided or not applicable
+    left: str | None = None  # left, right: both sides as exact text; None where there is none
     right: str | None = None
-    reason: str = ""
-    figures: str = "{}"
+    reason: str = ""  # why it decided nothing, or what the sides are
+    figures: str = "{}"  # further figures as a JSON object
+    # assumptions of the claim's proof that fail on the run; None where the check does not say.
     failing: Sequence[str] | None = None
 
 
@@ -38,19 +30,12 @@ class Row:
     """An algorithm on a case; figures that are not known are None.
 
     Fields are the columns of results.csv (`ratiobench.bench.results.read.COLUMNS`) but for these.
-
-    Parameters
-    ----------
-    remarks : the facts beside the algorithm's name; `label` renders them.
-    sources : where its constants come from.
-    measures : the family's measures, by name.
-    checks : the checks' results, by name.
     """
 
     case: str
     group: str
     algorithm: str
-    remarks: Remarks
+    remarks: Remarks  # the facts beside the algorithm's name; `label` renders them
     instance: str = ""
     algorithm_key: str = ""
     state: str = "missing"
@@ -79,7 +64,7 @@ class Row:
     behind_lower: Any = None
     behind_upper: Any = None
     constants: str | None = None
-    sources: frozenset[Source] = frozenset()
+    sources: frozenset[Source] = frozenset()  # where its constants come from
     arithmetic: str | None = None
     counts: str | None = None
     vendors: Any = None
@@ -91,8 +76,8 @@ class Row:
     welfare_high: float | None = None
     expected_ratio_low: float | None = None
     expected_ratio_high: float | None = None
-    measures: Mapping[str, Fraction | None] = field(default_factory=dict)
-    checks: Mapping[str, CheckResult] = field(default_factory=dict)
+    measures: Mapping[str, Fraction | None] = field(default_factory=dict)  # the family's measures, by name
+    checks: Mapping[str, CheckResult] = field(default_factory=dict)  # the checks' results, by name
 
     @property
     def label(self) -> str:
@@ -131,9 +116,7 @@ _FIELDS = {each.name for each in fields(Row)} - {"measures", "checks"}
 def make_row(cells: Mapping[str, Any], checks: Iterable[str] = (), measures: Iterable[str] = ()) -> Row:
     """The row of these cells, by column; cells of NaN or None are not known.
 
-    Parameters
-    ----------
-    checks, measures : names of those that the cells have.
+    `checks`, `measures`: names of those that the cells have.
     """
     known = {name: value for name, value in cells.items() if value is not None and value == value}
     return Row(

@@ -32,24 +32,15 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day.
+    """A day."""
 
-    Parameters
-    ----------
-    name : of its file, or of its case.
-    recipe : what makes its instance (`ratiobench.bench.running.work.read_given`).
-    began : when its time begins, ISO 8601; empty where that is not known.
-    setting : what days of one load have in common, in words by heading.
-    facts : what a backtest must know of it beside its runs.
-    instance : where it is in memory alone, until `write_days` has written it.
-    """
-
-    name: str
-    recipe: Mapping[str, Any]
-    began: str = ""
+    name: str  # of its file, or of its case
+    recipe: Mapping[str, Any]  # what makes its instance (`ratiobench.bench.running.work.read_given`)
+    began: str = ""  # when its time begins, ISO 8601; empty where that is not known
+    # what days of one load have in common, in words by heading.
     setting: Mapping[str, str] = field(default_factory=dict)
-    facts: DayFacts = field(default_factory=DayFacts)
-    instance: Any = None
+    facts: DayFacts = field(default_factory=DayFacts)  # what a backtest must know of it beside its runs
+    instance: Any = None  # where it is in memory alone, until `write_days` has written it
 
     def make(self, family: Family) -> Any:
         """Its instance."""
@@ -60,10 +51,6 @@ def find_days(source: Path) -> tuple[Family, list[Day]]:
     """The days of a folder, in the order of their names, numbers by their size; or of a file of recipes, in its order.
 
     Every instance is read, or made.
-
-    Raises
-    ------
-    InputError : neither, a file that is no instance or of another family than the first, the same name twice.
     """
     if source.suffix == ".toml":
         owner, suite = find_suite(str(source))
@@ -92,10 +79,6 @@ def name_days(instances: Iterable[Any] | Mapping[str, Any], folder: Path) -> tup
     """Days in memory, in their order, with the files of a folder to which `write_days` writes them.
 
     Each has its key as its name, else that of the instance.
-
-    Raises
-    ------
-    InputError : no instance, one of another family than the first, two of one name.
     """
     family: Family | None = None
     days: dict[str, Day] = {}
@@ -172,27 +155,7 @@ def make_backtest(
     what_if: Sequence[str] = (),
     add: Sequence[str] = (),
 ) -> Suite:
-    """The suite of a backtest: the first `history` days are history alone, every other one is a case.
-
-    Parameters
-    ----------
-    by : by which criterion policies are ranked (`ratiobench.bench.report.backtest.criteria`).
-    add : algorithms that are run beside those of `algorithms`, or beside the family's own choice.
-    what_if : changes; every judged day is played once more after each of them, with all days before it changed alike.
-
-    An algorithm that needs constants takes them from the `history` days before the day that it is judged on, one that
-    learns has all days before it.
-
-    Files that a name gives as its prior are used in place of these days. They must be of the cluster of the judged
-    days, and from before them; where they have no dates a note says so.
-
-    An algorithm that cannot serve the arrivals of some day is left out, and a note says which and why.
-
-    Raises
-    ------
-    InputError : too few days, days that cannot be joined, an algorithm that cannot be used, none that can serve all,
-        files of a prior that cannot be history of the judged days.
-    """
+    """The suite of a backtest: the first `history` days are history alone, every other one is a case."""
     if len(days) <= history:
         count = f"{len(days)} day{'s' * (len(days) != 1)}"
         problem = f"{count} in {source}: with --history {history} at least {history + 1} are needed"
@@ -260,16 +223,7 @@ def _changed(recipe: Mapping[str, Any], change: str) -> Mapping[str, Any]:
 
 
 def _check_priors(family: Family, judged: Sequence[Day], names: Sequence[str], changes: Sequence[str]) -> list[str]:
-    """Check the priors that names give themselves, before anything is computed.
-
-    Returns
-    -------
-    A sentence for each name with a file of which no date shows that it is from before the judged days.
-
-    Raises
-    ------
-    InputError : one that cannot be history of some judged day (`Family.require_past`).
-    """
+    """Check the priors that names give themselves, before anything is computed."""
     undated: dict[str, str] = {}
     given = {name: option for name in names if (option := family.prior_option(name))}
     for name, option in given.items():
@@ -295,15 +249,7 @@ def choose_policies(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The algorithms that can serve every day, and (name, reason) of the others.
 
-    Parameters
-    ----------
-    algorithms : names, or `ALL` for all of the family; empty: the family's own choice for arrivals of these kinds.
-    source : the folder of the days, in which an import may have written list prices.
-    add : names that are taken in addition.
-
-    Raises
-    ------
-    InputError : no algorithm is named or none can serve all days, a name that is no algorithm.
+    `algorithms`: names, or `ALL` for all of the family; empty: the family's own choice for arrivals of these kinds.
     """
     kinds = list(dict.fromkeys(day.facts.kind for day in days))
     prices = Path(source) / PRICE_LIST

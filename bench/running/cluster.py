@@ -18,12 +18,9 @@ from ratiobench.bench.running.remote import CodeDiffers
 from ratiobench.instances.io.errors import InputError, install_command, shorten
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
-POLL = 2.0
-"""Seconds between two looks at how many workers a cluster has."""
-CONNECT = 10.0
-"""Seconds to wait for a scheduler's answer."""
-WORKERLESS = 300.0
-"""Seconds to wait for a first or a new worker of a cluster that has none."""
+POLL = 2.0  # Seconds between two looks at how many workers a cluster has
+CONNECT = 10.0  # Seconds to wait for a scheduler's answer
+WORKERLESS = 300.0  # Seconds to wait for a first or a new worker of a cluster that has none
 
 
 def _find_scheduler(distributed: Any, address: str) -> None:
@@ -59,18 +56,8 @@ class DaskCluster(Executor):
     A worker that dies costs nothing: the scheduler gives its piece to another one. A piece that takes more workers with
     it than the scheduler allows (`distributed.scheduler.allowed-failures`, 3 by default) is lost, and it alone.
 
-    Parameters
-    ----------
-    address : of the scheduler.
-    limit : seconds after which a piece is given up; None for no limit.
-
-    Attributes
-    ----------
-    tell : told, in a line, that there is no worker; to be set by whoever shows the progress.
-
-    Raises
-    ------
-    InputError : when `distributed` is not installed or no scheduler answers.
+    `limit`: seconds after which a piece is given up; None for no limit; `tell`: told, in a line, that there is no
+    worker; to be set by whoever shows the progress.
     """
 
     def __init__(self, address: str, limit: float | None = None) -> None:
@@ -95,12 +82,7 @@ class DaskCluster(Executor):
         self._none_since: float | None = None
 
     def parallel(self) -> int:
-        """Pieces that can be in work at a time: threads of all workers, which may come and go.
-
-        Raises
-        ------
-        ExecutorLost : there has been no worker for five minutes, or the scheduler does not answer.
-        """
+        """Pieces that can be in work at a time: threads of all workers, which may come and go."""
         now = time.monotonic()
         if now - self._looked >= POLL:
             try:

@@ -20,13 +20,7 @@ from ratiobench.instances.io.files import load_json, read_bytes
 
 
 def store_explanations(family: Family, store: Store, folder: Path) -> None:
-    """Explain the smallest witness of each violated claim, where it is small enough, unless the store has it already.
-
-    Parameters
-    ----------
-    store : has the finished runs and audits; the explanations are added to it.
-    folder : of the instances.
-    """
+    """Explain the smallest witness of each violated claim, if it is small enough, unless the store has it already."""
     if family.explainer is None:
         return
     for each in list_witnesses(family, summarise_claims(read_results(store), family)):
@@ -36,7 +30,6 @@ def store_explanations(family: Family, store: Store, folder: Path) -> None:
 
 
 def _explanation(family: Family, folder: Path, witness: Witness) -> StoredResult:
-    """The explanation, or the reason why there is none."""
     started = time.perf_counter()
     try:
         data, source = read_bytes(folder / f"{witness.instance}.json.gz")

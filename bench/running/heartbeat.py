@@ -8,8 +8,7 @@ import time
 from types import TracebackType
 from typing import Any
 
-SILENCE = 4.0
-"""Seconds after which a command that is still at work says so, and again."""
+SILENCE = 4.0  # Seconds after which a command that is still at work says so, and again
 
 
 class Heartbeat:
@@ -85,9 +84,7 @@ def _make_listener(event: Any) -> Any:
 def set_current(what: str, *, again: bool = False) -> None:
     """From now on the innermost heartbeat says this; an empty text where something else tells what is at work.
 
-    Parameters
-    ----------
-    again : the same work is further, and its seconds are counted on.
+    `again`: the same work is further, and its seconds are counted on.
     """
     if Heartbeat.current is not None:
         Heartbeat.current.begin(what, again=again)

@@ -14,10 +14,6 @@ def postpone_interrupt() -> Iterator[None]:
 
     An exception inside an import of pandas can be lost in a callback, which prints a traceback and goes on; and Python
     ends by the signal, not with an exit status, after one inside the `exec` that makes a dataclass.
-
-    Raises
-    ------
-    KeyboardInterrupt : Ctrl-C came in the meantime.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -36,26 +36,17 @@ class Kernel(NamedTuple):
 
 
 Say = Callable[[str], None]
-Choice = Collection[str] | None
-"""Names of algorithms; None for all there are."""
+Choice = Collection[str] | None  # Names of algorithms; None for all there are
 
 
 def compile_all(
-    chosen: dict[str, Choice],
-    say: Say | None = None,
-    kinds: Collection[str] = (),
-    without: Collection[str] = (),
+    chosen: dict[str, Choice], say: Say | None = None, kinds: Collection[str] = (), without: Collection[str] = ()
 ) -> list[Kernel]:
     """Compile and cache what the families need for these algorithms; returns what was not in the cache.
 
     Steps that wait for no other run side by side, as many as there are cores.
 
-    Parameters
-    ----------
-    chosen : names of algorithms by family.
-    say : prints a line; None: to standard error.
-    kinds : of the arrivals, as `CompilationSteps` takes them.
-    without : what the kernels are not used for (`Step.only_for`).
+    `say`: prints a line; None: to standard error.
     """
     say = _to_stderr if say is None else say
     waiting = [
@@ -92,12 +83,7 @@ def compile_all(
 
 
 def select_steps(steps: Sequence[Step], without: Collection[str]) -> list[Step]:
-    """The steps without those that serve nothing else; a step that waits for one of these waits for its predecessors.
-
-    Parameters
-    ----------
-    without : what the kernels are not used for (`Step.only_for`).
-    """
+    """The steps without those that serve nothing else; a step after one of these waits for its predecessors."""
     left_out = {step.name: step.after for step in steps if step.only_for and step.only_for in without}
 
     def awaited(names: Sequence[str]) -> Iterator[str]:
@@ -150,7 +136,6 @@ def compile_missing(
 
 
 def _without_user_code(family: Family, name: str) -> str:
-    """The name; without its options where they name a user's code."""
     return name.partition(":")[0] if family.runs_user_code(name) else name
 
 
@@ -181,7 +166,6 @@ def _shared(say: Say) -> list[Kernel]:
 
 
 def _compile_step(family: str, choice: Choice, kinds: Collection[str], name: str, telling: bool) -> list[Kernel]:
-    """In a process of its own."""
     say = _to_stderr if telling else _silent
     step = next(each for each in _steps(families()[family], choice, kinds) if each.name == name)
     gc.disable()  # the compiler leaves little behind, and a tenth of its time goes into looking

@@ -24,8 +24,7 @@ from ratiobench.instances.io.files import write_atomically
 FILE = "compiled.json"
 ALL = "*"
 _LAYERS = ("bench", "formulations", "instances", "online")
-_PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")
-"""Where constants come from changes nothing that is compiled."""
+_PRIOR = re.compile(r"[:,](?:prior|history)=[^,]*")  # Where constants come from changes nothing that is compiled
 
 
 def is_compiled(
@@ -33,10 +32,7 @@ def is_compiled(
 ) -> bool:
     """Whether the record says that all was compiled for these; yes as well where no record can be kept.
 
-    Parameters
-    ----------
-    kinds : of the arrivals, where only what these need was compiled; empty: what all need.
-    without : what the kernels need not serve (`Step.only_for`); where they serve it, too, they do.
+    `kinds`: of the arrivals, where only what these need was compiled; empty: what all need.
     """
     if not _given() and not os.access(_home("formulations"), os.W_OK):
         import_module("ratiobench.formulations.kernels")  # which chooses another place for the caches

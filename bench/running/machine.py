@@ -6,8 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+# Memory set aside for one worker with its solver process: a day with 7,200 tasks stays below it
 WORKER_BYTES = 2 * 2**30
-"""Memory set aside for one worker with its solver process: a day with 7,200 tasks stays below it."""
 
 
 def usable_cores() -> int:

@@ -33,18 +33,13 @@ ALGORITHM = "name[:key=value,...], as `list algorithms` names them, or package.m
 def one_algorithm(summary: str, default: Any = MISSING, text: str | None = None) -> Any:
     """The option for an algorithm; it has the same spellings in every command."""
     flags = ("-a", "--algorithms")
-    return option(summary, Text(), "NAME", default=default, told=text, flags=flags, complete="algorithms")
+    return option(summary, Text(), "NAME", default=default, told=text, flags=flags)
 
 
 def several_algorithms(summary: str, default: Any = MISSING, *, figures: bool = False) -> Any:
     """The option for some algorithms, with the same spellings."""
-    about: dict[str, Any] = {
-        "several": True,
-        "flags": ("-a", "--algorithm"),
-        "complete": "algorithms",
-        "figures": figures,
-    }
-    return option(summary, Text(), "NAME", default=default, **about)
+    flags = ("-a", "--algorithm")
+    return option(summary, Text(), "NAME", default=default, several=True, flags=flags, figures=figures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +76,8 @@ class CaseOptions(PartOfSuite):
         f"algorithms to run in every case, without those of the suite: {ALGORITHM}", (), figures=True
     )
     add: tuple[str, ...] = option(
-        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True,
-        complete="algorithms", figures=True,
-    )  # fmt: skip
+        "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True, figures=True
+    )
     solve: bool = switch("compute OPT also where a shipped certificate proves it", figures=True)
     repeat: int = option(
         "runs of each randomised algorithm, of which means are taken", Integer(1, REPEATS), "N", default=1, figures=True
@@ -105,23 +99,16 @@ class ExecutionOptions(Options):
     out: Path | None = option("folder of the results", File(), "DIR", told="results/SUITE")
     workers: int | None = option("worker processes", EFFORT, "N", told="one per core")
     dask: str | None = option("address of a dask scheduler, to use in place of local processes", Text(), "ADDRESS")
-    share: Path | None = option(
-        "file through which runs share results", File(), "FILE", told="results/pieces.sqlite; with --out none"
-    )
-    fresh: bool = switch("delete earlier results, and take none from --share")
+    fresh: bool = switch("delete earlier results")
     retry_failed: bool = switch("repeat solves and runs that failed")
     quiet: bool = switch("print no progress")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ExecutionOptions, CaseOptions):
-    """How to run a suite.
+    """How to run a suite."""
 
-    Parameters
-    ----------
-    own : what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
-    """
-
+    # what stands behind the names of `algorithms` that are classes or objects (`ratiobench.online.user_algorithm`).
     own: Mapping[str, UserAlgorithm] = field(default_factory=dict)
 
     @property
@@ -137,12 +124,6 @@ class RunOptions(ExecutionOptions, CaseOptions):
         return self.out
 
     def context(self, family: Family) -> RunContext:
-        """The context of its online runs.
-
-        Raises
-        ------
-        InputError : isolation is required and cannot be had.
-        """
-        results = [self.folder, *([self.share.parent] if self.share else [])]
+        """The context of its online runs."""
         isolate = family.choose_isolation(self.isolate)
-        return RunContext(isolate=isolate, own=self.own, hidden=tuple(str(each.absolute()) for each in results))
+        return RunContext(isolate=isolate, own=self.own, hidden=(str(self.folder.absolute()),))

@@ -39,8 +39,7 @@ class _AtLimit(Exception):
     """A piece of work took longer than the limit."""
 
 
-GLANCE = 0.2
-"""Seconds after which it is looked again whether a piece that has a limit is still being made ready."""
+GLANCE = 0.2  # Seconds after which it is looked again whether a piece that has a limit is still being made ready
 
 
 class ExecutorLost(RuntimeError):
@@ -54,11 +53,8 @@ class SpawnPool(Executor):
     piece killed it (a plain `ProcessPoolExecutor` breaks as a whole and does not say). Processes lead a process group:
     ending one ends the solver that it started, and Ctrl-C in a terminal reaches the parent alone.
 
-    Parameters
-    ----------
-    workers : number of processes.
-    limit : seconds after which a piece is given up and its process killed, without those in which it was made ready
-        (`ratiobench.formulations.timing`); None for no limit.
+    `limit`: seconds after which a piece is given up and its process killed, without those in which it was made ready
+    (`ratiobench.formulations.timing`); None for no limit.
     """
 
     def __init__(self, workers: int, limit: float | None = None) -> None:

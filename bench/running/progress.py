@@ -13,10 +13,8 @@ from typing import TextIO
 from ratiobench.bench.running.heartbeat import SILENCE
 from ratiobench.online.referee.arrival_count import ArrivalCount
 
-COUNTED = 2.0
-"""Seconds of answers after which their pace is taken for that of the rest."""
-MAKING = "instance"
-"""The kind of work that makes an instance."""
+COUNTED = 2.0  # Seconds of answers after which their pace is taken for that of the rest
+MAKING = "instance"  # The kind of work that makes an instance
 
 
 @dataclass(slots=True)
@@ -39,24 +37,15 @@ class Progress:
     kinds. What an earlier run took is not asked: another machine, or this one under load, says nothing of now.
     Online runs that count the arrivals they have answered are expected to go on at this pace.
 
-    Parameters
-    ----------
-    planned : kinds of work (OPT, algorithms, ...) of each case, those found in the store included.
-    workers : pieces that are in work at a time.
-    quiet : print nothing but warnings.
-    stream : where to; standard error by default.
+    `planned`: kinds of work (OPT, algorithms, ...) of each case, those found in the store included; `workers`: pieces
+    that are in work at a time; `quiet`: print nothing but warnings; `stream`: where to; standard error by default.
     """
 
     WIDTH = 12
-    REDRAWN = 0.1
-    """Seconds for which the bar stays as it is at least."""
+    REDRAWN = 0.1  # Seconds for which the bar stays as it is at least
 
     def __init__(
-        self,
-        planned: Mapping[str, Sequence[str]],
-        workers: int = 1,
-        quiet: bool = False,
-        stream: TextIO | None = None,
+        self, planned: Mapping[str, Sequence[str]], workers: int = 1, quiet: bool = False, stream: TextIO | None = None
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._left = {case: Counter(kinds) for case, kinds in planned.items()}
@@ -84,12 +73,7 @@ class Progress:
         at_work: Sequence[tuple[str, str, float]],
         counts: Mapping[tuple[str, str], ArrivalCount | None] | None = None,
     ) -> None:
-        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds.
-
-        Parameters
-        ----------
-        counts : how far the online runs among it are, by case and kind.
-        """
+        """What is at work: (case, kind, seconds so far); said where nothing has been for some seconds."""
         self._at_work, self._counts = at_work, counts or {}
         for case, kind, seconds in at_work:
             # From the first answer on: before it an algorithm is built, and may compile.

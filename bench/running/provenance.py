@@ -16,9 +16,7 @@ from ratiobench.instances.io.plugins import plugin_packages
 def collect(isolation: str = "") -> dict[str, dict[str, str]]:
     """Commit (`code`), versions (`packages`) and machine (`machine`), as text; no names of hosts, users or folders.
 
-    Parameters
-    ----------
-    isolation : how users' algorithms were isolated; empty where none was run.
+    `isolation`: how users' algorithms were isolated; empty where none was run.
     """
     machine = _machine() | ({"isolation": isolation} if isolation else {})
     return {"code": _code(), "packages": _packages(), "machine": machine}

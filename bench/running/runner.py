@@ -34,7 +34,6 @@ from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.options import SCALES, RunOptions
 from ratiobench.bench.running.pool import ExecutorLost, SpawnPool
 from ratiobench.bench.running.progress import MAKING, Progress, clock
-from ratiobench.bench.storage.shared_cache import LIBRARY, SharedCache, open_shared_cache
 from ratiobench.bench.storage.store import STORE, UNAUDITED, Store, StoredCase, StoredResult
 from ratiobench.formulations import backends
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten, suggest_name
@@ -45,12 +44,11 @@ from ratiobench.online.run_context import RunContext, run_context
 
 OPT = "OPT"
 SOLVERS = "solvers"
-AHEAD = 16
-"""Cases that are generated before the largest of them is begun with."""
+AHEAD = 16  # Cases that are generated before the largest of them is begun with
 
 
+# In keys of results of users' algorithms: how they were isolated
 _ISOLATED = {BUBBLEWRAP: "isolated", LANDLOCK: f"isolated by {LANDLOCK}"}
-"""In keys of results of users' algorithms: how they were isolated."""
 
 
 @dataclass(slots=True)
@@ -75,7 +73,7 @@ class _Sweep:
     """The state of one run."""
 
     family: Family
-    store: SharedCache
+    store: Store
     folder: Path
     progress: Progress
     terms: RunContext
@@ -129,7 +127,7 @@ class _Sweep:
             self.store.put(StoredResult("generate", "", case.name, True, {}, None, result.seconds))
             known = replace(stored, instance=result.instance, describe=result.describe)
             known = _with_priors(known, *(each.instance if each else "" for each in (result.prior, result.history)))
-            self.store.own.put_case(position, known)
+            self.store.put_case(position, known)
             self.progress.size(case.name, self._weight(known))
             self._advance(known, MAKING, result.seconds)
             self._refer(known, case)
@@ -137,7 +135,7 @@ class _Sweep:
                 self._solve_printed(known)
 
         def lost(error: BaseException) -> None:
-            self.store.own.put_case(position, stored)
+            self.store.put_case(position, stored)
             self.store.put(work.make_failed("generate", "", case.name, error))
             for what in list(self.left[case.name].elements()):
                 self._advance(stored, what, None)
@@ -145,7 +143,6 @@ class _Sweep:
         self.planned.append(_Job(call, made, lost, case.name, MAKING))
 
     def _reference_key(self, case: Case) -> str:
-        """What the reference of a case depends on, beside its instance."""
         if case.certificate:
             return f"certificate {sha256(read_bytes(find_certificate(case.certificate))[0]).hexdigest()}"
         return self.family.solve_key(case.solve)
@@ -158,7 +155,6 @@ class _Sweep:
         return " | ".join(filter(None, parts))
 
     def path(self, instance: str) -> Path:
-        """The instance's file."""
         return self.folder / f"{instance}.json.gz"
 
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
@@ -337,12 +333,7 @@ class _Sweep:
         return self.queue.pop(self.queue.index(max(self.queue, key=order)))
 
     def drain(self, pool: Pool) -> None:
-        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded.
-
-        Raises
-        ------
-        ExecutorLost : the cluster is gone.
-        """
+        """Work until nothing is left; what is in workers' hands is at most one piece each, so memory stays bounded."""
         running: dict[Future[Any], _Job] = {}
         begun: dict[Future[Any], float] = {}
         while self.planned or self.queue or running:
@@ -389,12 +380,7 @@ def _with_priors(case: StoredCase, prior: str, history: str) -> StoredCase:
 
 
 def filter_cases(suite: Suite, patterns: Sequence[str], tiers: Sequence[str] = ()) -> list[Case]:
-    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none.
-
-    Raises
-    ------
-    InputError : a pattern that no case's name fits, a tier that is none, or no case that is both.
-    """
+    """The cases whose names fit one of the patterns, of one of the tiers (groups); all, where there is none."""
     for tier in tiers:
         if tier not in (known := dict.fromkeys(case.group for case in suite.cases)):
             raise InputError("--tier", "", explain_unknown_name(tier, known))
@@ -438,13 +424,7 @@ def _with_rows(suite: Suite, cases: list[Case], patterns: Sequence[str]) -> list
 
 
 def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
-    """The cases that are to be run, with what the options add to them.
-
-    Raises
-    ------
-    InputError : a pattern that no case's or no algorithm's name fits; an algorithm that asks for another day where no
-        case has one, or where the suite's file names it for a case that has none.
-    """
+    """The cases that are to be run, with what the options add to them."""
     if options.algorithms and options.rows:
         problem = "chooses of the suite's algorithms, of which none runs beside those of --algorithm"
         raise InputError("--rows", "", f"{problem}; --add NAME runs one beside them")
@@ -520,12 +500,7 @@ def _in_file(suite: Suite, named: bool) -> Iterator[None]:
 
 
 def require_shown(suite: Suite, added: Sequence[str]) -> None:
-    """That the figures of a file show algorithms that are run; `added` are those of the command.
-
-    Raises
-    ------
-    InputError : naming the figure, and the algorithm that no case has.
-    """
+    """That the figures of a file show algorithms that are run; `added` are those of the command."""
     run = [name for case in suite.cases for name in (*case.algorithms, *(study.algorithm for study in case.studies))]
     known = dict.fromkeys([*run, *added])
     for j, plot in enumerate(suite.plots if suite.file else ()):
@@ -545,12 +520,7 @@ def require_shown(suite: Suite, added: Sequence[str]) -> None:
 
 
 def scale_suite(suite: Suite, scale: str) -> Suite:
-    """The suite with its cases at the scale.
-
-    Raises
-    ------
-    InputError : no such scale, or a suite that has no other than its own.
-    """
+    """The suite with its cases at the scale."""
     if scale not in SCALES:
         raise InputError("--scale", "", f"{shorten(scale)} is not one of {', '.join(SCALES)}")
     if scale == SCALES[0]:
@@ -567,15 +537,7 @@ def scale_suite(suite: Suite, scale: str) -> Suite:
 def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, float]:
     """Run what is missing of a suite, into the store of the folder.
 
-    Returns
-    -------
-    Seconds of this run by the clock: ``run``.
-
-    Raises
-    ------
-    InputError : an unknown algorithm, a folder that cannot be written, an unsound store, no dask, no sandbox.
-    StoreError : a full disk; what was finished is kept.
-    ExecutorLost : the dask cluster is gone; what was finished is kept.
+    Returns seconds of this run by the clock: ``run``.
     """
     started = time.monotonic()
     suite = scale_suite(suite, options.scale)
@@ -600,16 +562,15 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
     else:
         pool = DaskCluster(options.dask, options.limit)
     try:
-        with contextlib.ExitStack() as open_stores:
-            own, library = _open_stores(options, open_stores)
+        with _open_store(options.folder) as store:
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
             if options.dask is None:
                 needed = list(dict.fromkeys([*names, *studied]))
                 compile_missing(family, needed, options.quiet, suite.kinds, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
-                own.clear(failed_only=not options.fresh)
-            own.begin(
+                store.clear(failed_only=not options.fresh)
+            store.begin(
                 {
                     "suite": suite.name,
                     "summary": suite.summary,
@@ -639,9 +600,8 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                 progress.warn(f"ratiobench: {make_printable(note, 500)}")
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
-            shelf = SharedCache(own, library, not options.fresh, lambda line: progress.warn(f"ratiobench: {line}"))
             terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
-            sweep = _Sweep(family, shelf, folder, progress, terms, repeats, audited, solvers_key)
+            sweep = _Sweep(family, store, folder, progress, terms, repeats, audited, solvers_key)
             with run_context(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
@@ -655,7 +615,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
                     from ratiobench.bench.running.explanations import store_explanations
 
                 with run_context(terms):
-                    store_explanations(family, own, folder)
+                    store_explanations(family, store, folder)
                 set_current("")
         pool.shutdown()
     except BaseException:
@@ -684,35 +644,20 @@ def command(suite: Suite, options: RunOptions) -> str:
     return shlex.join([*words, *as_words(options)])
 
 
-def _open_stores(options: RunOptions, close: contextlib.ExitStack) -> tuple[Store, Store | None]:
-    """The folder's store and the library. Where one of them is not sound, nothing is written."""
-    folder = options.folder / "instances"
+def _open_store(results: Path) -> Store:
+    """The store of a folder of results; nothing is written where the folder cannot be used."""
+    folder = results / "instances"
     if folder.exists() and not folder.is_dir():
         raise InputError(str(folder), "", "the folder cannot be made: there is a file of that name")
-    library = open_shared_cache(options.share)
-    if library is not None:
-        close.enter_context(library)
-    if options.share is not None:
-        make_folder(options.share.parent)
-    own = close.enter_context(Store.open(make_folder(options.folder) / STORE))
-    if library is None and options.share is not None:
-        library = close.enter_context(Store.open(options.share))
-    return own, library
+    return Store.open(make_folder(results) / STORE)
 
 
-def find_folders(
-    out: Path | None, share: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()
-) -> tuple[Path, Path | None]:
-    """The folder of the results and the library, where they are not named: ``results/SUITE``, and one for all of them.
+def find_folder(out: Path | None, suite: str, scale: str = "full", over: Sequence[str] = ()) -> Path:
+    """The folder of the results, where none is named ``results/SUITE``.
 
     At the small scale the folder is ``results/SUITE-small``, over axes of a sweep ``results/SUITE-AXIS-...``.
-
-    A folder that is named has no library unless that is named as well.
     """
-    if out is None:
-        folder = "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
-        return Path("results") / folder, share or Path("results") / LIBRARY
-    return out, share
+    return out or Path("results") / "-".join([suite, *over, *([scale] if scale != SCALES[0] else [])])
 
 
 def generate_suite(

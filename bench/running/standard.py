@@ -38,12 +38,7 @@ class EntryCheck(NamedTuple):
 
 
 def make_entry(entry: Entry) -> tuple[Family, Any]:
-    """The instance of an entry, whose content is what the set says.
-
-    Raises
-    ------
-    InputError : an unknown family, a recipe that cannot be used, other content than the set's.
-    """
+    """The instance of an entry, whose content is what the set says."""
     family = families().get(entry.family)
     if family is None:
         raise InputError(entry.name, "family", f"{shorten(entry.family)} is not one of {', '.join(families())}")
@@ -118,10 +113,6 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     """Search on from the best known solution; a certificate is replaced by a better one that was verified, only.
 
     The better of both upper ends and of both lower ends make the new one, whoever found them.
-
-    Raises
-    ------
-    InputError : the instance is another one, the present certificate is not valid; no certificate was found.
     """
     tell(f"{entry.name}: making the instance")
     family, instance = make_entry(entry)
@@ -194,7 +185,6 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
 
 
 def _size_of(family: Family, instance: Any) -> dict[str, Any]:
-    """The figures by which the family measures size, and its load where it has one."""
     described = family.describe(instance)
     selection = [*family.size, *(["load"] if "load" in described and "load" not in family.size else [])]
     return {key: described[key] for key in selection if key in described}

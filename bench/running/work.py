@@ -31,10 +31,9 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.referee.arrival_count import Tell, counted_arrivals
 from ratiobench.online.run_context import RunContext, run_context
 
-FREE = RunContext()
-"""Neither limit nor sandbox."""
+FREE = RunContext()  # Neither limit nor sandbox
+# Is told in this process how many arrivals of a run are answered; the worker of a pool sets it
 listener: Tell | None = None
-"""Is told in this process how many arrivals of a run are answered; the worker of a pool sets it."""
 
 
 def load_imports() -> None:

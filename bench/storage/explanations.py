@@ -31,12 +31,7 @@ def _document(value: Any) -> Any:
 
 
 def read_explanation(document: Mapping[str, Any], sources: Sequence[Source]) -> Explanation:
-    """The explanation that `explanation_document` wrote; `sources` are those of its family.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError : the document is not of that form.
-    """
+    """The explanation that `explanation_document` wrote; `sources` are those of its family."""
     ending = document["ending"]
     return Explanation(
         instance=str(document["instance"]),

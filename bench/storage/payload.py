@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.bench.storage.store import StoredResult
 from ratiobench.formulations.report import Exact, Proof, SolverAnswer, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import make_printable
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.remarks import Remarks
 
 
 def format_error(error: BaseException | str, limit: int = 300) -> str:
@@ -63,18 +61,6 @@ def restore_report(piece: StoredResult, solution: Any) -> SolveReport:
             "solver": SolverAnswer.from_document(values["solver"]) if values.get("solver") else None,
         }
     )
-
-
-def stored_remarks(run: Mapping[str, Any]) -> Remarks:
-    """The remarks on a stored run; of one from before they were stored they are read from its label.
-
-    Raises
-    ------
-    ValueError : they are not as `run_payload` writes them.
-    """
-    if "remarks" in run:
-        return Remarks.from_document(run["remarks"])
-    return read_old_label(run["algorithm"], run["label"])
 
 
 def run_payload(run: OnlineRun, accounts: Mapping[str, Exact] | None = None) -> dict[str, Any]:

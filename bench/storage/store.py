@@ -20,8 +20,7 @@ from ratiobench.instances.io.errors import InputError, shorten
 VERSION = 1
 _APPLICATION = 0x52424E43  # "RBNC" in SQLite's header, to know our own files
 
-PATIENCE = 60.0
-"""Seconds to wait while another process writes the same store."""
+PATIENCE = 60.0  # Seconds to wait while another process writes the same store
 
 EMPTY = "holds no results; `run SUITE --out DIR` with this folder as DIR makes them"
 
@@ -42,35 +41,22 @@ class StoreError(RuntimeError):
     """The store could not be written (disk full, I/O error); what was in it before is still there."""
 
 
-REPEATS = 1000
-"""Most runs of one algorithm on one instance."""
+REPEATS = 1000  # Most runs of one algorithm on one instance
 
-STORE = "results.sqlite"
-"""The file of a folder of results."""
+STORE = "results.sqlite"  # The file of a folder of results
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A finished or failed piece of work.
+    """A finished or failed piece of work."""
 
-    Parameters
-    ----------
-    stage : ``generate``, ``opt``, ``solvers``, ``online``, ``audit``, ``study`` or ``explanation``.
-    instance : SHA-256 of the instance's content.
-    key : what was done to it: canonical names, options and code version.
-    ok : False for a failure; then `payload` has ``reason``.
-    payload : JSON values; exact figures are integers or fractions in strings.
-    solution : gzipped solution document, for `opt`.
-    seconds : wall time, for information.
-    """
-
-    stage: str
-    instance: str
-    key: str
-    ok: bool
-    payload: Mapping[str, Any]
-    solution: bytes | None = None
-    seconds: float = 0.0
+    stage: str  # ``generate``, ``opt``, ``solvers``, ``online``, ``audit``, ``study`` or ``explanation``
+    instance: str  # SHA-256 of the instance's content
+    key: str  # what was done to it: canonical names, options and code version
+    ok: bool  # False for a failure; then `payload` has ``reason``
+    payload: Mapping[str, Any]  # JSON values; exact figures are integers or fractions in strings
+    solution: bytes | None = None  # gzipped solution document, for `opt`
+    seconds: float = 0.0  # wall time, for information
 
     @property
     def address(self) -> tuple[str, str, str]:
@@ -78,48 +64,32 @@ class StoredResult:
         return self.stage, self.instance, self.key
 
 
-UNAUDITED = "none"
-"""In place of the version of audits: no claim is checked."""
+UNAUDITED = "none"  # In place of the version of audits: no claim is checked
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """A case of the suite as it was run: what `report` needs to lay out the table.
-
-    Parameters
-    ----------
-    name, group : of the case.
-    instance : SHA-256 of its content; empty when it could not be generated.
-    recipe : how it was made.
-    describe : the family's figures about it.
-    algorithms : (name as asked for, key) pairs in the order of the table.
-    solve : the settings of the reference.
-    solve_key : their key.
-    audits : version of the family's audits, `UNAUDITED` where nothing is checked.
-    prior : SHA-256 of the instance that some algorithms take their constants from; empty without one.
-    prior_recipe : how that was made.
-    history, history_recipe : the same of the days before, where some algorithms take more than that from them.
-    studies : the tables to be made: kind, algorithm, task (or None), key.
-    repeats : how many times each algorithm that draws is run, where that is more than once.
-    solvers_key : of the answers of several solvers for the program as printed; empty where none are asked.
-    """
+    """A case of the suite as it was run: what `report` needs to lay out the table."""
 
     name: str
     group: str
-    instance: str
+    instance: str  # SHA-256 of its content; empty when it could not be generated
     recipe: Mapping[str, Any]
-    describe: Mapping[str, Any]
-    algorithms: Sequence[Sequence[str]]
-    solve: Mapping[str, Any]
+    describe: Mapping[str, Any]  # the family's figures about it
+    algorithms: Sequence[Sequence[str]]  # (name as asked for, key) pairs in the order of the table
+    solve: Mapping[str, Any]  # the settings of the reference
     solve_key: str
-    audits: str = ""
-    prior: str = ""
+    audits: str = ""  # version of the family's audits, `UNAUDITED` where nothing is checked
+    prior: str = ""  # SHA-256 of the instance that some algorithms take their constants from; empty without one
     prior_recipe: Mapping[str, Any] | None = None
+    # the tables to be made: kind, algorithm, task (or None), key.
     studies: Sequence[Sequence[Any]] = field(default_factory=list)
+    # how many times each algorithm that draws is run, where that is more than once.
     repeats: Mapping[str, int] = field(default_factory=dict)
+    # history, history_recipe: the same of the days before, where some algorithms take more than that from them.
     history: str = ""
     history_recipe: Mapping[str, Any] | None = None
-    solvers_key: str = ""
+    solvers_key: str = ""  # of the answers of several solvers for the program as printed; empty where none are asked
 
     def find_prior(self, word: str) -> str:
         """The instance that `yesterday` or `history` in an algorithm's name stands for; empty without one."""
@@ -137,12 +107,12 @@ class StoredCase:
         return f"{algorithm_key} | {self.solve_key} | audits {self.audits}"
 
 
+# What the fields of a stored case are in JSON, by their annotation
 _KINDS: dict[str, tuple[type, str]] = {
     "str": (str, "text"),
     "Mapping": (dict, "an object"),
     "Sequence": (list, "a list"),
 }
-"""What the fields of a stored case are in JSON, by their annotation."""
 
 
 class _Twice(Exception):
@@ -159,25 +129,14 @@ def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Store:
-    """An open store. Use `Store.open`.
+    """An open store. Use `Store.open`."""
 
-    Parameters
-    ----------
-    path : the file.
-    connection : to SQLite.
-    """
-
-    path: Path
+    path: Path  # the file
     connection: sqlite3.Connection = field(repr=False)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Store:
-        """Open the store, or make it.
-
-        Raises
-        ------
-        InputError : no such file, a folder that cannot be written, a file that is not a sound store.
-        """
+        """Open the store, or make it."""
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
         with _plain_words(path):

@@ -14,20 +14,17 @@ from ratiobench.bench.storage.store import StoredCase, StoredResult
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.io.errors import InputError, shorten
 
-_LARGEST = 2**100
-"""No value of a solution is larger: far above what sums of any format's numbers can be."""
+_LARGEST = 2**100  # No value of a solution is larger: far above what sums of any format's numbers can be
 _WRITTEN = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
 
 
 def _figure(value: Any) -> bool:
-    """An integer, or what `Fraction` writes."""
     if isinstance(value, str):
         return _WRITTEN.fullmatch(value) is not None and str(Fraction(value)) == value
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _value(value: Any) -> bool:
-    """A figure that can be the value of a solution or a bound on it."""
     return _figure(value) and abs(Fraction(value)) <= _LARGEST
 
 
@@ -89,8 +86,8 @@ def _verdict(value: Any) -> bool:
 
 _MAYBE_VALUE = _or_null(_value)
 Kinds = Mapping[str, Callable[[Any], bool]]
+# What a run earned and spent, where its family says so: bids - vendors - energy is the value of its solution
 ACCOUNTS = ("vendors", "energy", "bids")
-"""What a run earned and spent, where its family says so: bids - vendors - energy is the value of its solution."""
 _STAGES: Mapping[str, Kinds] = {
     "opt": {"lower": _value, "upper": _value, "proof": _text, "formulation": _text, "backend": _text,
             "time_limited": _flag},
@@ -102,6 +99,7 @@ _STAGES: Mapping[str, Kinds] = {
     "study": {"rows": _list},
 }  # fmt: skip
 _FAILED: Kinds = {"reason": _text}
+# Lists of objects, and the fields of these
 _INSIDE: Mapping[str, Kinds] = {
     "constants": {"name": _text, "value": _text, "source": _text, "detail": _text},
     "checks": {"name": _text, "status": _verdict, "left": _or_null(_figure), "right": _or_null(_figure),
@@ -112,16 +110,10 @@ _INSIDE: Mapping[str, Kinds] = {
                 "message": _text, "bound": _or_null(_whole)},
     "rows": {},
 }  # fmt: skip
-"""Lists of objects, and the fields of these."""
 
 
 def check_result(piece: StoredResult, store: Path, case: StoredCase, *, whole: bool = False) -> None:
-    """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too.
-
-    Raises
-    ------
-    InputError : naming the store, the case and the field.
-    """
+    """Refuse a piece that is not as `run` writes it; if `whole`, values of solutions that are no integers too."""
     kinds = _STAGES.get(piece.stage, {}) if piece.ok else _FAILED
     if whole:
         kinds = {name: {_value: _whole, _MAYBE_VALUE: _or_null(_whole)}.get(kind, kind) for name, kind in kinds.items()}

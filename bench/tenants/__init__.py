@@ -16,8 +16,6 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
     from ratiobench.instances.tenants.model import Instance
     from ratiobench.instances.tenants.solution import Solution
     from ratiobench.online.run import Environment
@@ -73,11 +71,6 @@ class TenantsFamily(Family):
         from ratiobench.instances.tenants.generate import recipes
 
         return recipes()
-
-    def tiny_instances(self, **sizes: int) -> SearchStrategy[Instance]:
-        from ratiobench.instances.tenants.strategies import tiny_instances
-
-        return tiny_instances(**sizes)
 
     def solution_document(self, solution: Solution) -> dict[str, Any]:
         from ratiobench.instances.tenants.solution import solution_document

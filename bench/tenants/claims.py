@@ -21,8 +21,7 @@ from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.tenants import registry
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS
 
-AUDITS = "1"
-"""Version of all checks. Raise it with every claim that is added and every check whose outcome changes."""
+AUDITS = "1"  # Version of all checks. Raise it with every claim that is added and every check whose outcome changes.
 NOTATION = (
     ("F = g + h + l", "objective of the search: cost of the placed jobs, estimate for the other jobs, load term"),
     ("h_J", "the summand of h for a job that is not placed"),
@@ -30,12 +29,9 @@ NOTATION = (
     ("theta, lambda", "the prices of a tick of a job's time and of its lateness"),
     ("OPT", "the least cost of any deployment, all jobs known beforehand; an interval [lower, upper]"),
 )
-WITNESSES = 8
-"""Jobs of a witness that are named."""
-ORDER_JOBS = 100
-"""Above so many jobs the search is not played again with other prices."""
-RIVAL = "edf"
-"""Whom the search is held against with other prices."""
+WITNESSES = 8  # Jobs of a witness that are named
+ORDER_JOBS = 100  # Above so many jobs the search is not played again with other prices
+RIVAL = "edf"  # Whom the search is held against with other prices
 
 
 # Whose runs a claim is about: empty, or why it does not apply.
@@ -79,13 +75,11 @@ def _default(case: Case[Instance]) -> str:
 
 
 def _compared(left: Fraction | int, right: Fraction | int, reason: str, sure: bool = True) -> Check:
-    """left <= right; where that is not `sure`, it is undecided."""
     verdict = Verdict.VIOLATED if left > right else Verdict.HOLDS if sure else Verdict.UNDECIDED
     return Check("", verdict, Fraction(left), Fraction(right), reason)
 
 
 def _optimal(case: Case[Instance]) -> Check:
-    """A verified schedule that is cheaper."""
     _, run, reference = case
     cost = int(run.welfare)
     found = _compared(cost, int(reference.upper), "cost <= upper end of OPT", cost <= reference.lower)
@@ -171,9 +165,9 @@ def _run(instance: Instance, algorithm: str) -> OnlineRun:
     return run(instance, algorithm)
 
 
-_played = remember_runs(_run, content_hash, 64)
-"""Another policy's run on an instance, of which the last are kept."""
+_played = remember_runs(_run, content_hash, 64)  # Another policy's run on an instance, of which the last are kept
 _CLAIM = "the patent's claim 7; its text is lost, `patent` reads it as a beam or best-first search by F"
+# The claims in the order in which an audit checks them
 CLAIMS: tuple[Claim[Case[Instance]], ...] = (
     Claim(
         name="optimal",
@@ -243,6 +237,5 @@ CLAIMS: tuple[Claim[Case[Instance]], ...] = (
         check=_order,
     ),
 )
-"""The claims in the order in which an audit checks them."""
 THEORY = make_claims(CLAIMS, AUDITS, NOTATION, Case[Instance])
 audit = THEORY.audit

@@ -17,13 +17,7 @@ ROUND = 10**6
 def measures(instance: Instance, run: OnlineRun, checks: Sequence[Check] = ()) -> Mapping[str, Fraction | None]:
     """Exact figures by name, but for the last two, which are rounded; None where one is undefined.
 
-    Returns
-    -------
-    met : the part of the jobs that end by their deadline.
-    lateness, flow : ticks behind the deadline, and ticks from release to end, per job.
-    money : dollars of GPU time per job.
-    spread : the patent's load term l, the standard deviation of the cost over the GPUs, over its mean; never compared.
-    balanced : F = cost + l over the cost, what the patent's search with the load term looks for.
+    Returns money : dollars of GPU time per job.
     """
     found = check(instance, run.decisions)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ratiobench.bench.family.source import Source
 
+# Every source
 SOURCES = (
     Source(
         "patent",
@@ -25,4 +26,3 @@ SOURCES = (
         link="https://www.usenix.org/conference/osdi20/presentation/narayanan-deepak",
     ),
 )
-"""Every source."""

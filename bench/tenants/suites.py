@@ -8,8 +8,7 @@ from typing import Any
 from ratiobench.bench.family.suite import Case, Plot, SolveSettings, Suite
 from ratiobench.instances.tenants.named import expected, names
 
-HEURISTICS = ("ratio", "ratio-money", "slack", "slack-late", "least", "zero")
-"""The readings of h."""
+HEURISTICS = ("ratio", "ratio-money", "slack", "slack-late", "least", "zero")  # The readings of h
 SIMPLE = ("greedy", "edf", "fifo", "wspt", "least-loaded", "fastest", "cheapest", "random")
 BETTER = ("insertion", "replan", "lookahead")
 OPT, LARGE = SolveSettings(), SolveSettings(gap=0.002)
@@ -27,13 +26,12 @@ def _searches(*widths: str) -> tuple[str, ...]:
     return tuple(name_patent(load=load, width=width) for width in widths for load in ("yes", "no"))
 
 
+# A beam of 100 in every reading
 READINGS = tuple(name_patent(h=h, load=load) for load in ("yes", "no") for h in HEURISTICS)
-"""A beam of 100 in every reading."""
 NARROW = tuple(name_patent(h=h, width=width) for h in ("ratio", "slack-late") for width in ("10", "1"))
 
 
 def _case(group: str, kind: str, seed: int, algorithms: tuple[str, ...], solve: SolveSettings, **recipe: Any) -> Case:
-    """Seed by seed the same jobs in every group that has as many, from the same trace."""
     name = f"{group}, {recipe['trace']} {seed}" if "trace" in recipe else f"{group}, {seed}"
     whole = {"kind": kind, "seed": ["tenants", seed], **recipe, "name": name}
     return Case(name, whole, algorithms, solve, group)
@@ -84,10 +82,10 @@ def _batch() -> Suite:
 
 TRACES = ("pai", "philly", "helios")
 LOADS = ("0.8", "1.2", "2")
+# By the number of jobs: GPUs, the widths of the patent's beam (1,000 where a run takes seconds), seeds
 _ONLINE = {60: ((1, 1, 2), ("100", "1000"), 2), 200: ((2, 2, 4), ("100",), 1), 400: ((4, 4, 8), ("100",), 1)}
-"""By the number of jobs: GPUs, the widths of the patent's beam (1,000 where a run takes seconds), seeds."""
+# Deadlines that leave two mean runs of the job to wait. With half of the backlog of all jobs hardly one is missed.
 TIGHT = ", tight"
-"""Deadlines that leave two mean runs of the job to wait. With half of the backlog of all jobs hardly one is missed."""
 
 
 def _online() -> Suite:

@@ -14,14 +14,7 @@ Instance = TypeVar("Instance")
 def remember_runs(
     run: Callable[[Instance, str], OnlineRun], content_hash: Callable[[Instance], str], most: int
 ) -> Callable[[Instance, str], OnlineRun]:
-    """Keep the last runs of (instance, algorithm), for instances of the same content.
-
-    Parameters
-    ----------
-    run : runs an algorithm on an instance.
-    content_hash : of an instance.
-    most : how many runs are kept.
-    """
+    """Keep the last runs of (instance, algorithm), for instances of the same content."""
     result: OrderedDict[tuple[str, str], OnlineRun] = OrderedDict()
 
     def run_once(instance: Instance, algorithm: str) -> OnlineRun:

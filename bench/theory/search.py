@@ -26,11 +26,7 @@ Mark = TypeVar("Mark")
 class Search(ABC, Generic[Mark]):
     """The state of a search, and its steps.
 
-    Attributes
-    ----------
-    settings : the limits.
-    tries : instances tried in all.
-    pace : tries after which the clock is looked at.
+    `pace`: tries after which the clock is looked at.
     """
 
     pace = 1
@@ -66,16 +62,7 @@ class Search(ABC, Generic[Mark]):
         return {key: value for key, value in asdict(self.settings).items() if key not in left_out}
 
     def require_own(self, data: Any, source: str, counts: Sequence[str]) -> None:
-        """Refuse what is no state of this search.
-
-        Parameters
-        ----------
-        counts : keys of the state's integers >= 0.
-
-        Raises
-        ------
-        InputError : naming the field that does not fit.
-        """
+        """Refuse what is no state of this search."""
         if not isinstance(data, dict):
             raise InputError(source, "", f"{shorten(data)} is not an object")
         own = self.document(self.mark())
@@ -89,14 +76,8 @@ class Search(ABC, Generic[Mark]):
     def drive(self, keep: Callable[[Mapping[str, Any]], None], tell: Callable[[str], None]) -> tuple[int, float]:
         """Search until nothing is left to look for or a limit is reached.
 
-        Parameters
-        ----------
-        keep : called with the state after every improvement, and at the end (also of an interrupted search).
-        tell : called with a line about the progress, about once a second.
-
-        Returns
-        -------
-        How many tries were made, and their seconds.
+        `tell`: called with a line about the progress, about once a second; returns how many tries were made, and their
+        seconds.
         """
         settings = self.settings
         began = reported = time.monotonic()
@@ -127,23 +108,15 @@ def _shorten(value: Any) -> str:
 class SearchProblem(Protocol):
     """What a search over random documents needs of a family.
 
-    Attributes
-    ----------
-    state_format : of the file of a search's state.
-    version : of the random instances: a search begun by another version is not taken up.
-    stream : the name of the random streams.
-    arrivals : key of the list of arrivals in a document, and of the most of them in a state.
-    nodes : the limit where `SearchSettings.nodes` is not given.
-    claims : statement and algorithm by claim: those that can be searched for, and whose runs are looked at.
-    most_shrinking : most instances that one shrinking runs.
+    `claims`: statement and algorithm by claim: those that can be searched for, and whose runs are looked at.
     """
 
-    state_format: str
-    version: int
-    stream: str
-    arrivals: str
-    nodes: int
-    most_shrinking: int
+    state_format: str  # of the file of a search's state
+    version: int  # of the random instances: a search begun by another version is not taken up
+    stream: str  # the name of the random streams
+    arrivals: str  # key of the list of arrivals in a document, and of the most of them in a state
+    nodes: int  # the limit where `SearchSettings.nodes` is not given
+    most_shrinking: int  # most instances that one shrinking runs
 
     @property
     def claims(self) -> Mapping[str, tuple[str, str]]:
@@ -191,10 +164,7 @@ class DocumentMark(NamedTuple):
 class DocumentSearch(Search[DocumentMark]):
     """Random documents, and of the first that violates the claim what cannot be left out.
 
-    Attributes
-    ----------
-    best : of all tries.
-    arrivals : most of them in the next try.
+    `arrivals`: most of them in the next try.
     """
 
     def __init__(self, problem: SearchProblem, claim: str, settings: SearchSettings) -> None:

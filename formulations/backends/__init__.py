@@ -27,67 +27,47 @@ __all__ = ["BackendResult", "Limits", "backends", "solve", "version"]
 
 FloatArray = NDArray[np.float64]
 
-WALL_SECONDS = 1800.0
-"""Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes."""
+WALL_SECONDS = 1800.0  # Hard limit of a solve that is limited by work: far beyond what any sensible work limit takes
 MEMORY_MB = 8192
+# Up to this largest number in the rows of an integer model, a floating-point bound is believed. Solvers round by 2^-53
+# of a number and call a row broken by more than a tolerance of 1e-9, whatever its size: beyond 2^22 one rounding alone
+# takes what fits exactly for too much, and a bound below the optimum is 'proved'. On thousands of tiny instances whose
+# capacities are met exactly, HiGHS did so from 2^25 on, SCIP and Gurobi later, and CBC called what is feasible
+# infeasible from 2^24 on; below nothing was seen. Large numbers in the objective alone do no such harm.
 LARGEST = 2**22
-"""Up to this largest number in the rows of an integer model, a floating-point bound is believed.
-
-Solvers round by 2^-53 of a number and call a row broken by more than a tolerance of 1e-9, whatever its size: beyond
-2^22 one rounding alone takes what fits exactly for too much, and a bound below the optimum is 'proved'. On thousands
-of tiny instances whose capacities are met exactly, HiGHS did so from 2^25 on, SCIP and Gurobi later, and CBC called
-what is feasible infeasible from 2^24 on; below nothing was seen. Large numbers in the objective alone do no such harm.
-"""
-EXTRAS = ("gurobi", "scip")
-"""Backends whose solver comes with the optional extra of the backend's name."""
-_INFINITE = 1e20
-"""What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100."""
+EXTRAS = ("gurobi", "scip")  # Backends whose solver comes with the optional extra of the backend's name
+_INFINITE = 1e20  # What the solvers call infinite: HiGHS inf, SCIP 1e20, CBC 1e50, Gurobi 1e100
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop; None is no limit. Work limits are deterministic: the solver uses one thread and a fixed seed.
+    """When to stop; None is no limit. Work limits are deterministic: the solver uses one thread and a fixed seed."""
 
-    Parameters
-    ----------
-    work : units of work; each backend says in its file what one unit is (about a second of a slow core).
-    gap : relative gap.
-    seconds : soft limit in seconds; the hard one follows a little later.
-    wall_seconds, memory_mb : hard limits of the worker process.
-    """
-
+    # units of work; each backend says in its file what one unit is (about a second of a slow core).
     work: int | None = None
-    gap: float = 0.0
-    seconds: float | None = None
-    wall_seconds: float = WALL_SECONDS
+    gap: float = 0.0  # relative gap
+    seconds: float | None = None  # soft limit in seconds; the hard one follows a little later
+    wall_seconds: float = WALL_SECONDS  # wall_seconds, memory_mb: hard limits of the worker process
     memory_mb: int = MEMORY_MB
 
 
 @dataclass(frozen=True, slots=True)
 class BackendResult:
-    """The answer of a solver, not verified.
+    """The answer of a solver, not verified."""
 
-    Parameters
-    ----------
-    termination : how it ended.
-    values : (n,) the incumbent; None where there is none.
-    bound : upper bound on the model's optimum; None where the status gives none. Never NaN, never infinite.
-    stated_bound, stated_value : bound and objective value as the solver states them, believed or not; None where it
-        states none. `solve` sets the bound.
-    nodes, iterations : branch-and-bound nodes (CP-SAT: branches), simplex iterations (CP-SAT: conflicts).
-    seconds : wall time in the worker.
-    message : one line, where something went wrong.
-    """
-
-    termination: Termination
-    values: FloatArray | None = None
+    termination: Termination  # how it ended
+    values: FloatArray | None = None  # (n,) the incumbent; None where there is none
+    # upper bound on the model's optimum; None where the status gives none. Never NaN, never infinite.
     bound: float | None = None
+    # stated_bound, stated_value: bound and objective value as the solver states them, believed or not; None where it
+    # states none. `solve` sets the bound.
     stated_bound: float | None = None
     stated_value: float | None = None
+    # nodes, iterations: branch-and-bound nodes (CP-SAT: branches), simplex iterations (CP-SAT: conflicts).
     nodes: int = 0
     iterations: int = 0
-    seconds: float = 0.0
-    message: str = ""
+    seconds: float = 0.0  # wall time in the worker
+    message: str = ""  # one line, where something went wrong
 
     def __post_init__(self) -> None:
         for figure in (self.bound, self.stated_bound, self.stated_value):
@@ -104,10 +84,6 @@ def finite_or_none(value: float) -> float | None:
 
 def backends() -> tuple[str, ...]:
     """List the names of all backends, installed or not.
-
-    Returns
-    -------
-    Names in alphabetical order; those of plug-ins at the end.
 
     Examples
     --------
@@ -126,7 +102,6 @@ def with_plugins(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _module(backend: str) -> str:
-    """The module of a backend."""
     plugin = find_plugins(BACKENDS).get(backend)
     shipped = any(module.name == backend for module in pkgutil.iter_modules(__path__))
     return f"{__name__}.{backend}" if plugin is None or shipped else plugin.value.partition(":")[0]
@@ -150,16 +125,8 @@ def start_worker(backend: str) -> None:
 def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatArray | None = None) -> BackendResult:
     """Maximise a model in the backend's worker process; every failure is a result.
 
-    Parameters
-    ----------
-    backend : one of `backends()`.
-    model : `LinearModel`, or for CP-SAT the model as it takes it.
-    limits : when to stop; None for the default limits.
-    start : (n,) a solution to begin from.
-
-    Returns
-    -------
-    The solver's answer, not verified. A bound that floating point cannot prove is None, and `message` says so.
+    `limits`: when to stop; None for the default limits; `start`: (n,) a solution to begin from; returns the solver's
+    answer, not verified. A bound that floating point cannot prove is None, and `message` says so.
     """
     limits = limits or Limits()
     if isinstance(model, LinearModel) and not model.columns:
@@ -185,20 +152,7 @@ def solve(backend: str, model: Any, limits: Limits | None = None, start: FloatAr
 def make_answer(
     formulation: str, backend: str, result: BackendResult, model: Any, *, sign: int = 1, objective: str = ""
 ) -> SolverAnswer:
-    """Make the answer of a solver for a report.
-
-    Parameters
-    ----------
-    formulation, backend : names.
-    result : of `solve`.
-    model : the model that was solved; its columns and rows are counted where it has any.
-    sign : -1 where the model maximises the negated objective.
-    objective : as of `SolverAnswer`.
-
-    Returns
-    -------
-    SolverAnswer without a verified value, which the family's exact check gives.
-    """
+    """Make the answer of a solver for a report."""
     return SolverAnswer(
         formulation=formulation,
         backend=backend,
@@ -215,18 +169,12 @@ def make_answer(
 
 
 def _remedy(backend: str, termination: Termination) -> str:
-    """How to install the solver where it is missing."""
     missing = termination is Termination.UNAVAILABLE and backend in EXTRAS
     return f": pip install -e '.[{backend}]'" if missing else ""
 
 
 def require_installed(backend: str) -> None:
-    """Refuse a backend whose solver comes with an optional extra that is not installed; names of no backend pass.
-
-    Raises
-    ------
-    InputError : naming what installs it.
-    """
+    """Refuse a backend whose solver comes with an optional extra that is not installed; names of no backend pass."""
     if backend in EXTRAS:
         reply = call(backend, f"{__name__}.{backend}:version")
         if reply.termination is Termination.UNAVAILABLE:
@@ -242,13 +190,7 @@ def installed_version(backend: str) -> str:
 def version(backend: str) -> str | None:
     """Return the version of the backend's solver.
 
-    Parameters
-    ----------
-    backend : its name.
-
-    Returns
-    -------
-    The version; None when the solver is not installed or does not start.
+    Returns the version; None when the solver is not installed or does not start.
     """
     reply = call(backend, f"{_module(backend)}:version")
     return None if reply.termination is not None else str(reply.value)

@@ -161,12 +161,7 @@ class Master:
         self._solver.changeColsBounds(len(columns), np.array(columns, dtype=np.int32), np.zeros(len(columns)), high)
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """(optimum, columns' values, rows' prices).
-
-        Raises
-        ------
-        ArithmeticError : where HiGHS finds no optimum.
-        """
+        """(optimum, columns' values, rows' prices)."""
         return _optimum(self._solver)
 
 
@@ -188,12 +183,7 @@ class RowMaster:
         self._solver.addRow(-highspy.kHighsInf, high, len(columns), place, value)
 
     def solve(self) -> tuple[float, FloatArray, FloatArray]:
-        """(optimum, columns' values, rows' prices).
-
-        Raises
-        ------
-        ArithmeticError : where HiGHS finds no optimum.
-        """
+        """(optimum, columns' values, rows' prices)."""
         return _optimum(self._solver)
 
 

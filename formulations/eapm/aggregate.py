@@ -20,23 +20,14 @@ class AggregateProblem:
     """The offline problem: place the tasks of K used types on m machines.
 
     The format's limits keep all sums of costs, prices and times within 2^62: sums in int64 are exact.
-
-    Parameters
-    ----------
-    instance : where it comes from.
-    kinds : (K,) the types that some user brings, ascending.
-    tasks : (K,) how many tasks of the type.
-    etc : (K, m) milliseconds of one task.
-    cost : (K, m) micro-units of one task.
-    price : all that is paid, micro-units.
     """
 
-    instance: Instance
-    kinds: IntArray
-    tasks: IntArray
-    etc: IntArray
-    cost: IntArray
-    price: int
+    instance: Instance  # where it comes from
+    kinds: IntArray  # (K,) the types that some user brings, ascending
+    tasks: IntArray  # (K,) how many tasks of the type
+    etc: IntArray  # (K, m) milliseconds of one task
+    cost: IntArray  # (K, m) micro-units of one task
+    price: int  # all that is paid, micro-units
 
     @property
     def cheapest(self) -> IntArray:

@@ -36,31 +36,22 @@ import numpy as np
 from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.instances.eapm.model import IntArray
 
-PRICE_LIMIT = 2**62
-"""Prices and scales of a certificate are not larger."""
+PRICE_LIMIT = 2**62  # Prices and scales of a certificate are not larger
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A proved upper bound on OPT.
+    """A proved upper bound on OPT."""
 
-    Parameters
-    ----------
-    scale, prices : machine prices in 1/scale micro-units per ms; none where OPT is negative.
-    upper : units of money per second.
-    """
-
-    scale: int
+    scale: int  # scale, prices: machine prices in 1/scale micro-units per ms; none where OPT is negative
     prices: tuple[int, ...]
-    upper: Fraction
+    upper: Fraction  # units of money per second
 
 
 def price_bound(problem: AggregateProblem, direction: Sequence[int]) -> Bound:
     """The least bound that prices in this direction prove, for a problem with a surplus above 0.
 
-    Parameters
-    ----------
-    direction : (m,) positive integers.
+    `direction`: (m,) positive integers.
     """
     scale, prices = _within_limit(least_multiple(problem, direction), direction)
     return Bound(scale, prices, Fraction(sum(prices), 1000 * scale))

@@ -21,31 +21,21 @@ from ratiobench.instances.io.files import line_of, sha256_of
 
 FORMAT = "ratiobench/eapm-certificate/1"
 PRICE_LIMIT = 2**62
-RATE_DIGITS = 40
-"""Most digits of a rate's numerator and denominator."""
+RATE_DIGITS = 40  # Most digits of a rate's numerator and denominator
 
 _KEYS = ("format", "instance", "scale", "prices", "upper", "lower", "decisions", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A claim lower <= OPT <= upper about one instance, with what proves it.
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    Parameters
-    ----------
-    instance : SHA-256 of the instance's content.
-    scale : prices are in 1/scale micro-units of money per millisecond.
-    prices : one per machine; none where OPT is negative and `upper` proves itself.
-    upper, lower : units of money per second, as claimed.
-    decisions : the solution whose profit rate is `lower`.
-    """
-
-    instance: str
-    scale: int
-    prices: tuple[int, ...]
-    upper: Fraction
+    instance: str  # SHA-256 of the instance's content
+    scale: int  # prices are in 1/scale micro-units of money per millisecond
+    prices: tuple[int, ...]  # one per machine; none where OPT is negative and `upper` proves itself
+    upper: Fraction  # upper, lower: units of money per second, as claimed
     lower: Fraction
-    decisions: Solution
+    decisions: Solution  # the solution whose profit rate is `lower`
 
 
 def document(certificate: Certificate) -> dict[str, Any]:
@@ -78,12 +68,7 @@ def seal(certificate: Certificate) -> str:
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
-    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     data = checksums.open_document(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(

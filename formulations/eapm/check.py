@@ -29,26 +29,15 @@ class ConstraintViolation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found.
+    """What the exact verification found."""
 
-    Parameters
-    ----------
-    valid : no constraint is violated.
-    violations : every violated constraint found.
-    profit : sum of all prices less `energy_cost`, micro-units.
-    energy_cost : of the tasks where they were placed, micro-units; shares that break (7) count nothing.
-    makespan_ms : the latest finish of a machine: the least MS that (6) allows.
-    value : the objective (4), units of money per second; None when the solution is not valid.
-    placed : number of users whose bag is placed as (5) and (7) ask.
-    """
-
-    valid: bool
+    valid: bool  # no constraint is violated
     violations: tuple[ConstraintViolation, ...]
-    profit: int
-    energy_cost: int
-    makespan_ms: int
-    value: Fraction | None
-    placed: int
+    profit: int  # sum of all prices less `energy_cost`, micro-units
+    energy_cost: int  # of the tasks where they were placed, micro-units; shares that break (7) count nothing
+    makespan_ms: int  # the latest finish of a machine: the least MS that (6) allows
+    value: Fraction | None  # the objective (4), units of money per second; None when the solution is not valid
+    placed: int  # number of users whose bag is placed as (5) and (7) ask
 
     def document(self) -> dict[str, Any]:
         """The report as the command `check` shows it."""

@@ -15,12 +15,9 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem, aggregate_u
 from ratiobench.instances.eapm.model import Instance, IntArray, profit_rate
 from ratiobench.instances.eapm.solution import Solution
 
-WAYS_LIMIT = 300_000
-"""Most solutions that are looked at."""
-NUMBERS_LIMIT = 2**24
-"""Most loads of machines, over all solutions, that are held at once."""
-DIGITS = 1e-12
-"""Of the floating-point rates, those this close (relative) to the best are compared exactly."""
+WAYS_LIMIT = 300_000  # Most solutions that are looked at
+NUMBERS_LIMIT = 2**24  # Most loads of machines, over all solutions, that are held at once
+DIGITS = 1e-12  # Of the floating-point rates, those this close (relative) to the best are compared exactly
 
 
 def ways(problem: AggregateProblem) -> int:
@@ -46,12 +43,7 @@ def splits(tasks: int, machines: int) -> IntArray:
 
 
 def enumerate_optimum(instance: Instance) -> tuple[Fraction, Solution]:
-    """OPT and a solution that attains it.
-
-    Raises
-    ------
-    ValueError : above WAYS_LIMIT solutions, or above NUMBERS_LIMIT loads of machines in them.
-    """
+    """OPT and a solution that attains it."""
     problem = aggregate_users(instance)
     machines, found = problem.etc.shape[1], ways(problem)
     if found > WAYS_LIMIT:

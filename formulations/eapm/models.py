@@ -17,8 +17,7 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import FloatArray, LinearModel, RowBuilder
 from ratiobench.instances.eapm.model import IntArray
 
-COLUMNS_LIMIT = 200_000
-"""No model is built with more types times machines."""
+COLUMNS_LIMIT = 200_000  # No model is built with more types times machines
 
 
 def _names(problem: AggregateProblem, letter: str) -> list[str]:
@@ -127,19 +126,12 @@ def price_model(problem: AggregateProblem) -> LinearModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateModel:
-    """Dinkelbach's MILP at one rate, and how to read it.
+    """Dinkelbach's MILP at one rate, and how to read it."""
 
-    Parameters
-    ----------
-    model : maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant
-        surplus / rate.
-    unit : milliseconds.
-    constant : surplus / rate in `unit` ms, to be added to the objective.
-    """
-
+    # maximises, in `unit` ms, (surplus - cost above the cheapest) / rate - makespan, less the constant surplus / rate.
     model: LinearModel
-    unit: float
-    constant: float
+    unit: float  # milliseconds
+    constant: float  # surplus / rate in `unit` ms, to be added to the objective
 
     def excess(self, bound: float, absolute: float, relative: float) -> Fraction:
         """(B - 0) of the text: by how many ms of makespan, at the rate, no solution does better; rounded safely up."""

@@ -11,10 +11,8 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import BoolArray, FloatArray
 from ratiobench.instances.eapm.model import IntArray
 
-MOVES_LIMIT = 5_000
-"""Most improving moves of one descent."""
-PAIRS_LIMIT = 3_000_000
-"""Most moves that are compared in one step; beyond it the descent is left out."""
+MOVES_LIMIT = 5_000  # Most improving moves of one descent
+PAIRS_LIMIT = 3_000_000  # Most moves that are compared in one step; beyond it the descent is left out
 
 
 def round_shares(problem: AggregateProblem, fractional: FloatArray) -> IntArray:
@@ -51,12 +49,7 @@ def balance_loads(problem: AggregateProblem) -> IntArray:
 
 
 def descend(problem: AggregateProblem, totals: IntArray, chunk: int = 1) -> IntArray:
-    """Move tasks, and swap tasks of the last machine for others, while the profit rate rises.
-
-    Parameters
-    ----------
-    chunk : how many tasks move at once at first; when nothing improves, a quarter of it, down to one.
-    """
+    """Move tasks, and swap tasks of the last machine for others, while the profit rate rises."""
     types, machines = problem.etc.shape
     if types * machines * machines > PAIRS_LIMIT or types * types * machines > PAIRS_LIMIT or machines == 1:
         return totals

@@ -30,25 +30,19 @@ from ratiobench.instances.eapm.model import Instance, IntArray
 from ratiobench.instances.eapm.solution import Solution
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-VERSION = "1"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "1"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DINKELBACH, CHARNES_COOPER, ENUMERATION = "dinkelbach", "charnes-cooper", "enumeration"
+# Which backends go with a formulation, the preferred one first
 ALLOWED = {DINKELBACH: ("highs", "cbc"), CHARNES_COOPER: ("highs",), ENUMERATION: (NO_BACKEND,)}
-"""Which backends go with a formulation, the preferred one first."""
-FEW_WAYS = 5_000
-"""Up to this many solutions, `auto` looks at all of them."""
+FEW_WAYS = 5_000  # Up to this many solutions, `auto` looks at all of them
+# Up to this many types times machines, `auto` solves integer programs; beyond it rounding is as good
 DIRECT_COLUMNS = 5_000
-"""Up to this many types times machines, `auto` solves integer programs; beyond it rounding is as good."""
-ROUNDS = 4
-"""Most rounds of Dinkelbach's method with one work limit."""
-SMALL, HARD = 1000, 4
-"""Units of a solver's work: for the first unit of effort, times columns; for each further one."""
-FINE = 2**60
-"""A bound that rests on a solver's is rounded up to the attained rate times a multiple of 1/FINE."""
+ROUNDS = 4  # Most rounds of Dinkelbach's method with one work limit
+SMALL, HARD = 1000, 4  # Units of a solver's work: for the first unit of effort, times columns; for each further one
+FINE = 2**60  # A bound that rests on a solver's is rounded up to the attained rate times a multiple of 1/FINE
 RELATIVE_SLACK = 1e-10
-ABSOLUTE_SLACK = 1e-6
-"""A solver's bound is raised by both, in the model's own unit, before it is believed."""
+ABSOLUTE_SLACK = 1e-6  # A solver's bound is raised by both, in the model's own unit, before it is believed
 
 
 def solve(
@@ -63,19 +57,8 @@ def solve(
 ) -> SolveReport:
     """OPT of EAPM or a certified interval on it, in units of money per second.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / |upper| at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
-    start : a solution to begin from; it is verified first.
-    certified : find the best machine prices also where another proof is enough, for the report's certificate
-        (see `ratiobench.formulations.eapm.verify`).
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -105,8 +88,6 @@ def solve(
 
 
 def _choose(problem: AggregateProblem, formulation: str, backend: str) -> tuple[str, str]:
-    """The formulation and the backend, by size where they are left to choose."""
-
     def automatic(backend: str) -> str | None:
         if backend in ("auto", NO_BACKEND) and ways(problem) <= FEW_WAYS:
             return ENUMERATION
@@ -132,18 +113,15 @@ class _Run(SolveInterval[Fraction]):
         self.price: Bound | None = None
 
     def place(self, totals: IntArray, source: str) -> None:
-        """Offer these totals, where they are better."""
         if self.solution is None or self.problem.value(totals) > self.lower:
             self.offer(split(self.problem, totals), source)
 
     def prove(self, bound: Bound, proof: Proof) -> None:
-        """Take a bound that has a certificate."""
         self.bound(bound.upper, proof)
         if self.price is None or bound.upper < self.price.upper:
             self.price = bound
 
     def fits(self) -> bool:
-        """Can the models be built? A note says so if not."""
         size, limit = self.problem.etc.size, models.COLUMNS_LIMIT
         if size > limit:
             self.notes.append(f"no model is built: {size} columns are more than {limit}")
@@ -158,7 +136,6 @@ class _Run(SolveInterval[Fraction]):
         return Limits(work=work, gap=gap, seconds=None if left is None else max(0.1, left))
 
     def loss(self) -> None:
-        """The optimum where every solution loses."""
         totals, bound = bounds.best_loss(self.problem)
         self.place(totals, "closed form")
         self.prove(bound, Proof.LAGRANGIAN)
@@ -289,10 +266,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
     ``charnes-cooper`` is the linear relaxation, whose optimum is its bound on OPT. ``dinkelbach`` is the program of the
     last round, at the rate that `solve` attains: the rate is OPT if and only if the optimum is 0, and a positive
     optimum comes with a better solution. The MPS text minimises the negated objective (`LinearModel.mps` says why).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

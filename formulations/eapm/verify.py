@@ -30,20 +30,15 @@ from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a solution whose profit rate is `lower`; and at the prices of machine time the best profit rate "
     "that any solution could have is at most `upper` (weak duality)"
 )
-"""What a valid certificate proves, and how."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")

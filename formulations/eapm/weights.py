@@ -17,23 +17,16 @@ from ratiobench.formulations.eapm.aggregate import AggregateProblem
 from ratiobench.formulations.linear import FloatArray
 
 ROUNDS = 600
-CELLS = 60_000_000
-"""Fewer rounds where types times machines times rounds would be more."""
+CELLS = 60_000_000  # Fewer rounds where types times machines times rounds would be more
+# The first change of a price, relative, for a load twice the mean; it falls with the square root of the rounds
 STEP = 0.3
-"""The first change of a price, relative, for a load twice the mean; it falls with the square root of the rounds."""
 
 
 class Weights(NamedTuple):
-    """What was found.
+    """What was found."""
 
-    Parameters
-    ----------
-    prices : (m,) in any unit.
-    shares : (K, m) mean placement, tasks.
-    """
-
-    prices: FloatArray
-    shares: FloatArray
+    prices: FloatArray  # (m,) in any unit
+    shares: FloatArray  # (K, m) mean placement, tasks
 
 
 def weights(problem: AggregateProblem) -> Weights:

@@ -21,39 +21,24 @@ from ratiobench.formulations.edgeflow.pricing import price_jobs
 from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.linear import FloatArray
 
-SCALE = 10**12
-"""Integer prices are in 1/SCALE jobs."""
-LARGEST = 2**62
-"""Of a worth, in 1/SCALE jobs."""
-LINES = 6
-"""Schedules looked at for one job in one round."""
-MEMORY = 0.9
-"""The weight of the direction so far; the rest is the newest derivative's."""
-CLIP = 3.0
-"""A cell whose use is this many times what there is, or more, counts no more."""
+SCALE = 10**12  # Integer prices are in 1/SCALE jobs
+LARGEST = 2**62  # Of a worth, in 1/SCALE jobs
+LINES = 6  # Schedules looked at for one job in one round
+MEMORY = 0.9  # The weight of the direction so far; the rest is the newest derivative's
+CLIP = 3.0  # A cell whose use is this many times what there is, or more, counts no more
 
 
 @dataclass(slots=True, eq=False)
 class Prices:
-    """What a search for prices found.
-
-    Parameters
-    ----------
-    grid : of the prices.
-    lam, mu : (K,) per GPU second and per edge second, jobs.
-    value : (n,) of a milli-iteration, jobs.
-    cost : (n,) g of the jobs at these.
-    bound : in doubles, no proof.
-    rounds : that were done.
-    """
+    """What a search for prices found."""
 
     grid: Grid
-    lam: FloatArray
+    lam: FloatArray  # lam, mu: (K,) per GPU second and per edge second, jobs
     mu: FloatArray
-    value: FloatArray
-    cost: FloatArray
-    bound: float
-    rounds: int = 0
+    value: FloatArray  # (n,) of a milli-iteration, jobs
+    cost: FloatArray  # (n,) g of the jobs at these
+    bound: float  # in doubles, no proof
+    rounds: int = 0  # that were done
 
 
 def begin(problem: Problem, grid: Grid) -> Prices:
@@ -75,20 +60,12 @@ def unit_price(problem: Problem) -> float:
 
 
 def descend(
-    problem: Problem,
-    prices: Prices,
-    rounds: int,
-    first: float,
-    last: float,
-    over: Callable[[], bool] = lambda: False,
+    problem: Problem, prices: Prices, rounds: int, first: float, last: float, over: Callable[[], bool] = lambda: False
 ) -> Prices:
     """Rounds of a deflected subgradient method from these prices; the best ones found.
 
-    Parameters
-    ----------
-    first, last : steps, in `unit_price`, for a cell of which twice as much is used as there is; in between they fall
-        geometrically.
-    over : whether to stop.
+    `first`, `last`: steps, in `unit_price`, for a cell of which twice as much is used as there is; in between they fall
+    geometrically.
     """
     grid, length = prices.grid, prices.grid.length
     cells, jobs, servers = grid.cells, problem.jobs, grid.servers.astype(np.float64)
@@ -118,21 +95,13 @@ def descend(
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Integer prices and what they prove.
+    """Integer prices and what they prove."""
 
-    Parameters
-    ----------
-    points : of the grid.
-    lam, mu : per cell, in 1/SCALE jobs per second.
-    worths : per job, of its whole work, in 1/SCALE jobs.
-    total : the bound in 1/SCALE jobs.
-    """
-
-    points: tuple[int, ...]
-    lam: tuple[int, ...]
+    points: tuple[int, ...]  # of the grid
+    lam: tuple[int, ...]  # lam, mu: per cell, in 1/SCALE jobs per second
     mu: tuple[int, ...]
-    worths: tuple[int, ...]
-    total: int
+    worths: tuple[int, ...]  # per job, of its whole work, in 1/SCALE jobs
+    total: int  # the bound in 1/SCALE jobs
 
     @property
     def upper(self) -> int:

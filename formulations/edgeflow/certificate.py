@@ -27,28 +27,18 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A claim lower <= OPT <= upper about one instance, with what proves it.
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    Parameters
-    ----------
-    instance : SHA-256 of the instance's content.
-    scale : prices and worths are in 1/scale jobs.
-    points : seconds, ascending: prices are constant from each one to the next.
-    gpu_prices, edge_prices : one less than points: of a second of a GPU, and of an edge server.
-    worths : per job, of its whole work.
-    upper, lower : jobs, as claimed.
-    decisions : the schedule that meets `lower` jobs.
-    """
-
-    instance: str
-    scale: int
-    points: tuple[int, ...]
+    instance: str  # SHA-256 of the instance's content
+    scale: int  # prices and worths are in 1/scale jobs
+    points: tuple[int, ...]  # seconds, ascending: prices are constant from each one to the next
+    # gpu_prices, edge_prices: one less than points: of a second of a GPU, and of an edge server.
     gpu_prices: tuple[int, ...]
     edge_prices: tuple[int, ...]
-    worths: tuple[int, ...]
-    upper: int
+    worths: tuple[int, ...]  # per job, of its whole work
+    upper: int  # upper, lower: jobs, as claimed
     lower: int
-    decisions: Solution
+    decisions: Solution  # the schedule that meets `lower` jobs
 
 
 def document(certificate: Certificate) -> dict[str, Any]:
@@ -80,12 +70,7 @@ def seal(certificate: Certificate) -> str:
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
-    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     data = checksums.open_document(data, source, FORMAT, _KEYS)
 
     def row(field: str, least: int, most: int) -> tuple[int, ...]:

@@ -34,26 +34,17 @@ class ConstraintViolation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found.
+    """What the exact verification found."""
 
-    Parameters
-    ----------
-    valid : no rule is broken.
-    violations : every broken rule found.
-    value : the objective, how many jobs are met; None when the schedule is not valid.
-    met : per job, whether its work is done in the seconds before its deadline; a job whose pieces break a rule is not.
-    ends : per job, the first whole second at which its work is done, also after the deadline; None where it is never.
-    moves : changes of share or side, and restarts, of all jobs; a first start is none.
-    gpu_seconds, edge_seconds : how long GPUs and edge servers are in use, stalls included.
-    """
-
-    valid: bool
-    violations: tuple[ConstraintViolation, ...]
-    value: int | None
+    valid: bool  # no rule is broken
+    violations: tuple[ConstraintViolation, ...]  # every broken rule found
+    value: int | None  # the objective, how many jobs are met; None when the schedule is not valid
+    # per job, whether its work is done in the seconds before its deadline; a job whose pieces break a rule is not.
     met: tuple[bool, ...]
+    # per job, the first whole second at which its work is done, also after the deadline; None where it is never.
     ends: tuple[int | None, ...]
-    moves: int
-    gpu_seconds: int
+    moves: int  # changes of share or side, and restarts, of all jobs; a first start is none
+    gpu_seconds: int  # gpu_seconds, edge_seconds: how long GPUs and edge servers are in use, stalls included
     edge_seconds: int
 
     def document(self) -> dict[str, Any]:

@@ -10,24 +10,18 @@ from itertools import product
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
-STATES_LIMIT = 200_000
-"""Most states that are held of one second."""
+STATES_LIMIT = 200_000  # Most states that are held of one second
 
+# Of a job: work left, the place and GPUs that it ran on in the second before (0 GPUs: it paused), the side of its last
+# run (-1: none), and what is left of its stall
 _State = tuple[int, int, int, int, int]
-"""Of a job: work left, the place and GPUs that it ran on in the second before (0 GPUs: it paused), the side of its last
-run (-1: none), and what is left of its stall."""
 _DONE: _State = (0, CLOUD, 0, -1, 0)
+# A job whose work can no longer be done in time, however it runs: nothing is gained by running it
 _LOST: _State = (-1, CLOUD, 0, -1, 0)
-"""A job whose work can no longer be done in time, however it runs: nothing is gained by running it."""
 
 
 def enumerate_optimum(instance: Instance, most: int = STATES_LIMIT) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it.
-
-    Raises
-    ------
-    ValueError : above `most` states in one second.
-    """
+    """OPT and a schedule that attains it."""
     jobs = range(instance.jobs)
     begin, end = int(instance.submit.min(initial=0)), int(instance.deadline.max(initial=0))
     start = tuple((int(work), CLOUD, 0, -1, 0) for work in instance.work.tolist())

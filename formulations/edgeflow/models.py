@@ -19,8 +19,7 @@ import numpy as np
 from ratiobench.formulations.edgeflow.problem import Grid, Problem
 from ratiobench.formulations.linear import FloatArray, IntArray, LinearModel, RowBuilder
 
-COLUMNS_LIMIT = 400_000
-"""A model with more columns is not built."""
+COLUMNS_LIMIT = 400_000  # A model with more columns is not built
 
 
 class _Uses(NamedTuple):
@@ -167,12 +166,7 @@ def prices_from(problem: Problem, grid: Grid, values: FloatArray) -> tuple[Float
 
 
 def _model(
-    name: str,
-    names: list[str],
-    objective: FloatArray,
-    upper: FloatArray,
-    integer: np.ndarray,
-    rows: RowBuilder,
+    name: str, names: list[str], objective: FloatArray, upper: FloatArray, integer: np.ndarray, rows: RowBuilder
 ) -> LinearModel:
     row_start, index, value, row_lower, row_upper = rows.csr()
     return LinearModel(

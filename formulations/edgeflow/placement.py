@@ -19,43 +19,32 @@ from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
-PIECES = 40
-"""Most pieces of a job; a schedule with more is not taken."""
-LINES = 30
-"""Most schedules that are looked at to place one job."""
-TRIES = 4
-"""Most times that a job is planned with more work, for the stalls of changing sides."""
-LOWERED = 0.5
-"""How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter."""
+PIECES = 40  # Most pieces of a job; a schedule with more is not taken
+LINES = 30  # Most schedules that are looked at to place one job
+TRIES = 4  # Most times that a job is planned with more work, for the stalls of changing sides
+LOWERED = 0.5  # How often a job that is placed may do a part of a run on fewer GPUs; else it only runs shorter
 _MODULUS = 2147483647
 
 
 class PartialSchedule(NamedTuple):
     """A schedule in the making, and what it leaves.
 
-    Parameters
-    ----------
-    size : (1,) how many steps there are.
-    at, room, servers, lam, mu : (most+1,) where a step begins, free GPUs and servers in it, prices.
-    many : (n,) pieces of each job; begin, end, mode : (n, PIECES) of them.
-    placed : (n,) whether a job is met.
-    spent : (n,) what its pieces cost.
-    seed : (1,) of the random numbers.
+    `at`, `room`, `servers`, `lam`, `mu`: (most+1,) where a step begins, free GPUs and servers in it, prices.
     """
 
-    size: IntArray
+    size: IntArray  # (1,) how many steps there are
     at: IntArray
     free_gpus: IntArray
     servers: IntArray
     lam: FloatArray
     mu: FloatArray
-    many: IntArray
+    many: IntArray  # (n,) pieces of each job; begin, end, mode: (n, PIECES) of them
     begin: IntArray
     end: IntArray
     mode: IntArray
-    placed: BoolArray
-    spent: FloatArray
-    seed: IntArray
+    placed: BoolArray  # (n,) whether a job is met
+    spent: FloatArray  # (n,) what its pieces cost
+    seed: IntArray  # (1,) of the random numbers
 
 
 def empty_schedule(problem: Problem, grid: Grid, lam: FloatArray, mu: FloatArray, seed: int) -> PartialSchedule:
@@ -487,15 +476,7 @@ def put_back(problem, board, best):  # type: ignore[no-untyped-def]
 def search(problem, board, order, rank, low, high, whole, heat, share, most, tried, best):  # type: ignore[no-untyped-def]
     """Insert jobs in an order, then do rounds of ruin and recreate; returns how many jobs are met.
 
-    Parameters
-    ----------
-    order : jobs to be inserted first.
-    rank : (n,) what a job costs by the bound: cheap ones are tried early.
-    low, high : rounds low .. high-1 of `whole` are done.
-    heat : by how much a round may make it worse, in jobs; it falls to 0 until the last round.
-    share : how much a job's cost counts against its being met.
-    most : jobs taken out in one round; tried : missing ones tried, about.
-    best : in and out, the best schedule.
+    `rank`: (n,) what a job costs by the bound: cheap ones are tried early.
     """
     jobs = len(rank)
     longest = len(board.at)

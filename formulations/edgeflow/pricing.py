@@ -18,22 +18,17 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner
 
-EXACT = 1e-12
-"""A line that is above the known ones by less than this is not a new one."""
+EXACT = 1e-12  # A line that is above the known ones by less than this is not a new one
 
 
 @inner
 def best_at(value, low, high, first, last, points, spare, servers, lam, mu, gpus, speed, stall, came, free, net, done):  # type: ignore[no-untyped-def]
     """The best schedule at the value of a milli-iteration: what it is worth, and its progress.
 
-    Parameters
-    ----------
-    low, high : the job's window; first, last : the cells that it meets.
-    spare, servers : (K,) GPUs and edge servers that are there for the job.
-    gpus, speed : of the job's modes; 0 GPUs: the edge.
-    came : (cells, modes) out: whether the mode's run goes on from the cell before.
-    free : (cells,) out: the mode whose run is best after the cell, -1 where that is a pause.
-    net, done : (modes,) scratch.
+    `low`, `high`: the job's window; first, last : the cells that it meets; `spare`, `servers`: (K,) GPUs and edge
+    servers that are there for the job; `came`: (cells, modes) out: whether the mode's run goes on from the cell before;
+    `free`: (cells,) out: the mode whose run is best after the cell, -1 where that is a pause; `net`, `done`: (modes,)
+    scratch.
     """
     modes = len(gpus)
     for m in range(modes):
@@ -82,12 +77,9 @@ def trace(cells, came, free, chosen):  # type: ignore[no-untyped-def]
 def price_jobs(problem, points, servers, first, last, lam, mu, lines, value, cost, gpu_use, edge_use):  # type: ignore[no-untyped-def]
     """g of every job at a value close to the best one; returns the sum of max(0, 1 - g).
 
-    Parameters
-    ----------
-    lines : most schedules that are looked at for one job.
-    value : (n,) in: where to begin, 0 for nowhere; out: the values of g.
-    cost : (n,) out: g, infinite where a job has no modes; a job that costs 1 or more is left as soon as that is clear.
-    gpu_use, edge_use : (K,) out: GPU and edge seconds that the jobs use, a derivative of the sum.
+    `value`: (n,) in: where to begin, 0 for nowhere; out: the values of g; `cost`: (n,) out: g, infinite where a job has
+    no modes; a job that costs 1 or more is left as soon as that is clear; `gpu_use`, `edge_use`: (K,) out: GPU and edge
+    seconds that the jobs use, a derivative of the sum.
     """
     jobs = len(value)
     cells = len(lam)

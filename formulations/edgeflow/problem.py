@@ -12,28 +12,22 @@ from ratiobench.instances.edgeflow.model import Instance
 
 
 class Problem(NamedTuple):
-    """The jobs and their modes: ways to run, each a useful share of the cloud, or an edge server.
+    """The jobs and their modes: ways to run, each a useful share of the cloud, or an edge server."""
 
-    Parameters
-    ----------
-    gpus : G.
-    submit, deadline, work, overhead, crossing : (n,) of the jobs; seconds, milli-iterations, and seconds that a start
-        takes and that a change of side adds.
-    mode_start : (n+1,) job i has the modes mode_start[i] .. mode_start[i+1]-1; none where it cannot be met alone.
-    mode_gpus, mode_speed : of the modes, ascending within a job; 0 GPUs: the edge, which is the last one.
-    window_start, window_end, servers : of the edge.
-    """
-
-    gpus: int
+    gpus: int  # G
+    # submit, deadline, work, overhead, crossing: (n,) of the jobs; seconds, milli-iterations, and seconds that a start
+    # takes and that a change of side adds.
     submit: IntArray
     deadline: IntArray
     work: IntArray
     overhead: IntArray
     crossing: IntArray
+    # (n+1,) job i has the modes mode_start[i] .. mode_start[i+1]-1; none where it cannot be met alone.
     mode_start: IntArray
+    # mode_gpus, mode_speed: of the modes, ascending within a job; 0 GPUs: the edge, which is the last one.
     mode_gpus: IntArray
     mode_speed: IntArray
-    window_start: IntArray
+    window_start: IntArray  # window_start, window_end, servers: of the edge
     window_end: IntArray
     servers: IntArray
 
@@ -87,18 +81,11 @@ def problem_of(instance: Instance) -> Problem:
 
 
 class Grid(NamedTuple):
-    """Cells of time, and which of them a job's window meets.
+    """Cells of time, and which of them a job's window meets."""
 
-    Parameters
-    ----------
-    points : (K+1,) seconds, ascending; cell k is points[k] .. points[k+1].
-    servers : (K,) edge servers, the same in all of a cell.
-    first, last : (n,) job i's window lies in the cells first[i] .. last[i]-1; it may end within one.
-    """
-
-    points: IntArray
-    servers: IntArray
-    first: IntArray
+    points: IntArray  # (K+1,) seconds, ascending; cell k is points[k] .. points[k+1]
+    servers: IntArray  # (K,) edge servers, the same in all of a cell
+    first: IntArray  # first, last: (n,) job i's window lies in the cells first[i] .. last[i]-1; it may end within one
     last: IntArray
 
     @property
@@ -113,12 +100,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(problem: Problem, cells: int | None = None) -> Grid:
-    """The grid of events: submits, deadlines, changes of the edge, of the jobs that can be met.
-
-    Parameters
-    ----------
-    cells : about so many, at quantiles of submits and deadlines; changes of the edge stay points.
-    """
+    """The grid of events: submits, deadlines, changes of the edge, of the jobs that can be met."""
     able = np.diff(problem.mode_start) > 0
     events = np.sort(np.concatenate([problem.submit[able], problem.deadline[able]]))
     if not len(events):

@@ -38,10 +38,10 @@ from ratiobench.instances.edgeflow.model import Instance
 from ratiobench.instances.edgeflow.solution import Solution
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, shorten
 
-VERSION = "2"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DUAL, LP, MIP, SLOTS, ENUMERATE = "dual", "lp", "mip", "slots", "enumerate"
+# Which backends go with a formulation, the preferred one first
 ALLOWED = {
     DUAL: (NO_BACKEND,),
     LP: ("highs",),
@@ -49,25 +49,16 @@ ALLOWED = {
     SLOTS: ("cpsat",),
     ENUMERATE: (NO_BACKEND,),
 }
-"""Which backends go with a formulation, the preferred one first."""
 
-COARSE = 400
-"""Prices are sought on about so many cells before they are on the grid of all events."""
-DESCENTS = ((300, 2.0, 0.01), (300, 0.3, 0.0002))
-"""Rounds, first step and last one of the searches for prices."""
-BLOCKS = 4
-"""Blocks of ruin and recreate in one unit of effort."""
+COARSE = 400  # Prices are sought on about so many cells before they are on the grid of all events
+DESCENTS = ((300, 2.0, 0.01), (300, 0.3, 0.0002))  # Rounds, first step and last one of the searches for prices
+BLOCKS = 4  # Blocks of ruin and recreate in one unit of effort
 STEPS = 4_000_000
-FEWEST = 2_000
-"""Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer."""
-CHUNK = 200
-"""Rounds between two looks at the clock."""
-HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8
-"""See `placing.search`."""
-SOLVER_WORK = 20
-"""Units of a solver's work in one unit of effort."""
-SLACK = 1e-6
-"""A solver's bound is raised by it, absolute and relative, before it is believed."""
+FEWEST = 2_000  # Rounds in a block: so many over the jobs, of few jobs so many each, but no fewer
+CHUNK = 200  # Rounds between two looks at the clock
+HEAT, SHARE, MOST, TRIED = 0.3, 0.3, 8, 8  # See `placing.search`
+SOLVER_WORK = 20  # Units of a solver's work in one unit of effort
+SLACK = 1e-6  # A solver's bound is raised by it, absolute and relative, before it is believed
 
 
 def solve(
@@ -82,18 +73,8 @@ def solve(
 ) -> SolveReport:
     """How many deadlines can be met, or a certified interval on it.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / |upper| at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Starting a solver comes before it.
-    start : a schedule to begin from, of an online run for example; it is verified first.
-    certified : changes nothing, every report has a certificate.
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -121,8 +102,6 @@ def solve(
 
 
 def _choose(instance: Instance, formulation: str, backend: str) -> tuple[str, str]:
-    """The formulation and the backend, by size where they are left to choose."""
-
     def automatic(backend: str) -> str:
         able = [name for name in (DUAL, MIP, SLOTS) if backend in ALLOWED[name]]
         tiny = backend == "auto" and slots.fits(instance)
@@ -189,7 +168,6 @@ class _Run(SolveInterval[int]):
         return bound.descend(self.problem, begun, *DESCENTS[-1], self.over)
 
     def _fits(self, name: str) -> bool:
-        """Can the models be built? A note says so if not."""
         size = models.columns(self.problem, grid_of(self.problem))
         if size > models.COLUMNS_LIMIT:
             self.notes.append(f"{name}: no model is built, {size} columns are more than {models.COLUMNS_LIMIT}")
@@ -331,10 +309,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
 
     ``lp`` has fractional jobs: its optimum, rounded down, bounds OPT. ``mip``, the default, has whole ones. The MPS
     text minimises the negated objective (`LinearModel.mps` says why).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

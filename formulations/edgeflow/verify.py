@@ -27,20 +27,15 @@ from ratiobench.instances.edgeflow.format import content_hash
 from ratiobench.instances.edgeflow.model import Instance, Job, Model
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a schedule that meets `lower` jobs in time; and at the prices of GPU and edge seconds the worth "
     "of all capacity plus what every job gains at most is `upper` jobs, which no schedule exceeds (weak duality)"
 )
-"""What a valid certificate proves, and how."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
@@ -89,7 +84,6 @@ def met(instance: Instance, decisions: Solution) -> int:
 
 
 def _speed(instance: Instance, model: Model, i: int, piece: Piece) -> int:
-    """Of a piece; Wrong where it may not be."""
     start, end, place, gpus = piece
     if place == 1:
         within = any(w.start <= start and end <= w.end for w in instance.edge)

@@ -33,20 +33,15 @@ from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-BLOCKS = 400
-"""Ruin-and-recreate blocks of a unit of search."""
-HEATS = (0.02, 0.05, 0.1)
-"""First temperatures of the units in turn, as fractions of the median bid."""
-SEARCHES = 3
-"""Units of search per unit of effort after the last program."""
-SOLVER_UNITS = 20
-"""HiGHS's work per unit of effort and model."""
+BLOCKS = 400  # Ruin-and-recreate blocks of a unit of search
+HEATS = (0.02, 0.05, 0.1)  # First temperatures of the units in turn, as fractions of the median bid
+SEARCHES = 3  # Units of search per unit of effort after the last program
+SOLVER_UNITS = 20  # HiGHS's work per unit of effort and model
+# Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all
 MODELS = 6
-"""Integer programs per batch, each with nodes told apart in more slots than the one before, the last one in all."""
+# No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart
 CELLS, APART_CELLS = 30_000, 6_000
-"""No integer program of more cells, with all nodes of a type as one pool in every slot, and with some of them apart."""
-PACKING_STEPS = 20_000
-"""Steps of the search for a packing of one slot."""
+PACKING_STEPS = 20_000  # Steps of the search for a packing of one slot
 
 
 class Answer(NamedTuple):
@@ -72,14 +67,9 @@ def solve_batch(
 ) -> Answer:
     """The best solution that the effort finds for some tasks on what the nodes have left, and a bound.
 
-    Parameters
-    ----------
-    instance : the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
-        worth.
-    free, free_mb : (K, T) samples and MB left.
-    effort : units of search, at least 1; the same answer on any machine.
-    gap : (upper - lower) / upper at which to stop.
-    starts : solutions to be at least as good as.
+    `instance`: the tasks, without vendors. A cell of which no node of the type has room costs more than the task is
+    worth; `free`, `free_mb`: (K, T) samples and MB left; `effort`: units of search, at least 1; the same answer on any
+    machine.
     """
     p = pool(instance)
     if p.tasks == 0:
@@ -121,7 +111,6 @@ class _Batch:
             self.best = s
 
     def attempts(self, effort: int, gap: Fraction) -> Iterator[None]:
-        """All that is tried, what is cheap first."""
         p = self._pool
         density, alone = (np.argsort(-key, kind="stable") for key in (self._rank, self._alone))
         for order in (np.arange(p.tasks), density, alone):
@@ -172,7 +161,6 @@ class _Batch:
         self.offer(best_state)
 
     def _see_all(self) -> None:
-        """The optimum, where there is little to look at."""
         tasks = self._pool.task.tolist()
         found = search_exhaustively(self._instance, tasks, self._empty.free, self._empty.free_mb, self.best.welfare)
         if found is not None:
@@ -211,7 +199,6 @@ class _Batch:
             apart |= torn
 
     def _vector(self, relaxed: BatchRelaxation) -> NDArray[np.float64]:
-        """The best state as a solution of the relaxation."""
         p, s = self._pool, self.best
         at, kinds = places(p), type_of_node(p)
         vector = np.zeros(len(relaxed.model.columns))
@@ -249,7 +236,6 @@ class _Batch:
         return tuple(decisions), torn
 
     def make_state(self, solution: Solution) -> State:
-        """The state of a solution; decisions of no welfare are left out."""
         p, s = self._pool, copy_state(self._empty)
         at, kinds = places(p), type_of_node(p)
         for j, i in enumerate(p.task.tolist()):

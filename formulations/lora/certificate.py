@@ -44,6 +44,7 @@ _PRICE_KEYS = ("lam", "phi", "classes")
 _TREE_KEYS = (*_KEYS, "more", "tree")
 _CELL_KEYS = (*_TREE_KEYS, "cells")
 _FIELDS = {FORMAT: _KEYS, TREE_FORMAT: _TREE_KEYS, CELL_FORMAT: _CELL_KEYS, RUN_FORMAT: _TREE_KEYS}
+# The lengths of decisions in a tree of each format, and the message for others
 _NODES = {
     TREE_FORMAT: ((1, 3), "neither a task nor a task, a type and a slot"),
     CELL_FORMAT: (
@@ -52,40 +53,26 @@ _NODES = {
     ),
     RUN_FORMAT: ((1, 2, 3), "none of: a task; a task and a slot; a task, a type and 0"),
 }
-"""The lengths of decisions in a tree of each format, and the message for others."""
 _LISTED_KEYS = ("task", "type", "first", "price")
 _CLASS_KEYS = ("type", "rate", "memory_mb", "price")
 
 
 class ClassPrice(NamedTuple):
-    """What a cell of one class pays on top of lam and phi.
+    """What a cell of one class pays on top of lam and phi."""
 
-    Parameters
-    ----------
-    kind, rate, memory_mb : the class: node type, samples and MB of a cell.
-    price : per slot, in 1/unit micro-dollars.
-    """
-
-    kind: int
+    kind: int  # kind, rate, memory_mb: the class: node type, samples and MB of a cell
     rate: int
     memory_mb: int
-    price: tuple[int, ...]
+    price: tuple[int, ...]  # per slot, in 1/unit micro-dollars
 
 
 class CellPrice(NamedTuple):
-    """What the cells of one task on one node type pay on top of lam, phi and the price of their class.
+    """What the cells of one task on one node type pay on top of lam, phi and the price of their class."""
 
-    Parameters
-    ----------
-    task, kind : place in the instance, node type.
-    first : the slot of the first price.
-    price : slot by slot, in 1/unit micro-dollars.
-    """
-
-    task: int
+    task: int  # task, kind: place in the instance, node type
     kind: int
-    first: int
-    price: tuple[int, ...]
+    first: int  # the slot of the first price
+    price: tuple[int, ...]  # slot by slot, in 1/unit micro-dollars
 
 
 class Prices(NamedTuple):
@@ -97,45 +84,28 @@ class Prices(NamedTuple):
     cells: tuple[CellPrice, ...] = ()
 
 
+# A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells); of
+# runs (task,), (task, slot), (task, type, 0)
 Node = int | tuple[int, ...]
-"""A leaf's table; or what an inner node decides: (task,), (task, slot), (task, type, slot), (task, type, 0, cells);
-of runs (task,), (task, slot), (task, type, 0)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A claim lower <= OPT <= upper about one instance, with what proves it.
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    Parameters
-    ----------
-    instance : SHA-256 of the instance's content.
-    unit : a power of two; prices are in 1/unit micro-dollars.
-    lam, phi : per node type and slot, integer dual prices of (4f) per sample and of (4g) per MB.
-    classes : prices of the cells of some classes; those of others pay lam and phi only.
-    upper, lower : micro-dollars, as claimed.
-    decisions : the schedule whose welfare is `lower`.
-    more : the tables of prices behind the first.
-    tree : nodes in preorder; without any, the first table is the proof.
-    cells : prices of single cells, of the first table; only with a tree.
-    runs : whether the decisions of the tree are about runs of tasks that are never paused: format `/5`.
-
-    Raises
-    ------
-    ValueError : with `runs`, without a tree or with prices of single cells, which the format does not have.
-    """
-
-    instance: str
-    unit: int
+    instance: str  # SHA-256 of the instance's content
+    unit: int  # a power of two; prices are in 1/unit micro-dollars
+    # lam, phi: per node type and slot, integer dual prices of (4f) per sample and of (4g) per MB.
     lam: tuple[tuple[int, ...], ...]
     phi: tuple[tuple[int, ...], ...]
-    classes: tuple[ClassPrice, ...]
-    upper: int
+    classes: tuple[ClassPrice, ...]  # prices of the cells of some classes; those of others pay lam and phi only
+    upper: int  # upper, lower: micro-dollars, as claimed
     lower: int
-    decisions: Solution
-    more: tuple[Prices, ...] = ()
-    tree: tuple[Node, ...] = ()
-    cells: tuple[CellPrice, ...] = ()
-    runs: bool = False
+    decisions: Solution  # the schedule whose welfare is `lower`
+    more: tuple[Prices, ...] = ()  # the tables of prices behind the first
+    tree: tuple[Node, ...] = ()  # nodes in preorder; without any, the first table is the proof
+    cells: tuple[CellPrice, ...] = ()  # prices of single cells, of the first table; only with a tree
+    runs: bool = False  # whether the decisions of the tree are about runs of tasks that are never paused: format `/5`
 
     def __post_init__(self) -> None:
         if self.runs and (not self.tree or any(table.cells for table in self.tables)):
@@ -198,12 +168,7 @@ def seal(certificate: Certificate) -> str:
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
-    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     version = data.get("format") if isinstance(data, dict) else None
     version = version if version in (TREE_FORMAT, CELL_FORMAT, RUN_FORMAT) else FORMAT
     branched, priced = version != FORMAT, version == CELL_FORMAT

@@ -37,24 +37,14 @@ class ConstraintViolation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found.
+    """What the exact verification found."""
 
-    Parameters
-    ----------
-    valid : no constraint is violated.
-    violations : every violated constraint found.
-    welfare : objective (4) in micro-dollars, by bids.
-    true_welfare : the same by valuations.
-    revenue : sum of the payments that are given; None if no decision has one.
-    admitted : number of decisions that are neither null nor void.
-    """
-
-    valid: bool
+    valid: bool  # no constraint is violated
     violations: tuple[ConstraintViolation, ...]
-    welfare: int
-    true_welfare: int
-    revenue: int | None
-    admitted: int
+    welfare: int  # objective (4) in micro-dollars, by bids
+    true_welfare: int  # the same by valuations
+    revenue: int | None  # sum of the payments that are given; None if no decision has one
+    admitted: int  # number of decisions that are neither null nor void
 
     def document(self) -> dict[str, Any]:
         """The report as the command `check` shows it."""
@@ -216,8 +206,8 @@ def _check_task(
     return spent
 
 
+# What the numbers in an instance's column `run` stand for, as its format says
 _KINDS = ("any", "one-node", "rigid", "gang")
-"""What the numbers in an instance's column `run` stand for, as its format says."""
 
 
 def _check_kind(

@@ -26,13 +26,12 @@ from ratiobench.instances.lora.restriction import exclude_killed, require_runs
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 
-CERTIFIED = "certificate"
-"""Name of the row of the certified interval, in the place of a formulation."""
+CERTIFIED = "certificate"  # Name of the row of the certified interval, in the place of a formulation
+# The order of the rows; other formulations stand behind these
 ORDER = ("printed", "printed-ortools", "tight", "cpsat", rigid.NAME, rigid.CPSAT_NAME)
-"""The order of the rows; other formulations stand behind these."""
 
+# Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)
 EFFORTS = {"highs": 20, "cpsat": 4}
-"""Units of work of a solver per unit of effort: about as long as the 100 nodes of CBC take (others: 1)."""
 
 
 class Pair(NamedTuple):
@@ -42,40 +41,20 @@ class Pair(NamedTuple):
     backend: str
 
 
+# P as printed, built with PuLP: the pairs that suites solve beside the reference
 PRINTED = (Pair("printed", "highs"), Pair("printed", "cbc"))
-"""P as printed, built with PuLP: the pairs that suites solve beside the reference."""
-PRINTED_COLUMNS = 1_000
-"""Up to this many columns of `printed` a suite solves P as printed."""
-VERSION = "1"
-"""Version of everything that can change an answer; part of the key of stored results."""
+PRINTED_COLUMNS = 1_000  # Up to this many columns of `printed` a suite solves P as printed
+VERSION = "1"  # Version of everything that can change an answer; part of the key of stored results
 
 
 def crosscheck(
-    instance: Instance,
-    *,
-    effort: int = 1,
-    seconds: float | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    instance: Instance, *, effort: int = 1, seconds: float | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> CrossCheck:
     """Solve P in every formulation with every solver that goes with it, and compare the answers.
 
     Where all tasks are rigid or gangs, the formulations are those of runs.
 
-    Parameters
-    ----------
-    effort : units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
-    seconds : a time limit for each row in place of the effort; the answers then depend on the machine.
-    tell : is called with a line about what is solved next.
-
-    Returns
-    -------
-    CrossCheck with one row for each pair and the certified interval last.
-
-    Raises
-    ------
-    InputError : `effort` or `seconds` out of range, or tasks of several kinds.
-
-    Source: main paper, problem (4); readings (4i)-(4k) in `ratiobench.formulations.lora.models.printed`.
+    `effort`: units of work for each solver, >= 1; tiny instances are solved to the end, whatever it is.
     """
     schedules = ScheduleKind.ANY
     if instance.run.any() or instance.running:
@@ -105,17 +84,7 @@ def pairs(schedules: ScheduleKind = ScheduleKind.ANY) -> list[Pair]:
 
 
 def solve_pair(instance: Instance, pair: Pair, effort: int = 1, seconds: float | None = None) -> CrossCheckRow:
-    """Solve one formulation with one solver, without a start, exactly as the model was built.
-
-    Parameters
-    ----------
-    pair : names of the formulation and of the backend.
-    effort, seconds : as for `crosscheck`.
-
-    Returns
-    -------
-    The row; a model that is too large, or a solver that fails, is a row with a message.
-    """
+    """Solve one formulation with one solver, without a start, exactly as the model was built."""
     size = registry()[pair.formulation].columns(instance)
     if size > BUILD_COLUMNS:
         message = f"not built, {size} columns are more than {BUILD_COLUMNS}"
@@ -141,7 +110,6 @@ def printed_key() -> str:
 
 
 def _certified(instance: Instance, effort: int, seconds: float | None) -> CrossCheckRow:
-    """The interval that a certificate proves to the independent checker."""
     report = solve(instance, effort=effort, seconds=seconds, certified=True)
     certificate: Certificate | None = report.certificate  # type: ignore[assignment]
     spent = report.seconds

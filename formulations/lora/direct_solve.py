@@ -21,34 +21,24 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
 RELATIVE_SLACK = 1e-10
+# A floating-point bound is raised by both before it is rounded down to the next value that the objective can take
 ABSOLUTE_SLACK = 1e-4
-"""A floating-point bound is raised by both before it is rounded down to the next value that the objective can take."""
 
+# The welfare of a solution by the exact check, or None and the first constraint that it breaks
 Verify = Callable[[Solution], tuple[int | None, str]]
-"""The welfare of a solution by the exact check, or None and the first constraint that it breaks."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectSolve:
-    """Result of one formulation with one solver.
+    """Result of one formulation with one solver."""
 
-    Parameters
-    ----------
-    answer : the solver's answer, with the exact value of its solution.
-    solution : the solver's solution, rounded, valid or not; None where there is none.
-    bound : upper bound on the optimum of the formulation, micro-dollars, rounded safely; None where none is believed.
-    stated_bound : the same of what the solver states, believed or not.
-    note : the solver's own message, without what the exact check says.
-    built : there was a model to hand over.
-    nodes, iterations : of the solver.
-    """
-
-    answer: SolverAnswer
-    note: str = ""
-    built: bool = True
-    solution: Solution | None = None
+    answer: SolverAnswer  # the solver's answer, with the exact value of its solution
+    note: str = ""  # the solver's own message, without what the exact check says
+    built: bool = True  # there was a model to hand over
+    solution: Solution | None = None  # the solver's solution, rounded, valid or not; None where there is none
+    # upper bound on the optimum of the formulation, micro-dollars, rounded safely; None where none is believed.
     bound: int | None = None
-    stated_bound: int | None = None
+    stated_bound: int | None = None  # the same of what the solver states, believed or not
     nodes: int = 0
     iterations: int = 0
 
@@ -67,13 +57,7 @@ def solve_direct(
 ) -> DirectSolve:
     """Build the formulation, hand it to the solver, verify what it finds.
 
-    Parameters
-    ----------
-    limits : of the solver, and of the process in which the model is built.
-    start : a solution to begin from; None for none.
-    reduced : hand over the equivalent model with smaller numbers (`LinearModel.reduced`), not the one that was built.
-    arguments : of the function that builds the model, behind the instance.
-    run : calls the solve; whoever needs to work beside the solver wraps it.
+    `start`: a solution to begin from; None for none.
     """
     began = time.perf_counter()
     built = build(instance, formulation, limits, *arguments)

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Sequence
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-STEPS = 50_000
-"""Cells and schedules that are looked at before it is given up: a tenth of a second."""
-DEPTH = 100
-"""No more tasks, and no more slots of a task: each is a level of a search by calls."""
+STEPS = 50_000  # Cells and schedules that are looked at before it is given up: a tenth of a second
+DEPTH = 100  # No more tasks, and no more slots of a task: each is a level of a search by calls
 
 _Cells = tuple[tuple[int, int], ...]
 
@@ -28,16 +26,8 @@ def search_exhaustively(
 ) -> tuple[int, Solution | None] | None:
     """The optimum of a batch on what the nodes have left; None where there is too much to look at.
 
-    Parameters
-    ----------
-    instance : the tasks, without vendors.
-    tasks : those that may be admitted; all others are rejected.
-    free, free_mb : (K, T) samples and MB left.
-    least : the welfare of a known solution, at least 0.
-
-    Returns
-    -------
-    The optimum with a solution that has it, or `least` and None where nothing is better.
+    `free`, `free_mb`: (K, T) samples and MB left; returns the optimum with a solution that has it, or `least` and None
+    where nothing is better.
     """
     if max(len(tasks), int((instance.deadline - instance.arrival).max(initial=0))) >= DEPTH:
         return None
@@ -135,7 +125,6 @@ class _Search:
         self.run(place + 1, value)
 
     def _take(self, i: int, cells: _Cells) -> bool:
-        """Take the room of a schedule, if there is enough."""
         rates = self._instance.rate[i].tolist()
         for k, t in cells:
             if rates[self._type_of[k]] > self._free[k][t - 1] or self._memory[i] > self._free_mb[k][t - 1]:

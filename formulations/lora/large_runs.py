@@ -24,24 +24,17 @@ from ratiobench.formulations.lora.run_search import NODE_HEATS, Kept, Order, ann
 from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix
 from ratiobench.instances.lora.model import IntArray
 
-STARTS = 12
-"""Columns of a task: its runs of largest reduced profit."""
-LEAST_GAIN = -0.25
-"""Tasks whose best reduced profit is below so many bids have no columns."""
-LARGE = 0.7
-"""The largest tasks with this share of all values are decided whole."""
-WORK = 30
-"""Units of work of the program (`Limits`) per unit of effort."""
-GAP = 0.001
-"""Relative gap at which the program ends."""
-LARGEST = 1000.0
-"""Value of the most valuable run in the program's objective."""
+STARTS = 12  # Columns of a task: its runs of largest reduced profit
+LEAST_GAIN = -0.25  # Tasks whose best reduced profit is below so many bids have no columns
+LARGE = 0.7  # The largest tasks with this share of all values are decided whole
+WORK = 30  # Units of work of the program (`Limits`) per unit of effort
+GAP = 0.001  # Relative gap at which the program ends
+LARGEST = 1000.0  # Value of the most valuable run in the program's objective
+# Annealings that may overload nodes; blocks per task of each, and of the one without overloads that follows
 ANNEALINGS, BLOCKS, POLISH = 3, 150, 10
-"""Annealings that may overload nodes; blocks per task of each, and of the one without overloads that follows."""
-FEWEST_GANGS = 5
-"""With fewer gangs among the largest tasks no program is made: annealings find as much."""
+FEWEST_GANGS = 5  # With fewer gangs among the largest tasks no program is made: annealings find as much
+# Of fewer tasks a solver has a model of all; of more the linear relaxation takes minutes
 FEWEST_TASKS, MOST_TASKS = 301, 2_000
-"""Of fewer tasks a solver has a model of all; of more the linear relaxation takes minutes."""
 
 
 class _Columns(NamedTuple):
@@ -56,10 +49,7 @@ class _Columns(NamedTuple):
 def limits(effort: int, seconds: float | None) -> Limits:
     """Limits of the program.
 
-    Parameters
-    ----------
-    effort : units of work of the whole search.
-    seconds : that are left; the program takes a third of them at most.
+    `effort`: units of work of the whole search.
     """
     return Limits(work=WORK * min(effort, 4), gap=GAP, seconds=None if seconds is None else max(0.1, seconds / 3))
 
@@ -72,14 +62,7 @@ def has_large_gangs(r: Runs) -> bool:
 
 
 def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Callable[[], bool]) -> Kept | None:
-    """The schedule on nodes that the program leads to; None where the solver finds none.
-
-    Parameters
-    ----------
-    prices : dual prices of the runs.
-    limits : of the solver, HiGHS.
-    over : True ends the annealings.
-    """
+    """The schedule on nodes that the program leads to; None where the solver finds none."""
     columns = _choose_columns(r, prices)
     if not len(columns.task):
         return None
@@ -105,7 +88,6 @@ def find_schedule(r: Runs, o: Order, prices: RunPrices, limits: Limits, over: Ca
 
 
 def _largest(value: Prices) -> IntArray:
-    """The places of the largest values that make up `LARGE` of the sum."""
     order = np.argsort(-value, kind="stable")
     count = int((np.cumsum(value[order]) < LARGE * value.sum()).sum()) + 1
     found: IntArray = order[: min(count, len(order))]

@@ -38,14 +38,11 @@ from ratiobench.formulations.lora.run_search import (
 )
 from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, worth_of_run
 
+# Temperatures: the first is that part of a usual value of large runs, the last one that part of the median bid
 HEAT, COLD = 0.003, 0.05
-"""Temperatures: the first is that part of a usual value of large runs, the last one that part of the median bid."""
-UNSURE = 0.02
-"""Starts are compared with a random error of at most so many bids at first."""
-TIDY = 0.05
-"""What the compute that a part leaves free on its node costs, in dual prices: nodes are filled up."""
-MOST = 4
-"""Most tasks that a block schedules again."""
+UNSURE = 0.02  # Starts are compared with a random error of at most so many bids at first
+TIDY = 0.05  # What the compute that a part leaves free on its node costs, in dual prices: nodes are filled up
+MOST = 4  # Most tasks that a block schedules again
 
 
 def give_nodes(
@@ -53,13 +50,7 @@ def give_nodes(
 ) -> Kept:
     """A schedule on nodes that begins from the runs of a pool.
 
-    Parameters
-    ----------
-    pooled : runs without nodes.
-    prices : dual prices of the runs.
-    large : a usual value of large runs, in micro-dollars.
-    blocks, number : of the annealing; another number draws other blocks.
-    over : True ends the annealing.
+    `large`: a usual value of large runs, in micro-dollars.
     """
     z, price, seed = empty_schedule(r, o), _price_nodes(r, prices), seed_of("overloads", number)
     chosen = np.flatnonzero(pooled.entry >= 0)

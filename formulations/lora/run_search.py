@@ -28,109 +28,66 @@ from ratiobench.formulations.kernels import (
     sort_stably,
 )
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
-from ratiobench.formulations.lora.runs import (
-    Prices,
-    RunPrices,
-    Runs,
-    prefix,
-    sum_by_type,
-    value_per_slot,
-    worth_of_run,
-)
+from ratiobench.formulations.lora.runs import Prices, RunPrices, Runs, prefix, sum_by_type, value_per_slot, worth_of_run
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 
-LISTS = 10
-"""List schedules in drawn orders per unit of effort, up to four units."""
+LISTS = 10  # List schedules in drawn orders per unit of effort, up to four units
+# Blocks of annealing per unit of effort: so many per task, and at most so many
 BLOCKS_PER_TASK, UNIT_BLOCKS = 300, 1_200_000
-"""Blocks of annealing per unit of effort: so many per task, and at most so many."""
-CHUNK = 1_000
-"""Blocks between two looks at the clock."""
+CHUNK = 1_000  # Blocks between two looks at the clock
+# Blocks of the first annealings at most, and of the longest; the first ones have so small a part of all blocks
 FIRST_BLOCKS, MOST_BLOCKS, PARTS = 25_000, 400_000, 32
-"""Blocks of the first annealings at most, and of the longest; the first ones have so small a part of all blocks."""
+# Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
+# that a block touches: what values of tasks of very different sizes have in common
 HEATS, NODE_HEATS, COLD = (0.1, 0.03, 0.01), (0.01, 0.004), 0.001
-"""Temperatures that annealings over pools and over nodes begin with, and with which all end, in parts of the net values
-that a block touches: what values of tasks of very different sizes have in common."""
-FORCED = 0.5
-"""Share of the blocks that make room for a task."""
-PACKINGS = (2, 3, 4, 6)
-"""Tasks are packed by value in classes of so many doublings."""
+FORCED = 0.5  # Share of the blocks that make room for a task
+PACKINGS = (2, 3, 4, 6)  # Tasks are packed by value in classes of so many doublings
+# Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class
 REPACKINGS, RAISED = 100, 4
-"""Packings after these, each with the tasks that the one before left out a doubling higher; doublings of a class."""
-LONGEST_REST = 7
-"""Most turns in which the search leaves out the pool of the best schedule, where that gained nothing."""
-LEVELS = 8
-"""Nodes are counted by how many such parts of their compute are free."""
-WIDE = 16
-"""Nodes of gangs of more parts are sorted; for fewer parts the least of the nodes is looked for, part by part."""
-MOST = 400
-"""Most tasks that a block touches."""
-REFILL = 3.0
-"""Tasks that wait which a block tries per freed room of a usual task."""
-TOURNAMENT = 6
-"""Of 1, 2, 4 .. 2^(this-1) tasks drawn the one with the largest reduced profit is made room for."""
-MOST_OUT = 8
-"""Most tasks that a block takes out at a moment."""
+LONGEST_REST = 7  # Most turns in which the search leaves out the pool of the best schedule, where that gained nothing
+LEVELS = 8  # Nodes are counted by how many such parts of their compute are free
+WIDE = 16  # Nodes of gangs of more parts are sorted; for fewer parts the least of the nodes is looked for, part by part
+MOST = 400  # Most tasks that a block touches
+REFILL = 3.0  # Tasks that wait which a block tries per freed room of a usual task
+TOURNAMENT = 6  # Of 1, 2, 4 .. 2^(this-1) tasks drawn the one with the largest reduced profit is made room for.
+MOST_OUT = 8  # Most tasks that a block takes out at a moment
+# Tasks that wait which a block tries to insert: so many and more for a larger hole, at most the other number
 WAITING, MOST_WAITING = 12, 150
-"""Tasks that wait which a block tries to insert: so many and more for a larger hole, at most the other number."""
-LEAST_GAIN = -0.5
-"""Tasks with less reduced profit than so many bids are left to the lists."""
+LEAST_GAIN = -0.5  # Tasks with less reduced profit than so many bids are left to the lists
 
 
 class Schedule(NamedTuple):
-    """A set of runs, and what is free.
+    """A set of runs, and what is free."""
 
-    Parameters
-    ----------
-    entry, start, net : (n,) chosen entry (-1 for none), first slot, net value.
-    nodes : (places,) nodes of the parts, where `pooled` is False.
-    compute, memory : (K, T) or, pooled, (G, T) samples and MB that are free.
-    roomy : (G, LEVELS+1, T) nodes with at least so many parts of their compute free; unused in a pool.
-    running, busy : tasks that run on a type in a slot: busy[g, t] of them from r.begin[g, t] on.
-    spot : (r.spot[n],) where a task stands in `running`, by the slots of its window.
-    """
-
-    entry: IntArray
+    entry: IntArray  # entry, start, net: (n,) chosen entry (-1 for none), first slot, net value
     start: IntArray
     net: IntArray
-    nodes: IntArray
-    compute: IntArray
+    nodes: IntArray  # (places,) nodes of the parts, where `pooled` is False
+    compute: IntArray  # compute, memory: (K, T) or, pooled, (G, T) samples and MB that are free
     memory: IntArray
-    roomy: IntArray
-    running: IntArray
+    roomy: IntArray  # (G, LEVELS+1, T) nodes with at least so many parts of their compute free; unused in a pool
+    running: IntArray  # running, busy: tasks that run on a type in a slot: busy[g, t] of them from r.begin[g, t] on
     busy: IntArray
-    spot: IntArray
+    spot: IntArray  # (r.spot[n],) where a task stands in `running`, by the slots of its window
 
 
 class Order(NamedTuple):
-    """What the search knows of the tasks beside their runs.
+    """What the search knows of the tasks beside their runs."""
 
-    Parameters
-    ----------
-    rank : (2, n) value per node and slot by bid and by reduced profit; both are at least 0.
-    size : (n,) node-slots that a task takes.
-    refill : tasks that wait which a block tries per node-slot that it has freed.
-    gain : (n,) reduced profit.
-    lam, phi : (G, T+1) prefix sums of the prices.
-    members, begin : tasks worth a try whose window holds a slot, slot by slot.
-    first, spot : first slot of a task's window; (n+1,) where its slots begin in a flat array.
-    room : (G, T+1) where the tasks that run on a type in a slot begin in a flat array; (g, T) is the end.
-    level : (entries,) parts of a node's compute, of LEVELS, that a part of the run has at least.
-    """
-
-    rank: Prices
-    size: Prices
-    refill: float
-    gain: Prices
-    lam: Prices
+    rank: Prices  # (2, n) value per node and slot by bid and by reduced profit; both are at least 0
+    size: Prices  # (n,) node-slots that a task takes
+    refill: float  # tasks that wait which a block tries per node-slot that it has freed
+    gain: Prices  # (n,) reduced profit
+    lam: Prices  # lam, phi: (G, T+1) prefix sums of the prices
     phi: Prices
-    members: IntArray
+    members: IntArray  # members, begin: tasks worth a try whose window holds a slot, slot by slot
     begin: IntArray
-    first: IntArray
+    first: IntArray  # first, spot: first slot of a task's window; (n+1,) where its slots begin in a flat array
     spot: IntArray
-    room: IntArray
-    level: IntArray
+    room: IntArray  # (G, T+1) where the tasks that run on a type in a slot begin in a flat array; (g, T) is the end
+    level: IntArray  # (entries,) parts of a node's compute, of LEVELS, that a part of the run has at least
 
 
 def order_tasks(r: Runs, prices: RunPrices) -> Order:
@@ -350,7 +307,6 @@ def _insert(r, o, z, i, share, noise, seed, value, where, waste):  # type: ignor
 
 @inlined
 def _scratch(r, o):  # type: ignore[no-untyped-def]
-    """Scratch of `_insert`."""
     most = 0
     for i in range(len(r.task)):
         here = 0
@@ -362,7 +318,6 @@ def _scratch(r, o):  # type: ignore[no-untyped-def]
 
 @compiled
 def _insert_all(r, o, z, order, share, seed):  # type: ignore[no-untyped-def]
-    """Insert the tasks of the order that have no run; the welfare."""
     value, where, waste = _scratch(r, o)
     _insert_each(r, o, z, order, share, seed, value, where, waste)
     return z.net.sum()
@@ -434,7 +389,6 @@ def _note(r, z, log, i):  # type: ignore[no-untyped-def]
 
 @inner
 def _undo(r, o, z, log):  # type: ignore[no-untyped-def]
-    """Everything that was touched is as it was."""
     for j in range(log.size[0]):
         if z.entry[log.task[j]] >= 0:
             _give(r, o, z, log.task[j])
@@ -450,7 +404,6 @@ def _undo(r, o, z, log):  # type: ignore[no-untyped-def]
 
 @inlined
 def _on(r, z, i, k):  # type: ignore[no-untyped-def]
-    """Has task i a part on node k?"""
     found = False
     for j in range(r.place[i], r.place[i + 1]):
         found = found or z.nodes[j] == k
@@ -556,11 +509,7 @@ def copy_best(kept, z):  # type: ignore[no-untyped-def]
 def _anneal(r, o, z, kept, blocks, heat, cooling, forced, seed):  # type: ignore[no-untyped-def]
     """Blocks of annealing; the welfare at the end. The best schedule that was met is in `kept`, with its welfare.
 
-    Parameters
-    ----------
-    kept : entry, start, net, nodes and (1,) welfare of the best schedule so far; out.
-    heat, cooling : temperature of the first block, and its factor from block to block.
-    forced : share of the blocks that make room for a task.
+    `kept`: entry, start, net, nodes and (1,) welfare of the best schedule so far; out.
     """
     value, where, waste = _scratch(r, o)
     parts = r.parts.max()
@@ -736,13 +685,7 @@ def list_schedule(r: Runs, o: Order, orders: Sequence[IntArray], shares: Sequenc
 
 
 def draw_lists(r: Runs, o: Order, best: Kept, count: int, over: Callable[[], bool]) -> Kept:
-    """The best of list schedules in orders that are drawn around value per slot, reduced profit and bid.
-
-    Parameters
-    ----------
-    count : lists to draw.
-    over : asked between lists.
-    """
+    """The best of list schedules in orders that are drawn around value per slot, reduced profit and bid."""
     gain = o.gain / o.size
     bases = [o.rank[0], o.rank[0], gain - min(0.0, float(gain.min())), r.bid.astype(np.float64)]
     stream = Stream("runs", "orders")
@@ -790,13 +733,7 @@ def insert_again(r: Runs, o: Order, kept: Kept) -> Kept:
 
 
 def anneal(r: Runs, o: Order, kept: Kept, blocks: int, number: int, heat: float = HEATS[0]) -> Kept:
-    """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from.
-
-    Parameters
-    ----------
-    number : of this annealing; another one draws other blocks.
-    heat : the temperature to begin with.
-    """
+    """The best schedule on nodes that an annealing of so many blocks meets; never worse than the one to start from."""
     best = Kept(*(column.copy() for column in kept))
     if blocks and len(o.members):
         z = restore(r, o, kept, False)
@@ -877,7 +814,6 @@ class Search:
             blocks = min(blocks + blocks // 2 + 1, MOST_BLOCKS)
 
     def _go_to_nodes(self, pool: Kept, blocks: int) -> None:
-        """Pack a pool, and go on over nodes."""
         packed = pack(self._r, self._o, pool)
         self._offer(packed)
         self._offer(self._anneal(packed, blocks, NODE_HEATS[0], False))
@@ -911,11 +847,7 @@ class Search:
 def search(r: Runs, o: Order, best: Kept, effort: int, enough: int, over: Callable[[], bool]) -> tuple[Kept, int]:
     """Search from the best schedule so far; the best one, and the blocks done.
 
-    Parameters
-    ----------
-    effort : units of work.
-    enough : a welfare at which to stop.
-    over : asked often; True ends the search.
+    `effort`: units of work.
     """
     if not len(o.members):
         return best, 0

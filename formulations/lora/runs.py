@@ -28,57 +28,42 @@ from ratiobench.instances.lora.restriction import list_runs
 
 Prices = NDArray[np.float64]
 
-ROUNDS = 2_500
-"""Rounds of the search for prices per unit of effort, up to four units."""
+ROUNDS = 2_500  # Rounds of the search for prices per unit of effort, up to four units
+# Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it
 NEWEST, LEAST_NEWEST, CHECKED = 0.02, 0.001, 300
-"""Weight of the newest subgradient in their average, at first and at last; rounds between two looks at it."""
+# Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less
 FIRST_STEP, LEAST_STEP, PATIENCE = 0.5, 1e-5, 10
-"""Factor of the first step, and of one at which the search ends; rounds without a gain until it is a tenth less."""
-SUBGRADIENT_ROUNDS = 400
-"""Rounds of the subgradient method per unit of effort, up to four units."""
-REACH = 0.02
-"""Steps are those to a dual value lower by this share of the best one, if no solution is worth more."""
+SUBGRADIENT_ROUNDS = 400  # Rounds of the subgradient method per unit of effort, up to four units
+REACH = 0.02  # Steps are those to a dual value lower by this share of the best one, if no solution is worth more
 
 
 class Runs(NamedTuple):
-    """The tasks of an instance that have a run, in flat arrays; slots from 0 here.
+    """The tasks of an instance that have a run, in flat arrays; slots from 0 here."""
 
-    Parameters
-    ----------
-    task : (n,) index in the instance.
-    bid, memory, parts : (n,).
-    entry_start : (n+1,); an entry is a node type and a pre-processing option of a task.
-    kind, vendor, price, length, low, high : (entries,) node type, option (-1 for none) and its price, slots of the run,
-        first and last start.
-    rate : (entries,) samples per slot of a part.
-    row, factor : (entries,) the operational cost of a part in slots s .. s+n-1 is factor times
-        sums[row, s+n] - sums[row, s].
-    sums : (rows, T+1) prefix sums, micro-dollars.
-    place : (n+1,) where a task's nodes begin in a flat array of nodes.
-    first_node : (G+1,); compute, capacity_mb : (G,) C_kp and C_km - r_b.
-    held : (2, K, T) samples and MB that jobs from before hold; (2, 0, 0) where none runs.
-    """
-
-    task: IntArray
-    bid: IntArray
+    task: IntArray  # (n,) index in the instance
+    bid: IntArray  # bid, memory, parts: (n,)
     memory: IntArray
     parts: IntArray
-    entry_start: IntArray
+    entry_start: IntArray  # (n+1,); an entry is a node type and a pre-processing option of a task
+    # kind, vendor, price, length, low, high: (entries,) node type, option (-1 for none) and its price, slots of the
+    # run, first and last start.
     kind: IntArray
     vendor: IntArray
     price: IntArray
     length: IntArray
     low: IntArray
     high: IntArray
-    rate: IntArray
+    rate: IntArray  # (entries,) samples per slot of a part
+    # row, factor: (entries,) the operational cost of a part in slots s .. s+n-1 is factor times sums[row, s+n] -
+    # sums[row, s].
     row: IntArray
     factor: IntArray
-    sums: IntArray
-    place: IntArray
-    first_node: IntArray
+    sums: IntArray  # (rows, T+1) prefix sums, micro-dollars
+    place: IntArray  # (n+1,) where a task's nodes begin in a flat array of nodes
+    first_node: IntArray  # (G+1,); compute, capacity_mb: (G,) C_kp and C_km - r_b
     compute: IntArray
     capacity_mb: IntArray
-    held: IntArray
+    held: IntArray  # (2, K, T) samples and MB that jobs from before hold; (2, 0, 0) where none runs
 
 
 def find_runs(instance: Instance) -> Runs:
@@ -139,11 +124,8 @@ def worth_of_run(r, i, e, s, share, lam, phi):  # type: ignore[no-untyped-def]
 def _answers(r, lam, phi, gain, compute, memory):  # type: ignore[no-untyped-def]
     """Best reduced profit of every task, and what the runs that have it use.
 
-    Parameters
-    ----------
-    lam, phi : (G, T+1) prefix sums of the prices.
-    gain : (n,) out; negative where no run gains.
-    compute, memory : (G, T+1) out, used samples and megabytes; the last column is scratch.
+    `lam`, `phi`: (G, T+1) prefix sums of the prices; `gain`: (n,) out; negative where no run gains; `compute`,
+    `memory`: (G, T+1) out, used samples and megabytes; the last column is scratch.
     """
     compute[:] = 0.0
     memory[:] = 0.0
@@ -170,19 +152,12 @@ def _answers(r, lam, phi, gain, compute, memory):  # type: ignore[no-untyped-def
 
 
 class RunPrices(NamedTuple):
-    """Prices of least dual value.
+    """Prices of least dual value."""
 
-    Parameters
-    ----------
-    lam, phi : (G, T) micro-dollars per sample and per MB.
-    value : the dual value in doubles, micro-dollars.
-    gain : (n,) best reduced profit of each task.
-    """
-
-    lam: Prices
+    lam: Prices  # lam, phi: (G, T) micro-dollars per sample and per MB
     phi: Prices
-    value: float
-    gain: Prices
+    value: float  # the dual value in doubles, micro-dollars
+    gain: Prices  # (n,) best reduced profit of each task
 
 
 def sum_by_type(r: Runs, table: IntArray) -> IntArray:
@@ -214,14 +189,8 @@ def net_values(r: Runs) -> Prices:
 class _Dual:
     """The dual value of prices of whole nodes and slots, by compute and by memory, and the least that was seen.
 
-    Parameters
-    ----------
-    r : the runs.
-
-    Attributes
-    ----------
-    start : (2, G, T) prices to begin with: half the median of what tasks bid for a node and slot.
-    least, price, gain : the least dual value, its prices and reduced profits.
+    `start`: (2, G, T) prices to begin with: half the median of what tasks bid for a node and slot; `least`, `price`,
+    `gain`: the least dual value, its prices and reduced profits.
     """
 
     def __init__(self, r: Runs) -> None:
@@ -258,16 +227,7 @@ class _Dual:
 
 
 def find_prices(r: Runs, known: float, rounds: int, over: Callable[[], bool]) -> RunPrices:
-    """Search for prices by the volume algorithm: steps from the best prices along an average of the subgradients.
-
-    Parameters
-    ----------
-    known : welfare of a solution, which the dual value cannot undercut.
-    rounds : at most so many.
-    over : asked in each round; True ends the search.
-
-    Source: Barahona and Anbil, The volume algorithm, Mathematical Programming 87 (2000).
-    """
+    """Search for prices by the volume algorithm: steps from the best prices along an average of the subgradients."""
     dual = _Dual(r)
     price = dual.start
     direction, alpha, theta, waited, before = np.zeros_like(price), NEWEST, FIRST_STEP, 0, np.inf

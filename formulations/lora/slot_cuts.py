@@ -22,17 +22,13 @@ from ratiobench.formulations.linear import FloatArray
 from ratiobench.formulations.lora.models.rigid import RunMenu, SlotCut, list_menus
 from ratiobench.instances.lora.model import Instance
 
-ROUNDS, ROUND_COLUMNS = 40, 60_000
-"""At most so many rounds, and at most so many columns in all of them together."""
-PATTERNS, STEPS = 500, 3_000
-"""At most so many patterns of the tasks in a slot, and steps of a search among them."""
+ROUNDS, ROUND_COLUMNS = 40, 60_000  # At most so many rounds, and at most so many columns in all of them together
+PATTERNS, STEPS = 500, 3_000  # At most so many patterns of the tasks in a slot, and steps of a search among them
+# Coefficients are rounded to parts of this: a multiple of 2, 3, 4 and 5, as most coefficients are such fractions
 UNIT = 60
-"""Coefficients are rounded to parts of this: a multiple of 2, 3, 4 and 5, as most coefficients are such fractions."""
-BROKEN = 1e-3
-"""An inequality is taken if it is broken by more than this share of its right-hand side."""
+BROKEN = 1e-3  # An inequality is taken if it is broken by more than this share of its right-hand side
 
-LITTLE = 3e-4
-"""The rounds end where one lowers the relaxation by less than this share."""
+LITTLE = 3e-4  # The rounds end where one lowers the relaxation by less than this share
 
 
 class Item(NamedTuple):
@@ -104,9 +100,7 @@ class _Column(NamedTuple):
 def find(instance: Instance, seconds: float | None = None) -> list[SlotCut]:
     """Inequalities that are tight at the relaxation's optimum with all that were found.
 
-    Parameters
-    ----------
-    seconds : no further round begins after that long; None for no limit.
+    `seconds`: no further round begins after that long; None for no limit.
     """
     began = time.perf_counter()
     relaxation = _Relaxation(instance)

@@ -26,43 +26,33 @@ from ratiobench.formulations.lora.verify import count_affordable_tables
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+# Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves
 WORK, REST = 60, 20
-"""Units of HiGHS's work for a program of all tasks, per unit of effort, and for one of those that a dive leaves."""
+# Parts of the seconds in which better solutions are looked for before the tree, and by annealings
 BEFORE_TREE, ANNEALING = 0.6, 0.35
-"""Parts of the seconds in which better solutions are looked for before the tree, and by annealings."""
+# Up to so many tasks, of which the tree closes gaps, these are the parts in place of those
 EARLY_TREE_TASKS, EARLY_BEFORE_TREE, EARLY_ANNEALING = 50, 0.3, 0.15
-"""Up to so many tasks, of which the tree closes gaps, these are the parts in place of those."""
+# Where annealings leave the lower end further from the root's bound, as a part of it, the tree begins later, and they
+# may take the third number of the seconds left, and so many times as many runs
 WIDE_GAP, LATE_BEFORE_TREE, MORE_ANNEALING, MORE_RUNS = 0.005, 0.8, 0.7, 10
-"""Where annealings leave the lower end further from the root's bound, as a part of it, the tree begins later, and they
-may take the third number of the seconds left, and so many times as many runs."""
+# Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left
 WHOLE_PROGRAM = 0.5
-"""Part of the seconds after which the tree of so many tasks lets one program of all tasks take half of what is left."""
-CHECKED = 0.8
-"""The tree has no more leaves than can be checked in this part of the steps that the checker takes."""
-TABLE = 10_000_000
-"""No tree where a task's table would have more entries."""
+CHECKED = 0.8  # The tree has no more leaves than can be checked in this part of the steps that the checker takes
+TABLE = 10_000_000  # No tree where a task's table would have more entries
 
 
 @dataclass(slots=True)
 class Primal:
-    """The best solution that is known, and annealings and programs of HiGHS that look for better ones.
-
-    Parameters
-    ----------
-    rent : (C, T) dual prices of cells by class, micro-dollars.
-    until : moment of `time.perf_counter` after which no program is begun; None for none.
-    facets : rows that tighten the programs.
-    proved : by HiGHS's report no better solution uses the cells that are open.
-    stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
-    """
+    """The best solution that is known, and annealings and programs of HiGHS that look for better ones."""
 
     instance: Instance
-    rent: Floats
+    rent: Floats  # (C, T) dual prices of cells by class, micro-dollars
     solution: Solution
     lower: int
-    until: float | None
-    facets: list[CellRow] = field(default_factory=list)
-    proved: bool = False
+    until: float | None  # moment of `time.perf_counter` after which no program is begun; None for none
+    facets: list[CellRow] = field(default_factory=list)  # rows that tighten the programs
+    proved: bool = False  # by HiGHS's report no better solution uses the cells that are open
+    # an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
     stated: int | None = None
     turn: int = 0
 
@@ -72,13 +62,9 @@ class Primal:
     def anneal(self, price: Floats, admitted: Floats, runs: int, part: float, target: float = 0.0) -> None:
         """Annealings that may overload nodes.
 
-        Parameters
-        ----------
-        price : (entries, T) dual prices of cells, micro-dollars.
-        admitted : (n,) how far the linear programme admits each task, 0 to 1.
-        runs : annealings from the best solution.
-        part : of the seconds left that they may take.
-        target : where they have not reached it, they may take `MORE_ANNEALING` of the seconds left.
+        `price`: (entries, T) dual prices of cells, micro-dollars; `admitted`: (n,) how far the linear programme admits
+        each task, 0 to 1; `part`: of the seconds left that they may take; `target`: where they have not reached it,
+        they may take `MORE_ANNEALING` of the seconds left.
         """
         soon, late = self._seconds(part), self._seconds(max(part, MORE_ANNEALING))
         began = time.perf_counter()
@@ -103,11 +89,8 @@ class Primal:
     def improve(self, cells: NDArray[np.bool_], whole: bool, units: float, part: float) -> None:
         """One program of all tasks in these cells.
 
-        Parameters
-        ----------
-        whole : no better solution uses other cells, so that what the program proves is an upper end of OPT.
-        units : of work, `WORK` units of HiGHS's each.
-        part : of the seconds left that it may take.
+        `whole`: no better solution uses other cells, so that what the program proves is an upper end of OPT; `units`:
+        of work, `WORK` units of HiGHS's each; `part`: of the seconds left that it may take.
         """
         limits = Limits(work=round(WORK * units), seconds=self._seconds(part))
         before = self.lower
@@ -146,14 +129,7 @@ def grow(
 ) -> Tree | None:
     """Solve nodes of branch and bound, those of the largest bounds first; the tree so far, None where none is built.
 
-    Parameters
-    ----------
-    rent : (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
-    solution, lower : a known solution and its welfare: branches that cannot have a better one end.
-    nodes : most nodes that are solved.
-    effort : multiplies rounds at the root, turns of programs, and HiGHS's work in the programs of all tasks.
-    seconds : no further node is begun after them.
-    to_the_end : the tree goes on where HiGHS reports a proof.
+    `rent`: (C, T) micro-dollars per cell of each class of the pool, prices to begin with.
     """
     began = time.perf_counter()
     p = pool(instance, spare=1)

@@ -56,38 +56,30 @@ from ratiobench.instances.lora.restriction import exclude_killed, find_kind, onl
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
-VERSION = "27"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "27"  # Version of everything that can change a report's figures; part of the key of stored results
 
 ENUMERATE = "enumerate"
-TINY_COLUMNS = 400
-"""Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort."""
-DIRECT_COLUMNS = 40_000
-"""Up to this many columns of `tight`, `auto` hands the instance to a solver at all."""
-BUILD_COLUMNS = 400_000
-"""No formulation is built beyond this many columns."""
-SEARCH_CELLS = 20_000_000
-"""Up to this many (node, slot) pairs, solutions are searched for."""
+TINY_COLUMNS = 400  # Up to this many columns of `tight`, a solve runs to proven optimality, whatever the effort
+DIRECT_COLUMNS = 40_000  # Up to this many columns of `tight`, `auto` hands the instance to a solver at all
+BUILD_COLUMNS = 400_000  # No formulation is built beyond this many columns
+SEARCH_CELLS = 20_000_000  # Up to this many (node, slot) pairs, solutions are searched for
+# Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there
 BEFORE_SOLVER = 0.15
-"""Share of a time limit for bounds and search where a solver follows: what it can prove it mostly proves from there."""
+# Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time
 SEARCH_ONCE = 60
-"""Up to so many tasks, a solve that branches searches for a unit of effort: programs then find more in less time."""
+# Up to so many tasks, it only constructs solutions: what the first programs take is less than a search
 SEARCH_NONE = 24
-"""Up to so many tasks, it only constructs solutions: what the first programs take is less than a search."""
+# Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks
 BRANCH_TASKS, BRANCH_NODES = 300, 6_000
-"""Up to so many tasks a certificate may branch; nodes of its tree that are solved per unit of effort, times tasks."""
+# Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit
 RUN_TASKS = 300
-"""Up to this many rigid tasks and gangs, `auto` hands the instance to a solver, 15 to 40 seconds of a core a unit."""
+# Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)
 RUN_WORK = {"cpsat": 1_200, "highs": 4_000}
-"""Units of work of a solver per unit of effort where tasks are rigid or gangs, times tasks (at least 1; others: 1)."""
-RUN_SEARCH = 1_000
-"""Units of search before a solver of runs, times tasks."""
+RUN_SEARCH = 1_000  # Units of search before a solver of runs, times tasks
+# Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown
 TREE_TASKS, TREE_CELLS = 2_000, 2_000_000
-"""Up to so many tasks, and slots of all of their runs together, a tree of decisions on runs is grown."""
-LEAST_TREE_SECONDS = 0.5
-"""With less time left no tree is begun."""
-RUN_UNIT = 2**20
-"""Prices of instances with rigid tasks are in such parts of a micro-dollar."""
+LEAST_TREE_SECONDS = 0.5  # With less time left no tree is begun
+RUN_UNIT = 2**20  # Prices of instances with rigid tasks are in such parts of a micro-dollar
 
 
 def solve(
@@ -102,20 +94,8 @@ def solve(
 ) -> SolveReport:
     """OPT of P or a certified interval on it.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
-    gap : relative gap (upper - lower) / upper at which to stop early.
-    seconds : a time limit; marks the report `time_limited`. Compiling kernels and starting a solver come before it.
-    start : a solution to begin from; it is verified first.
-    certified : compute the Lagrangian bound also where the size alone would not ask for it, so that the report has a
-        certificate (see `ratiobench.formulations.lora.verify`) unless its message says why not. Small instances are
-        branched on, with the linear programmes in HiGHS, unless the backend is `none`.
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; `UNLIMITED` to go on until the seconds end.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -197,12 +177,7 @@ class Plan:
 
 
 def choose(instance: Instance, formulation: str, backend: str) -> Plan:
-    """Check the names, and choose by size what was left to choose.
-
-    Raises
-    ------
-    InputError : for a name that does not exist, or a pair that does not go together.
-    """
+    """Check the names, and choose by size what was left to choose."""
     known, schedules = registry(), find_kind(instance)
     # For P every formulation may be asked: the one of another problem has no bound for it, but a solution.
     names = [name for name, each in known.items() if schedules in (ScheduleKind.ANY, each.schedules)]
@@ -292,7 +267,6 @@ class _Interval(SolveInterval[int]):
 
 
 def _class_prices(dual: DualBound) -> tuple[ClassPrice, ...]:
-    """The prices of classes that are not 0 everywhere."""
     if dual.state is None:  # no class has a price of its own
         return ()
     p = dual.state.capacity.pool
@@ -362,12 +336,7 @@ def _slot_cuts(instance: Instance, interval: _Interval, seconds: float | None) -
 
 
 def _choose_runs(instance: Instance, formulation: str, backend: str) -> Plan:
-    """As `choose`, where tasks are rigid, gangs or of several kinds.
-
-    Raises
-    ------
-    InputError : for a name that does not exist, a pair that does not go together, or a model of other tasks.
-    """
+    """As `choose`, where tasks are rigid, gangs or of several kinds."""
     known = registry()
     names = [name for name, each in known.items() if each.schedules is ScheduleKind.RIGID]
 
@@ -635,7 +604,6 @@ def _clock(began: float, seconds: float | None, share: float) -> Callable[[float
 def _prices_and_search(
     instance: Instance, effort: int, gap: float, interval: _Interval, clock: Callable[[float], Callable[[], bool]]
 ) -> tuple[Pool, DualBound] | None:
-    """The Lagrangian bound, and the solution that its prices lead to."""
     priced = _prices(instance, effort, interval, clock)
     if priced is not None:
         _search(instance, *priced, effort, gap, interval, clock(1.0))
@@ -695,7 +663,6 @@ def _search(
     seed: int = 1,
     threads: int = 2,
 ) -> None:
-    """Improve the interval's solution."""
     cells = number_of_nodes(instance) * instance.slots
     if cells > SEARCH_CELLS:
         interval.notes.append(f"search: left out, {cells} cells are more than {SEARCH_CELLS}")
@@ -857,10 +824,6 @@ def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
 
     The LP text maximises. The MPS text minimises the negated objective (`LinearModel.mps` says why), so its optimum
     is minus OPT.
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
     """
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")

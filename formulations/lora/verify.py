@@ -65,55 +65,44 @@ from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a solution of P that is worth `lower`; and at the prices of compute (lam), memory (phi) and "
     "classes of cells, what all nodes can earn at most plus what every task gains at most from its best schedule is "
     "`upper`, which no solution of P exceeds (weak duality; where decisions branch, the largest of all branches)"
 )
-"""What a valid certificate proves, and how."""
 
 Table = tuple[tuple[int, ...], ...]
+# What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
+# for the number of its cells, and (type, 0) for a run on a type
 TaskDecisions = tuple[tuple[tuple[int, ...], bool], ...]
-"""What is decided of a task: () stands for its admission, (slot,) for its begin, (type, slot) for a cell, (type, 0, k)
-for the number of its cells, and (type, 0) for a run on a type."""
 NodeDecisions = dict[int, TaskDecisions]
 Counts = dict[tuple[int, int, int], Any]
 
-AMOUNTS_LIMIT = 20_000_000
-"""Most amounts of remaining work of one task that are kept."""
+AMOUNTS_LIMIT = 20_000_000  # Most amounts of remaining work of one task that are kept
+# Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those
 COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
-"""Most counts (patterns times classes) of a node type, on the way to the maximal patterns and of those."""
+# Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task. A step is
+# one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 STEPS_LIMIT, STEPS_PER_TASK = 5_000_000_000, 1_000_000
-"""Most steps of a check: so many, and so many more per task. A day of 11,520 tasks takes about 40,000 a task.
-
-A step is one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
-"""
-SPLIT_LIMIT = 2**25
-"""Most entries of a table of a task (places times cells); beyond it the amounts of work are listed."""
-FEW_SLOTS = 200
-"""So many slots are sorted at once; to sort more takes longer than to take one after the other."""
+SPLIT_LIMIT = 2**25  # Most entries of a table of a task (places times cells); beyond it the amounts of work are listed
+FEW_SLOTS = 200  # So many slots are sorted at once; to sort more takes longer than to take one after the other
+# Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
+# cells have no more sizes than the second one; of no more, in the list of all sets
 FEW_ITEMS, FEW_SIZES = 12, 12
-"""Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
-cells have no more sizes than the second one; of no more, in the list of all sets."""
-SETS = 3_000
-"""Sets of each number of items that are kept in the search for the best one."""
+SETS = 3_000  # Sets of each number of items that are kept in the search for the best one
+# Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
+# which a node has `ROOM`.
 WEIGHTS, ROOM = 8, 2**26
-"""Compute has k eighths of the weight of both constraints, memory the others, for each k. Weights are whole numbers of
-which a node has `ROOM`."""
+# Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf.
 RUNS_LIMIT, RUN, DECISION = 5_000_000, 16, 256
-"""Most runs of all tasks where a tree decides about runs. Steps of a run, and of a decision, at a leaf."""
+# How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
+# integers, where 64 bits do not do
 SPLIT, SORT, PYTHON = 4, 16, 64
-"""How many steps an entry of a table of a split counts, the sorting of an amount or slot, and a step in Python's
-integers, where 64 bits do not do."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")
@@ -227,10 +216,8 @@ def _require_kind(instance: Instance, i: int, decision: Decision, ends: list[int
         require(exact, f"(R4) task {i}: {len(slots)} slots, its work takes {length}")
 
 
-_KINDS = ("any", "one-node", "rigid", "gang")
-"""What the numbers in an instance's column `run` stand for."""
-_RUNS = ("rigid", "gang")
-"""The kinds of tasks that are never paused."""
+_KINDS = ("any", "one-node", "rigid", "gang")  # What the numbers in an instance's column `run` stand for
+_RUNS = ("rigid", "gang")  # The kinds of tasks that are never paused
 
 
 def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: tuple[ClassPrice, ...]) -> int:
@@ -241,16 +228,7 @@ def dual_bound(instance: Instance, unit: int, lam: Table, phi: Table, classes: t
 
 
 def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
-    """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains.
-
-    Parameters
-    ----------
-    data : the decoded document, which `verify` accepts.
-
-    Returns
-    -------
-    One line; gains of more than `GAINS_SHOWN` tasks are told as one number. With branches it says how many there are.
-    """
+    """The upper end of a valid certificate as a sum in numbers: what all nodes earn, and what each task gains."""
     certificate, _ = parse(data, source)
     if len(certificate.tree) > 1 or certificate.runs:
         leaves = sum(isinstance(node, int) for node in certificate.tree)
@@ -273,8 +251,7 @@ def tell_sum(instance: Instance, data: Any, source: str = "<document>") -> str:
     )
 
 
-GAINS_SHOWN = 12
-"""Tasks up to which the gain of each is told."""
+GAINS_SHOWN = 12  # Tasks up to which the gain of each is told
 
 
 def _amount(value: int, unit: int) -> str:
@@ -291,17 +268,7 @@ def tree_bound(
 ) -> int:
     """The largest bound of a leaf in micro-dollars, 0 at least.
 
-    Parameters
-    ----------
-    unit : prices are in 1/unit micro-dollars.
-    tables : tables of prices, which the leaves name by their place.
-    tree : nodes in preorder.
-    runs : whether decisions are about runs of rigid tasks and gangs. Else no task may be of these kinds or stay on one
-        node.
-
-    Raises
-    ------
-    CertificateError : for what is no tree of decisions, or for what are no prices.
+    `unit`: prices are in 1/unit micro-dollars.
     """
     _require_unit(unit)
     require(runs or not instance.run.any(), "tree: decisions are about tasks that may have any schedule")
@@ -328,10 +295,7 @@ def tree_bound(
 def count_affordable_tables(instance: Instance, unit: int, prices: Prices) -> int:
     """Return how many leaves with tables like this one a tree may have before it is too large to check.
 
-    Parameters
-    ----------
-    unit : prices are in 1/unit micro-dollars.
-    prices : of a leaf without decisions.
+    `unit`: prices are in 1/unit micro-dollars.
     """
     steps = Steps(instance.tasks)
     try:
@@ -589,9 +553,7 @@ def _patterns_worth(classes: list[ClassPrice], count: Any, present: Counts | Non
 def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, int]], count: Any, steps: Steps) -> int:
     """As `_best_set`, from all maximal patterns of the sizes: of each size the items of the largest values are taken.
 
-    Parameters
-    ----------
-    count : (patterns, sizes) how many items of each size.
+    `count`: (patterns, sizes) how many items of each size.
     """
     most = int(count.max(initial=0))
     worth = np.zeros((len(sizes), most + 1), dtype=object)
@@ -604,7 +566,6 @@ def _best_of_patterns(items: list[tuple[int, int, int]], sizes: list[tuple[int, 
 
 
 def _best_of_all_sets(items: list[tuple[int, int, int]], compute: int, memory: int, steps: Steps) -> int:
-    """As `_best_set`, from the list of all sets that fit."""
     exact = np.int64 if max(map(sum, zip(*items, strict=True)), default=0) < 2**63 else object
     steps.take(SORT * PYTHON * len(items), "cells")
     sums = np.zeros((1, 3), dtype=exact)
@@ -841,11 +802,8 @@ def _surplus_of_kind(
 ) -> int:
     """Best reduced profit, 0 at least, of a task that stays on one node or runs without a pause.
 
-    Parameters
-    ----------
-    cost : (types, slots of the widest window) what a cell of one part pays and costs, Python integers.
-    rate : (types,) samples per cell.
-    cheapest : price of the cheapest offer by first slot.
+    `cost`: (types, slots of the widest window) what a cell of one part pays and costs, Python integers; `rate`:
+    (types,) samples per cell; `cheapest`: price of the cheapest offer by first slot.
     """
     kind, parts, work = _KINDS[int(instance.run[i])], int(instance.parts[i]), int(instance.work[i])
     first, width, best = min(cheapest), cost.shape[1], 0
@@ -871,10 +829,6 @@ class _Runs:
     """The runs of all tasks that are never paused, one after the other: columns of one entry for each run.
 
     A run is a task, a type and the slot in which it begins, with the cheapest offer that lets it begin there.
-
-    Parameters
-    ----------
-    usable : of `_usable`, task by task.
     """
 
     def __init__(self, instance: Instance, usable: list[tuple[list[int], dict[int, int]]], steps: Steps) -> None:
@@ -924,10 +878,7 @@ class _Runs:
     ) -> int | None:
         """Sum of the best reduced profits of all tasks in 1/unit micro-dollars; None where an admitted one has no run.
 
-        Parameters
-        ----------
-        lam, phi : (types, slots) prices, Python integers.
-        pi : prices of classes, slot by slot.
+        `lam`, `phi`: (types, slots) prices, Python integers; `pi`: prices of classes, slot by slot.
         """
         listed = [key for key in self.classes if key in pi]
         tables = [lam, phi, np.array([pi[key] for key in listed], dtype=object)]

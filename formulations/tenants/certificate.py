@@ -23,21 +23,13 @@ _KEYS = ("format", "instance", "prices", "lower", "upper", "decisions", "sha256"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A claim lower <= OPT <= upper about one instance, with what proves it.
+    """A claim lower <= OPT <= upper about one instance, with what proves it."""
 
-    Parameters
-    ----------
-    instance : SHA-256 of the instance's content.
-    prices : pi_j, one per job, 1/100 micro-dollar.
-    lower, upper : 1/100 micro-dollar, as claimed.
-    decisions : the schedule whose cost is `upper`.
-    """
-
-    instance: str
-    prices: tuple[int, ...]
-    lower: int
+    instance: str  # SHA-256 of the instance's content
+    prices: tuple[int, ...]  # pi_j, one per job, 1/100 micro-dollar
+    lower: int  # lower, upper: 1/100 micro-dollar, as claimed
     upper: int
-    decisions: Solution
+    decisions: Solution  # the schedule whose cost is `upper`
 
 
 def document(certificate: Certificate) -> dict[str, Any]:
@@ -65,12 +57,7 @@ def seal(certificate: Certificate) -> str:
 
 
 def parse(data: Any, source: str = "<document>") -> tuple[Certificate, str]:
-    """A decoded document's certificate and its seal as written; only the form is judged, not the truth.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """A decoded document's certificate and its seal as written; only the form is judged, not the truth."""
     data = checksums.open_document(data, source, FORMAT, _KEYS)
     prices = items(source, "prices", data["prices"], None, "")
     found = Certificate(

@@ -31,28 +31,18 @@ class ConstraintViolation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What the exact verification found.
-
-    Parameters
-    ----------
-    violations : every violated constraint found.
-    cost : of the jobs that start on a GPU there is, 1/100 micro-dollar.
-    lateness, flow, money : the sums of ticks of lateness, of ticks from release to end, and of micro-dollars.
-    met : jobs that end by their deadline.
-    per_gpu : (m,) the cost of the jobs of each GPU.
-    value : the cost; None when the solution is not valid.
-    placed : jobs that start on a GPU there is.
-    """
+    """What the exact verification found."""
 
     violations: tuple[ConstraintViolation, ...]
-    cost: int
+    cost: int  # of the jobs that start on a GPU there is, 1/100 micro-dollar
+    # lateness, flow, money: the sums of ticks of lateness, of ticks from release to end, and of micro-dollars.
     lateness: int
     flow: int
     money: int
-    met: int
-    per_gpu: tuple[int, ...]
-    value: int | None
-    placed: int
+    met: int  # jobs that end by their deadline
+    per_gpu: tuple[int, ...]  # (m,) the cost of the jobs of each GPU
+    value: int | None  # the cost; None when the solution is not valid
+    placed: int  # jobs that start on a GPU there is
 
     @property
     def valid(self) -> bool:
@@ -142,5 +132,4 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
 
 
 def _whole(number: object) -> bool:
-    """A whole number; True is none."""
     return isinstance(number, Integral) and not isinstance(number, bool)

@@ -23,12 +23,10 @@ from ratiobench.formulations.kernels import compiled, inner, sort_stably
 from ratiobench.formulations.tenants.tables import Tables
 from ratiobench.instances.tenants.model import IntArray
 
+# No price is so high that a job pays that was released before, and starts at this tick or later
 HORIZON_LIMIT = 200_000
-"""No price is so high that a job pays that was released before, and starts at this tick or later."""
-LARGEST = 2**61
-"""No price times the ticks that are looked at is larger."""
-PATIENCE, CUT, SMALLEST = 30, 0.7, 1e-5
-"""So many rounds without a better bound cut the step, down to the smallest."""
+LARGEST = 2**61  # No price times the ticks that are looked at is larger
+PATIENCE, CUT, SMALLEST = 30, 0.7, 1e-5  # So many rounds without a better bound cut the step, down to the smallest
 
 
 @compiled
@@ -156,11 +154,8 @@ def step(pi, direction, used, mix, length):  # type: ignore[no-untyped-def]
 class Prices:
     """Prices of all jobs that rise towards the best bound they prove.
 
-    Parameters
-    ----------
-    problem : the jobs.
-    pi, bound : the best prices so far, and what they prove: at first every job's least cost, and their sum.
-    rounds : how often prices were judged.
+    `pi`, `bound`: the best prices so far, and what they prove: at first every job's least cost, and their sum;
+    `rounds`: how often prices were judged.
     """
 
     def __init__(self, problem: Tables) -> None:
@@ -195,15 +190,7 @@ class Prices:
     def ascend(
         self, target: int, rounds: int, mix: float, scale: float, done: Callable[[], bool] = lambda: False
     ) -> None:
-        """So many rounds of subgradient ascent from the best prices, less where they meet the target.
-
-        Parameters
-        ----------
-        target : the cost of the best schedule known.
-        mix : the part of the new subgradient in the direction.
-        scale : of the first steps, in Polyak's.
-        done : asked in every round, whether to stop.
-        """
+        """So many rounds of subgradient ascent from the best prices, less where they meet the target."""
         first = self.rounds == 0
         pi = self.pi.astype(np.float64) * (1.5 if first else 1.0)
         direction, stalled = np.zeros(len(pi)), 0

@@ -10,8 +10,7 @@ from itertools import permutations, product
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution, Start
 
-WAYS_LIMIT = 200_000
-"""Most pairs of an assignment and an order of all jobs that are looked at."""
+WAYS_LIMIT = 200_000  # Most pairs of an assignment and an order of all jobs that are looked at
 
 
 def ways(instance: Instance) -> int:
@@ -29,12 +28,7 @@ def ways(instance: Instance) -> int:
 
 
 def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it: every order of every set of jobs on every type, every way to part the jobs.
-
-    Raises
-    ------
-    ValueError : above WAYS_LIMIT ways.
-    """
+    """OPT and a schedule that attains it: every order of every set of jobs on every type, every partition of jobs."""
     if ways(instance) > WAYS_LIMIT:
         raise ValueError(f"more than {WAYS_LIMIT} ways to order and place {instance.jobs} jobs")
     public, kinds = instance.public(), instance.gpu_type.tolist()

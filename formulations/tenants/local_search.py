@@ -20,8 +20,7 @@ from ratiobench.formulations.tenants.tables import Queues, Tables
 from ratiobench.instances.tenants.model import IntArray
 
 NEVER = 1 << 61
-COOLINGS, PIECES = 500, 20
-"""Temperatures, and the pieces in which they are gone through."""
+COOLINGS, PIECES = 500, 20  # Temperatures, and the pieces in which they are gone through
 HOTTEST = 2**44
 _GOLDEN = 0x9E3779B97F4A7C15
 _MULTIPLIER = np.uint64(2685821657736338717)
@@ -164,7 +163,6 @@ def _move(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
 
 @inner
 def _swap(plan, jobs, a, p, b, q, stop):  # type: ignore[no-untyped-def]
-    """The jobs at place p of queue a and at place q of queue b change places; of one queue, p < q."""
     i = plan.queue[a, p]
     j = plan.queue[b, q]
     t = max(_ready(plan, a, p), jobs.release[j]) + jobs.run[j, plan.kind[a]]
@@ -472,12 +470,7 @@ def never_over() -> bool:
 
 
 class Search:
-    """Local search on one problem.
-
-    Parameters
-    ----------
-    problem : with at least one job.
-    """
+    """Local search on one problem."""
 
     def __init__(self, problem: Tables) -> None:
         self.problem = problem

@@ -11,8 +11,7 @@ from ratiobench.formulations.tenants.tables import Tables
 from ratiobench.instances.tenants.model import IntArray
 from ratiobench.instances.tenants.solution import Solution, Start
 
-COLUMNS_LIMIT = 200_000
-"""No model is written with more starts."""
+COLUMNS_LIMIT = 200_000  # No model is written with more starts
 
 
 class IntervalModel(NamedTuple):

@@ -29,22 +29,17 @@ from ratiobench.instances.tenants.format import content_hash, loads
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 
-VERSION = "2"
-"""Version of everything that can change a report's figures; part of the key of stored results."""
+VERSION = "2"  # Version of everything that can change a report's figures; part of the key of stored results
 
 DUAL, SUBSETS, CP_SAT, ENUMERATION, TIME_INDEXED = "dual", "subsets", "cp-sat", "enumeration", "time-indexed"
+# Which backend goes with a formulation
 ALLOWED = {DUAL: (NO_BACKEND,), SUBSETS: (NO_BACKEND,), CP_SAT: ("cpsat",), ENUMERATION: (NO_BACKEND,)}
-"""Which backend goes with a formulation."""
-CP_SAT_JOBS, CP_SAT_WORK = 12, 60
-"""Most jobs for CP-SAT, and its work for a unit of effort."""
-REBUILDS, MOST_REBUILT = 20_000, 30
-"""Rounds of ruin and recreate from one start, and jobs that leave in one of them."""
-MOVES = 3_000_000
-"""Single moves after those."""
-LARGE = 400
-"""With more jobs there are fewer rounds of everything."""
+CP_SAT_JOBS, CP_SAT_WORK = 12, 60  # Most jobs for CP-SAT, and its work for a unit of effort
+REBUILDS, MOST_REBUILT = 20_000, 30  # Rounds of ruin and recreate from one start, and jobs that leave in one of them
+MOVES = 3_000_000  # Single moves after those
+LARGE = 400  # With more jobs there are fewer rounds of everything
+# Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more
 ROUNDS, CELLS = 6_000, 3_000_000_000
-"""Rounds of the dual bound for a unit of effort; fewer where rounds times jobs times ticks times types were more."""
 
 
 def solve(
@@ -59,19 +54,8 @@ def solve(
 ) -> SolveReport:
     """OPT of tenants or a certified interval on it, in 1/100 micro-dollar; the least cost is best.
 
-    Parameters
-    ----------
-    formulation, backend : names (`formulations()`), or ``auto`` to choose by size.
-    effort : units of work, at least 1; the same figures on any machine; a larger one never gives a wider interval.
-    gap : relative gap (upper - lower) / lower at which to stop early.
-    seconds : a time limit; marks the report `time_limited`.
-    start : a solution to begin from; it is verified first.
-    certified : find the best prices also where another proof is enough, for the report's certificate
-        (see `ratiobench.formulations.tenants.verify`).
-
-    Raises
-    ------
-    InputError : for names that do not exist or do not go together, or numbers out of range.
+    `formulation`, `backend`: names (`formulations()`), or ``auto`` to choose by size; `effort`: units of work, at least
+    1; the same figures on any machine; a larger one never gives a wider interval.
     """
     check_settings(effort, gap, seconds)
     clock = Clock()
@@ -126,11 +110,9 @@ class _Run(SolveInterval[int]):
         self.bound(-self.prices.bound, Proof.TRIVIAL)
 
     def place(self, queues: Queues, source: str) -> None:
-        """Offer the schedule of these queues."""
         self.offer(solution_of(self.problem, queues), source)
 
     def half(self) -> bool:
-        """Is half of the time over? The other half is for the bound."""
         return self.seconds is not None and time.perf_counter() - self.began >= self.seconds / 2
 
     def simply(self) -> None:
@@ -144,7 +126,6 @@ class _Run(SolveInterval[int]):
             self.place(search.build_list_schedule(np.argsort(keys, kind="stable")), name)
 
     def cp_sat(self, solver: str, effort: int) -> None:
-        """CP-SAT's schedule and bound."""
         reply = backends.call(solver, f"{models.__name__}:intervals", self.problem)
         if reply.termination is not None:
             self.used, self.termination = solver, reply.termination
@@ -276,12 +257,7 @@ def warm() -> None:
 
 
 def export(instance: Instance, kind: str, formulation: str = "auto") -> str:
-    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS).
-
-    Raises
-    ------
-    InputError : for a kind or formulation that cannot be written so, or an instance too large for it.
-    """
+    """The time-indexed program as MPS or LP text, for any other solver; its optimum is OPT (negated in MPS)."""
     if kind not in ("mps", "lp"):
         raise InputError("", "format", f"{shorten(kind)} is not one of mps, lp")
     if formulation not in ("auto", TIME_INDEXED):

@@ -21,16 +21,11 @@ from ratiobench.formulations.tenants.tables import Tables, solution_of
 from ratiobench.instances.tenants.model import IntArray
 from ratiobench.instances.tenants.solution import Solution
 
-JOBS_LIMIT = 14
-"""Most jobs."""
-PAIRS_LIMIT = 20_000_000
-"""Most pairs (end, cost) of one type, where there are releases."""
-PRICED_LIMIT = 20
-"""Most jobs where prices and a schedule are known."""
-JOINS_LIMIT = 3_000_000_000
-"""Most pairs of sets that are looked at for one more GPU."""
-SETS_LIMIT = 2**24
-"""Most sets of all types and GPUs, of which some figures each are kept."""
+JOBS_LIMIT = 14  # Most jobs
+PAIRS_LIMIT = 20_000_000  # Most pairs (end, cost) of one type, where there are releases
+PRICED_LIMIT = 20  # Most jobs where prices and a schedule are known
+JOINS_LIMIT = 3_000_000_000  # Most pairs of sets that are looked at for one more GPU
+SETS_LIMIT = 2**24  # Most sets of all types and GPUs, of which some figures each are kept
 NONE = 2**62
 
 
@@ -149,12 +144,7 @@ def join(left, left_over, right, right_over, spare, over, part):  # type: ignore
 
 
 def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
-    """OPT and a schedule that attains it.
-
-    Raises
-    ------
-    ValueError : above JOBS_LIMIT jobs or PAIRS_LIMIT pairs.
-    """
+    """OPT and a schedule that attains it."""
     if problem.jobs > JOBS_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {JOBS_LIMIT}")
     found, kinds = _all_fronts(problem), _useful(problem)
@@ -175,14 +165,7 @@ def subsets_optimum(problem: Tables) -> tuple[int, Solution]:
 def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, Solution | None]:
     """OPT and a schedule that attains it, or `upper` and None where no schedule costs less.
 
-    Parameters
-    ----------
-    prices : (n,) one per job; the nearer the bound that they prove to OPT, the less work.
-    upper : the cost of the best schedule known.
-
-    Raises
-    ------
-    ValueError : above PRICED_LIMIT jobs, SETS_LIMIT sets, PAIRS_LIMIT pairs, or JOINS_LIMIT pairs of sets.
+    `prices`: (n,) one per job; the nearer the bound that they prove to OPT, the less work.
     """
     if problem.jobs > PRICED_LIMIT:
         raise ValueError(f"{problem.jobs} jobs; at most {PRICED_LIMIT}")
@@ -213,8 +196,8 @@ def priced_optimum(problem: Tables, prices: IntArray, upper: int) -> tuple[int, 
     return bound + int(total.min()), _schedule(problem, found, kinds, sets)
 
 
+# Sets that some GPUs can run, the excess of each, and by set what the last of these GPUs runs
 Joined = tuple[IntArray, IntArray, IntArray]
-"""Sets that some GPUs can run, the excess of each, and by set what the last of these GPUs runs."""
 
 
 def _joined(over: list[IntArray], kinds: list[int], spare: int) -> list[Joined]:
@@ -248,7 +231,6 @@ def _parted(steps: list[Joined], chosen: int) -> list[int]:
 
 
 def _all_fronts(problem: Tables) -> list[tuple[np.ndarray, ...]]:
-    """The pairs of every type."""
     found = []
     for k in range(len(problem.counts)):
         run, money = (np.ascontiguousarray(table[:, k]) for table in (problem.run, problem.money))
@@ -280,7 +262,6 @@ def _schedule(problem: Tables, found: list[tuple[np.ndarray, ...]], kinds: list[
 
 
 def _order(pairs: tuple[np.ndarray, ...], chosen: int) -> list[int]:
-    """The best order of a set."""
     first, _, _, lasts, befores = pairs
     at, order = int(first[chosen + 1]) - 1, list[int]()
     while at > 0:

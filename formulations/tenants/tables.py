@@ -13,29 +13,17 @@ from ratiobench.instances.tenants.solution import Solution, Start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """The offline problem: a job that ends at C costs late max(0, C - deadline) + weight (C - release) + money.
+    """The offline problem: a job that ends at C costs late max(0, C - deadline) + weight (C - release) + money."""
 
-    Parameters
-    ----------
-    instance : where it comes from.
-    late : per tick of lateness.
-    weight : (n,) per tick of a job's time.
-    money : (n, K) of a job on each type.
-    run : (n, K) ticks.
-    release, deadline : (n,) ticks.
-    counts : (K,) GPUs of each type.
-    horizon : last release + sum of longest runs: some best schedule ends by then.
-    """
-
-    instance: Instance
-    late: int
-    weight: IntArray
-    money: IntArray
-    run: IntArray
-    release: IntArray
+    instance: Instance  # where it comes from
+    late: int  # per tick of lateness
+    weight: IntArray  # (n,) per tick of a job's time
+    money: IntArray  # (n, K) of a job on each type
+    run: IntArray  # (n, K) ticks
+    release: IntArray  # release, deadline: (n,) ticks
     deadline: IntArray
-    counts: IntArray
-    horizon: int
+    counts: IntArray  # (K,) GPUs of each type
+    horizon: int  # last release + sum of longest runs: some best schedule ends by then
 
     @property
     def jobs(self) -> int:
@@ -68,8 +56,7 @@ def tables(instance: Instance) -> Tables:
     )
 
 
-Queues = Sequence[Sequence[int]]
-"""The jobs of every GPU in the order in which it runs them."""
+Queues = Sequence[Sequence[int]]  # The jobs of every GPU in the order in which it runs them
 
 
 def solution_of(problem: Tables, queues: Queues) -> Solution:

@@ -24,28 +24,21 @@ from ratiobench.instances.tenants.format import content_hash
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 
+# What a valid certificate proves, and how
 PROVES = (
     "the decisions are a schedule that costs `upper`; and at the prices of the jobs, what all GPUs can do at least "
     "costs `lower`, below which no schedule is (weak duality)"
 )
-"""What a valid certificate proves, and how."""
 
-SMALL = 200_000
-"""Up to so many jobs times ticks of a type in plain Python."""
-LONGEST = 2**22
-"""Most ticks of a type that are looked at."""
+SMALL = 200_000  # Up to so many jobs times ticks of a type in plain Python
+LONGEST = 2**22  # Most ticks of a type that are looked at
 
+# Of a job on a type: position, release, run, last start that pays, and cost less pay at tick 0 in time, per tick
 Row = tuple[int, int, int, int, int, int]
-"""Of a job on a type: position, release, run, last start that pays, and cost less pay at tick 0 in time, per tick."""
 
 
 def verify(instance: Instance, data: Any, source: str = "<document>") -> Verdict[Certificate]:
-    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal.
-
-    Raises
-    ------
-    InputError : when `data` is no certificate document.
-    """
+    """Check a decoded certificate document against an instance: every number in it is recomputed and must be equal."""
     certificate, written_seal = parse(data, source)
     try:
         require(certificate.instance == content_hash(instance), "the certificate is about another instance")

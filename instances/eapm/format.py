@@ -15,8 +15,7 @@ from ratiobench.instances.io.fields import Fields, origin_of
 from ratiobench.instances.io.files import sha256_of
 
 FORMAT = "ratiobench/eapm/1"
-SUM_LIMIT = 2**62
-"""No sum of costs, of prices or of times over all tasks of an instance is larger."""
+SUM_LIMIT = 2**62  # No sum of costs, of prices or of times over all tasks of an instance is larger
 MACHINE_LIMIT = 1_000
 TYPE_LIMIT = 10_000
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -27,21 +26,7 @@ _USER = {"type", "tasks", "price"}
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
-    """
+    """Validate a decoded document and build the instance."""
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
@@ -91,7 +76,6 @@ def parse(data: Any, source: str = "<document>") -> Instance:
 
 
 def _some(top: Fields, key: str, most: int | None) -> list[Any]:
-    """A list with at least one entry."""
     values = top.items(key)
     if not values:
         raise InputError(top.source, key, "empty; at least one entry is needed")
@@ -117,16 +101,7 @@ def _distinct(source: str, names: list[str], path: str) -> None:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads.
-    """
+    """Convert an instance to its JSON document."""
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -142,16 +117,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
-    """
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
     if "hash" not in instance.cache:
         content = {"format": FORMAT, **_content(instance)}
         instance.cache["hash"] = sha256_of(content)

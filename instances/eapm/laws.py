@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from ratiobench.instances.eapm.model import IntArray
 from ratiobench.instances.io.seeds import Stream
 
-REACH = 9_300
-"""A normal draw is at most this many thousandths from 0; what lies outside has a probability below 2^-64."""
-BITS = 60
-"""Fixed-point numbers here are integers in units of 2^-60."""
+REACH = 9_300  # A normal draw is at most this many thousandths from 0; what lies outside has a probability below 2^-64
+BITS = 60  # Fixed-point numbers here are integers in units of 2^-60
 
 _DIGITS = Context(prec=30, rounding=ROUND_HALF_EVEN)
 

@@ -26,10 +26,9 @@ T = TypeVar("T")
 
 VERSION = 1
 
+# The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines
 TYPES, MACHINES = 30, 9
-"""The size of the paper's data, enlarged by its authors from measurements of 5 task types on 9 machines."""
-TOLERANCE = Fraction(3, 100)
-"""How far the ratios of a `table1` matrix may be from the paper's."""
+TOLERANCE = Fraction(3, 100)  # How far the ratios of a `table1` matrix may be from the paper's
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +80,9 @@ class Table1:
     paper's (`paper.ENERGY`, `paper.SPAN`); about one draw in 45 is. The factor f is then chosen so that E_min/MS_greedy
     is the paper's, `paper.RATE`, as nothing else in the paper fixes the absolute scale; it comes to 150 to 240 W.
     E_min/MS_greedy is a power, so it leaves the scale of ETC open, which no profit rate depends on.
-
-    Parameters
-    ----------
-    seed : names of the random streams.
     """
 
-    seed: tuple[str | int, ...] = (0,)
+    seed: tuple[str | int, ...] = (0,)  # names of the random streams
 
     @property
     def types(self) -> int:
@@ -143,7 +138,6 @@ class Table1:
 
 
 def _shifted(value: int, bits: int) -> int:
-    """value / 2^bits, rounded half up."""
     return (value + (1 << (bits - 1))) >> bits
 
 
@@ -171,20 +165,15 @@ class Cvb:
     """The coefficient-of-variation-based method (Ali, Siegel, Maheswaran, Hensgen, Ali 2000).
 
     q_i ~ Gamma(1/V_t^2, mu V_t^2), ETC_ij ~ Gamma(1/V_m^2, q_i V_m^2); APC in the same way with parameters of its own.
-
-    Parameters
-    ----------
-    seed : names of the random streams.
-    types, machines : K and m.
-    etc, apc : ``mean`` (milliseconds, milliwatts), ``task_cv`` V_t and ``machine_cv`` V_m (fractions in 0.02..1).
-    consistency : ``inconsistent``, or ``consistent``: every row of ETC sorted, so machine 1 is the fastest for all.
     """
 
-    seed: tuple[str | int, ...]
-    types: int
+    seed: tuple[str | int, ...]  # names of the random streams
+    types: int  # types, machines: K and m
     machines: int
+    # etc, apc: ``mean`` (milliseconds, milliwatts), ``task_cv`` V_t and ``machine_cv`` V_m (fractions in 0.02..1).
     etc: Spread
     apc: Spread
+    # ``inconsistent``, or ``consistent``: every row of ETC sorted, so machine 1 is the fastest for all.
     consistency: str
 
     @property
@@ -231,23 +220,16 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The range-based method (Ali et al. 2000; Braun et al. 2001): ETC_ij = U(R_task) U(R_mach), APC in the same way.
+    """The range-based method (Ali et al. 2000; Braun et al. 2001): ETC_ij = U(R_task) U(R_mach), APC likewise."""
 
-    Parameters
-    ----------
-    seed : names of the random streams.
-    types, machines : K and m.
-    etc, apc : ``task``, range of the base (milliseconds, milliwatts), and ``machine``, range of the factor in
-        thousandths.
-    consistency : as in `Cvb`.
-    """
-
-    seed: tuple[str | int, ...]
-    types: int
+    seed: tuple[str | int, ...]  # names of the random streams
+    types: int  # types, machines: K and m
     machines: int
+    # etc, apc: ``task``, range of the base (milliseconds, milliwatts), and ``machine``, range of the factor in
+    # thousandths.
     etc: Ranges
     apc: Ranges
-    consistency: str
+    consistency: str  # as in `Cvb`
 
     @property
     def about(self) -> str:
@@ -310,6 +292,7 @@ _RANGES = tuple(
         ("machine", 10**7, "factor per machine", machine, "1/1000"),
     )
 )
+# The keys of `matrix` in a recipe
 SOURCE_KEYS = (
     Key("matrix.method", Choice(_METHODS), "how ETC and APC are drawn", "table1"),
     Key("matrix.seed", Seed(), "names the random streams of the matrices", 0),
@@ -317,17 +300,11 @@ SOURCE_KEYS = (
     *_SPREADS,
     *_RANGES,
 )
-"""The keys of `matrix` in a recipe."""
 _OF_METHOD = {"table1": (), "cvb": (*_SIZES, *_SPREADS), "range": (*_SIZES, *_RANGES)}
 
 
 def read_source(data: Any) -> Source:
-    """Check the key `matrix` of a recipe: ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """Check the key `matrix` of a recipe: ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``."""
     return make_source(Values(SOURCE, SOURCE_KEYS, {"matrix": data}))
 
 
@@ -352,8 +329,8 @@ def make_source(found: Values) -> Source:
     return Range(seed, *sizes, bases, powers, found["matrix.consistency"])
 
 
+# Keys that not every method has, and one that has it
 _NAMES = {key.name: method for method, keys in reversed(_OF_METHOD.items()) for key in keys}
-"""Keys that not every method has, and one that has it."""
 
 
 @lru_cache(maxsize=256)

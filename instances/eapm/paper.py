@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-GAMMAS = ("1.05", "1.1", "1.15", "1.2", "1.25", "1.3", "1.35", "1.4", "1.45", "1.5")
-"""The columns of Table 1."""
+GAMMAS = ("1.05", "1.1", "1.15", "1.2", "1.25", "1.3", "1.35", "1.4", "1.45", "1.5")  # The columns of Table 1
 
+# Table 1 as printed (DOI 10.13705/j.issn.1671-6841.2022250): the objective's mean over 100 repetitions
 TABLE1: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "online": ("22.23", "45.26", "70.47", "99.5", "130.69", "162.65", "190.94", "224.4", "255.72", "297.67"),
@@ -23,11 +23,7 @@ TABLE1: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""Table 1 as printed (DOI 10.13705/j.issn.1671-6841.2022250): the objective's mean over 100 repetitions."""
 
-ENERGY = Fraction("1.596")
-"""E_avg / E_min: the even placement costs so many times what the cheapest one does."""
-SPAN = Fraction("1.548")
-"""MS_greedy / MS_avg: the cheapest placement takes so many times as long as the even one."""
-RATE = Fraction("452.6")
-"""E_min / MS_greedy, units of money per second; in watts, as c = 1 unit per joule."""
+ENERGY = Fraction("1.596")  # E_avg / E_min: the even placement costs so many times what the cheapest one does
+SPAN = Fraction("1.548")  # MS_greedy / MS_avg: the cheapest placement takes so many times as long as the even one
+RATE = Fraction("452.6")  # E_min / MS_greedy, units of money per second; in watts, as c = 1 unit per joule

@@ -16,20 +16,13 @@ Rows = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """Costs and finish times of the two placements that look at no price.
+    """Costs and finish times of the two placements that look at no price."""
 
-    Parameters
-    ----------
-    least_cost : E_min, micro-units: every task on its cheapest machine.
-    average_cost : E_avg, micro-units: every bag split evenly over the machines, in fractions of tasks where need be.
-    greedy_ms : the makespan of the cheapest placement; of machines equally cheap, the first.
-    average_ms : the makespan of the even one.
-    """
-
-    least_cost: int
+    least_cost: int  # E_min, micro-units: every task on its cheapest machine
+    # E_avg, micro-units: every bag split evenly over the machines, in fractions of tasks where need be.
     average_cost: Fraction
-    greedy_ms: int
-    average_ms: Fraction
+    greedy_ms: int  # the makespan of the cheapest placement; of machines equally cheap, the first
+    average_ms: Fraction  # the makespan of the even one
 
     @property
     def energy(self) -> Fraction | None:

@@ -7,10 +7,9 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT, integer, items
 
-Decision = tuple[int, ...]
-"""x_i: how many of a user's tasks each machine gets."""
+Decision = tuple[int, ...]  # x_i: how many of a user's tasks each machine gets
+# One decision per user in order of arrival; None where there is none, which no valid solution has
 Solution = tuple[Decision | None, ...]
-"""One decision per user in order of arrival; None where there is none, which no valid solution has."""
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:

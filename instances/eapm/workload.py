@@ -25,8 +25,8 @@ from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
 
+# A price for the whole bag, gamma a_i min_j cost_ij; or as the second paper prints it, without a_i
 PRICES = ("bag", "printed")
-"""A price for the whole bag, gamma a_i min_j cost_ij; or as the second paper prints it, without a_i."""
 ORDERS = ("BaS", "SaB", "Rand", "Equal")
 
 _LARGEST_BAG = 10**6
@@ -39,6 +39,7 @@ _COMMON = (
     Key("price", Choice(PRICES), "price of a bag: gamma a_i times the least cost of a task, or without a_i", "bag"),
     *SOURCE_KEYS,
 )
+# The keys of a recipe, by its kind; `Recipe` says more of what they mean
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "table1": (*_COMMON, _BAGS),
     "users": (*_COMMON, _USERS, _BAGS),
@@ -51,7 +52,6 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("equal", Integer(1, _LARGEST_BAG), "tasks of a bag of order Equal", 400, "tasks"),
     ),
 }
-"""The keys of a recipe, by its kind; `Recipe` says more of what they mean."""
 _SUMMARIES = {
     "table1": "the second paper's Table 1: one user for each task type, in random order",
     "users": "any number of users, of types drawn uniformly",
@@ -66,40 +66,29 @@ def forms() -> tuple[Form, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A recipe of one of these kinds with every default filled in.
+    """A recipe of one of these kinds with every default filled in."""
 
-    Parameters
-    ----------
-    kind : ``table1``: one user for each task type, in random order. ``users``: any number of users, each of a type
-        drawn uniformly. ``orders``: big and small bags of types drawn uniformly, in one of the orders of Fig. 4.
-    name : of the instance; not part of its identity.
-    seed : names of the random streams of the workload (strings and integers).
-    gamma : price over least cost. Text, "1.05" or "21/20". Default 1.2.
-    price : ``bag`` (default): p_i = gamma a_i min_j cost_ij, so that gamma is the price of a bag over its least cost.
-        ``printed``: p_i = gamma min_j cost_ij, as section 4.1 of the second paper prints it. Both are rounded half up.
-    matrix : ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `ratiobench.instances.eapm.matrices`. Its
-        seed is its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's
-        repetitions do; for fresh ones give it the repetition too.
-    users : n, 1..100,000, of kinds `users` and `orders`. Default 30.
-    tasks : range of a_i, kinds `table1` and `users`. Default [200, 1000].
-    order : kind `orders`: ``BaS`` big bags first, ``SaB`` small ones first, ``Rand`` the same in random order,
-        ``Equal`` the users of BaS with equal bags. Half of the bags are big, the smaller half where n is odd.
-    big, small : kind `orders`: ranges of a_i, default [501, 1000] and [1, 199].
-    equal : kind `orders`: a_i of order Equal, default 400.
-    """
-
+    # ``table1``: one user for each task type, in random order. ``users``: any number of users, each of a type drawn
+    # uniformly. ``orders``: big and small bags of types drawn uniformly, in one of the orders of Fig. 4.
     kind: str
-    name: str
-    seed: tuple[str | int, ...]
-    gamma: Fraction
+    name: str  # of the instance; not part of its identity
+    seed: tuple[str | int, ...]  # names of the random streams of the workload (strings and integers)
+    gamma: Fraction  # price over least cost. Text, "1.05" or "21/20". Default 1.2
+    # ``bag`` (default): p_i = gamma a_i min_j cost_ij, so that gamma is the price of a bag over its least cost.
+    # ``printed``: p_i = gamma min_j cost_ij, as section 4.1 of the second paper prints it. Both are rounded half up.
     price: str
+    # ``{"method": "table1" | "cvb" | "range", "seed": ..., ...}``, see `ratiobench.instances.eapm.matrices`. Its seed
+    # is its own, 0 by default: recipes that differ in `seed` alone share the matrices, as the paper's repetitions do;
+    # for fresh ones give it the repetition too.
     matrix: Source
-    users: int
-    tasks: tuple[int, int]
+    users: int  # n, 1..100,000, of kinds `users` and `orders`. Default 30
+    tasks: tuple[int, int]  # range of a_i, kinds `table1` and `users`. Default [200, 1000]
+    # kind `orders`: ``BaS`` big bags first, ``SaB`` small ones first, ``Rand`` the same in random order, ``Equal`` the
+    # users of BaS with equal bags. Half of the bags are big, the smaller half where n is odd.
     order: str
-    big: tuple[int, int]
+    big: tuple[int, int]  # big, small: kind `orders`: ranges of a_i, default [501, 1000] and [1, 199]
     small: tuple[int, int]
-    equal: int
+    equal: int  # kind `orders`: a_i of order Equal, default 400
 
     def stream(self, column: str) -> Stream:
         """The random stream of a column."""
@@ -126,12 +115,7 @@ class Recipe:
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of one of these kinds and fill in its defaults.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """Check a recipe of one of these kinds and fill in its defaults."""
     kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", data.get("kind"))
     found = Values(SOURCE, KEYS[kind], data)
     gamma = found["gamma"]
@@ -156,12 +140,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds (see `Recipe` for its keys).
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of one of these kinds (see `Recipe` for its keys)."""
     recipe = read_recipe(data)
     made = matrices(recipe.matrix)
     kinds, bags = _bags(recipe)

@@ -16,13 +16,11 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT, Fields, integer, items, origin_of
 
 FORMAT = "ratiobench/edgeflow/1"
-GPU_LIMIT = 4096
-"""GPUs of a cloud, edge servers of a window, and the widest share."""
+GPU_LIMIT = 4096  # GPUs of a cloud, edge servers of a window, and the widest share
 MODEL_LIMIT = 10_000
 STALL_LIMIT = 3600
 WORK_LIMIT = 2**53
-DONE_LIMIT = 2**62
-"""No model does more milli-iterations in the window of a job of its."""
+DONE_LIMIT = 2**62  # No model does more milli-iterations in the window of a job of its
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "cloud", "edge", "models", "jobs"}
@@ -32,21 +30,7 @@ _COLUMNS = ("submit", "deadline", "model", "work", "share")
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
-    """
+    """Validate a decoded document and build the instance."""
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
     name = top.text("name")
@@ -101,7 +85,6 @@ def _models(top: Fields) -> tuple[Model, ...]:
 
 
 def _speeds(model: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shares that were measured, and the speed at each."""
     gpus: list[int] = []
     speed: list[int] = []
     for j, raw in enumerate(model.items("speed")):
@@ -144,16 +127,7 @@ def _job(job: Fields, known: dict[str, int], models: tuple[Model, ...], before: 
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads.
-    """
+    """Convert an instance to its JSON document."""
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -182,16 +156,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
-    """
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 

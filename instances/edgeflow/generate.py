@@ -18,10 +18,6 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
 
     Recipes are ``{"kind": "gpu-day" | "elasticflow", ...}`` (see `ratiobench.instances.edgeflow.workload.KEYS`),
     ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind": "file", "path": PATH}``.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
     """
     return make_instance(recipe, _KINDS)
 

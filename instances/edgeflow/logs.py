@@ -15,6 +15,7 @@ from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.text_files import open_text, rows
 
+# What the columns of a log are called; those from `model` on are in logs of the ElasticFlow format only
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "submit": ("submit_time", "submission_time", "submitted_time", "timestamp", "start_time"),
     "seconds": ("duration", "duration_s", "run_time"),
@@ -24,12 +25,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "iterations": ("iterations", "iteration"),
     "deadline": ("deadline", "ddl"),
 }
-"""What the columns of a log are called; those from `model` on are in logs of the ElasticFlow format only."""
+# The columns of PAI's task table
 PAI = (
     "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu",
     "gpu_type",
 )  # fmt: skip
-"""The columns of PAI's task table."""
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]*)?", re.ASCII)
 
 
@@ -50,12 +50,7 @@ class Row(NamedTuple):
 
 
 def read_log(path: str | os.PathLike[str]) -> tuple[Row, ...]:
-    """The jobs that used GPUs for some time, in order of submission; the widest share is 64 GPUs.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value.
-    """
+    """The jobs that used GPUs for some time, in order of submission; the widest share is 64 GPUs."""
     source = str(path)
     with open_text(path) as file:
         found = sorted(_rows(rows(file, source), source), key=lambda row: row.submit)

@@ -13,8 +13,7 @@ from typing import Any
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.io.errors import make_printable
 
-CLOUD, EDGE = 0, 1
-"""The places at which a piece of work runs."""
+CLOUD, EDGE = 0, 1  # The places at which a piece of work runs
 
 
 @dataclass(frozen=True, slots=True)

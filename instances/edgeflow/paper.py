@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+# ElasticFlow, Figures 6(b), 8(a) and 8(b), by trace
 PUBLISHED_RATIOS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "testbed": {"edf": "0.087", "gandiva": "0.210", "tiresias": "0.456", "elasticflow": "0.667"},
@@ -19,9 +20,8 @@ PUBLISHED_RATIOS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "cluster10": {"edf": "0.769", "gandiva": "0.354", "tiresias": "0.473", "elasticflow": "0.981"},
     }
 )
-"""ElasticFlow, Figures 6(b), 8(a) and 8(b), by trace."""
+# EdgeFlow, section 5.3: its ratio is "higher by 1.1 to 7.3 times" than the baselines'. Read here as so many times as
+# many deadlines, from least to most; read as times more, they would be 2.1 to 8.3 times as many.
 TIMES = ("1.1", "7.3")
-"""EdgeFlow, section 5.3: its ratio is "higher by 1.1 to 7.3 times" than the baselines'. Read here as so many times as
-many deadlines, from least to most; read as times more, they would be 2.1 to 8.3 times as many."""
+# EdgeFlow, section 5.3: moves per job, those between cloud and edge, seconds of overhead per job (about)
 MOVES, CROSSINGS, STALLED_S = "34.9", "0.6", "180"
-"""EdgeFlow, section 5.3: moves per job, those between cloud and edge, seconds of overhead per job (about)."""

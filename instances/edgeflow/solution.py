@@ -24,8 +24,7 @@ class Piece(NamedTuple):
     gpus: int
 
 
-Solution = tuple[tuple[Piece, ...], ...]
-"""The pieces of every job in order of time; none where it never runs."""
+Solution = tuple[tuple[Piece, ...], ...]  # The pieces of every job in order of time; none where it never runs
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:

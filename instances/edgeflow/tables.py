@@ -1,6 +1,6 @@
 """The shipped tables: speeds, overheads, arrivals and durations of real clusters, the six ElasticFlow traces.
 
-Sources and licences are in `data/README.md`; `tests.tools.edgeflow_tables` makes the tables from the public originals.
+Sources and licences are in `data/README.md`; `tools.edgeflow_tables` makes the tables from the public originals.
 """
 
 from __future__ import annotations
@@ -15,22 +15,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 DATA = Path(__file__).with_name("data")
-DAY, SLOT = 86_400, 600
-"""Seconds of a day, and of a slot in which arrivals are counted."""
-SHORTEST = 600
-"""Tasks of at least so many seconds are in the tables of days."""
-WIDEST = 64
-"""The widest share that a task asks for; wider ones are taken as this."""
-CELL = 10
-"""Tasks behind every cell of a table of durations, at least."""
+DAY, SLOT = 86_400, 600  # Seconds of a day, and of a slot in which arrivals are counted
+SHORTEST = 600  # Tasks of at least so many seconds are in the tables of days
+WIDEST = 64  # The widest share that a task asks for; wider ones are taken as this
+CELL = 10  # Tasks behind every cell of a table of durations, at least
 
+# The clusters whose days can be drawn
 CLUSTERS: Mapping[str, str] = {
     "pai": "Alibaba PAI 2020, a uniform 8.2 % sample of terminated GPU tasks, 28 days, clock of Shanghai",
     "philly": "Microsoft Philly 2017, about three quarters of the jobs, 42 days",
     "helios": "SenseTime Helios 2020, cluster Venus, 91 days",
     "itp": "Microsoft ITP 2021, ten clusters, 28 days",
 }
-"""The clusters whose days can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +39,7 @@ class PublishedTrace:
     gpus: int
 
 
+# The prepared traces by name
 PUBLISHED: Mapping[str, PublishedTrace] = {
     "testbed": PublishedTrace("itp_195job", "the 128-GPU testbed trace, 195 jobs of ITP (Figure 6b)", "A100", 128),
     "t4": PublishedTrace(
@@ -55,7 +52,6 @@ PUBLISHED: Mapping[str, PublishedTrace] = {
     "cluster06": PublishedTrace("itp_cluster06", "ITP cluster 6, 2,396 jobs (Figure 8b)", "A100", 512),
     "cluster10": PublishedTrace("itp_cluster10", "ITP cluster 10, 260 jobs (Figure 8b)", "A100", 256),
 }
-"""The prepared traces by name."""
 
 
 class PreparedJob(NamedTuple):

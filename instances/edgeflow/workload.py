@@ -26,25 +26,22 @@ from ratiobench.instances.io.seeds import Stream
 
 VERSION = 1
 
+# When edge servers are idle: all of them in the first window, half of them in the second one; section 1
 WINDOWS = "02:00-09:00+14:00-17:00/2"
-"""When edge servers are idle: all of them in the first window, half of them in the second one; section 1."""
+# Speed of an edge server over that of a GPU of the cloud, by model: V100 over A100, known to about 20 %
 EDGE_FACTOR: Mapping[str, Fraction] = {
     "resnet50": Fraction("0.65"), "vgg16": Fraction("0.6"), "inception3": Fraction("0.6"),
     "deepspeech2": Fraction("0.6"), "bert": Fraction("0.5"), "gpt2": Fraction("0.5"),
 }  # fmt: skip
-"""Speed of an edge server over that of a GPU of the cloud, by model: V100 over A100, known to about 20 %."""
 OTHER_FACTOR = Fraction("0.6")
+# (model, batch) that do not fit the memory of an edge server; a reconstruction
 TOO_LARGE = frozenset({("bert", 128), ("gpt2", 256), ("vgg16", 256), ("resnet50", 256)})
-"""(model, batch) that do not fit the memory of an edge server; a reconstruction."""
-OTHER_OVERHEAD = 3
-"""Seconds that a change of share takes where it was not measured."""
-ACROSS = 3
-"""Seconds that a change of side adds: 2, and the weights at 5 GB/s, rounded up."""
+OTHER_OVERHEAD = 3  # Seconds that a change of share takes where it was not measured
+ACROSS = 3  # Seconds that a change of side adds: 2, and the weights at 5 GB/s, rounded up
 _STEPS = 10**6
 _ABOUT = "arrivals of {}'s day, shares and durations from its tables; models and deadlines are drawn"
 _PREPARED = "{}; its authors drew models and deadlines"
-_OUTSIDE = {"name", "path"}
-"""Keys that are not said in an instance's origin."""
+_OUTSIDE = {"name", "path"}  # Keys that are not said in an instance's origin
 
 _PLACE = (
     Key("gpus", Integer(1, GPU_LIMIT), "of the cloud", 64, "GPUs"),
@@ -71,6 +68,7 @@ _DRAWN = (
     Key("seed", Seed(), "names the random streams", 0),
     Key("tightness", Span(1, 100_000), "time to the deadline, of the duration", (50, 150), "%"),
 )
+# The keys of a recipe, by its kind
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "gpu-day": (
         _NAME,
@@ -104,7 +102,6 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
         *_PLACE,
     ),
 }
-"""The keys of a recipe, by its kind."""
 _SUMMARIES = {
     "gpu-day": "a day of a GPU cluster: its arrivals and durations, models and deadlines drawn",
     "elasticflow": "one of six traces that the ElasticFlow paper's authors prepared",
@@ -137,18 +134,12 @@ def forms() -> tuple[Form, ...]:
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of one of these kinds."""
     found = _checked(recipe)
     return {"gpu-day": _day, "elasticflow": _published, "gpu-log": _log}[recipe["kind"]](found)
 
 
 def _checked(recipe: Mapping[str, Any]) -> Values:
-    """The checked values of a recipe; keys that need each other, too."""
     kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", recipe.get("kind"))
     found = Values(SOURCE, KEYS[kind], recipe)
     if kind == "elasticflow":
@@ -370,12 +361,7 @@ _WINDOW = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)-([01]?\d|2[0-4]):([0-5]\d)(?:/
 
 
 def read_windows(texts: str, servers: int) -> list[tuple[int, int, int]]:
-    """(from, to, servers) in seconds of the day, in order.
-
-    Raises
-    ------
-    InputError : for a text that is no FROM-TO[/PART]+..., or windows that overlap.
-    """
+    """(from, to, servers) in seconds of the day, in order."""
     found = []
     for text in texts.split("+"):
         match = _WINDOW.fullmatch(text)

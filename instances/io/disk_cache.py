@@ -21,10 +21,9 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import sha256_of, write_atomically
 
+# The folder, where this variable of the environment names one; nothing is kept where it is empty
 FOLDER = "RATIOBENCH_CACHE"
-"""The folder, where this variable of the environment names one; nothing is kept where it is empty."""
-MOST = 4096
-"""Entries; with one more the oldest half goes."""
+MOST = 4096  # Entries; with one more the oldest half goes
 
 
 def user_cache() -> Path:

@@ -8,8 +8,7 @@ from html import escape
 
 from ratiobench.instances.io.errors import make_printable
 
-CELL = 200
-"""Characters of a cell of a table in a notebook."""
+CELL = 200  # Characters of a cell of a table in a notebook
 
 
 def format_decimal(value: int | Fraction, digits: int = 3, *, up: bool) -> str:

@@ -17,27 +17,16 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, slots=True)
 class Documents(Generic[Read, Written]):
-    """How a kind of file is read and written.
+    """How a kind of file is read and written."""
 
-    Parameters
-    ----------
-    parse : (decoded document, its name in messages) -> what the file holds; InputError on the first thing that the
-        format does not allow.
-    document : the JSON document that `parse` reads.
-    text : its text.
-    """
-
+    # (decoded document, its name in messages) -> what the file holds; InputError on the first thing that the format
+    # does not allow.
     parse: Callable[[Any, str], Read]
-    document: Callable[[Written], dict[str, Any]]
+    document: Callable[[Written], dict[str, Any]]  # the JSON document that `parse` reads
     text: Callable[[dict[str, Any]], str] = text_of
 
     def read(self, path: str | os.PathLike[str]) -> Read:
-        """Read and validate a file (.json or .json.gz, `-` for standard input).
-
-        Raises
-        ------
-        InputError : naming the file, the field and the value.
-        """
+        """Read and validate a file (.json or .json.gz, `-` for standard input)."""
         return self.loads(*read_bytes(path))
 
     def loads(self, data: bytes | str, source: str = "<string>") -> Read:

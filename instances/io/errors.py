@@ -11,16 +11,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+# Set in the environment by `--debug`: errors in processes of their own are told with their traceback
 DEBUG = "RATIOBENCH_DEBUG"
-"""Set in the environment by `--debug`: errors in processes of their own are told with their traceback."""
 
 
-SHOWN = 60
-"""Characters of a value in a message."""
-LISTED = 100
-"""Characters of a list of names in a message; a first name is always there."""
-MEANT = "did you mean"
-"""How a name that is near is offered."""
+SHOWN = 60  # Characters of a value in a message
+LISTED = 100  # Characters of a list of names in a message; a first name is always there
+MEANT = "did you mean"  # How a name that is near is offered
 
 
 def make_printable(text: str, most: int) -> str:
@@ -96,9 +93,7 @@ def explain_unknown_value(value: Any, known: Iterable[str]) -> str:
 def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> str:
     """That the name is not one of the known ones, with the one that was probably meant.
 
-    Parameters
-    ----------
-    command : prints all known names, such as ``list suites``; it is named where they are too many for a message.
+    `command`: prints all known names, such as ``list suites``; it is named where they are too many for a message.
     """
     known = list(known)
     near, some = suggest_name(name, known), list_names(known)
@@ -114,11 +109,8 @@ def explain_unknown_name(name: str, known: Iterable[str], command: str = "") -> 
 class InputError(ValueError):
     """Input that cannot be used; its text is one line of bounded length: file, field, value, and what is allowed.
 
-    Parameters
-    ----------
-    source : the file (or other origin) as the user named it.
-    field : the path of the field inside it, such as ``tasks[3].deadline``; empty for the file as a whole.
-    problem : what is wrong, with the value, and what would be allowed.
+    `source`: the file (or other origin) as the user named it; `field`: the path of the field inside it, such as
+    ``tasks[3].deadline``; empty for the file as a whole.
     """
 
     def __init__(self, source: str, field: str, problem: str) -> None:

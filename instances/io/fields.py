@@ -11,19 +11,14 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.files import HugeInteger, iterate_values
 
-LIMIT = 2**40
-"""The largest number in an instance."""
+LIMIT = 2**40  # The largest number in an instance
 
 
 class Fields:
     """Checked access to the fields of one JSON object.
 
-    Parameters
-    ----------
-    source : the file as the user named it.
-    path : where the object stands in it; empty for the whole.
-    data : the object.
-    allowed, optional : its fields; any other, or a missing one that is not optional, is an error.
+    `source`: the file as the user named it; `path`: where the object stands in it; empty for the whole; `allowed`,
+    `optional`: its fields; any other, or a missing one that is not optional, is an error.
     """
 
     __slots__ = ("data", "path", "source")

@@ -25,12 +25,10 @@ from typing import IO, Any, NamedTuple
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import SHOWN, InputError, make_printable, shorten, suggest_name
 
-_LOOKED_AT = 10_000
-"""Files of a folder among which one of a similar name is looked for."""
+_LOOKED_AT = 10_000  # Files of a folder among which one of a similar name is looked for
 
 
-_DUPLICATES = 1_000
-"""Objects with a key that stands twice among which the first of a document is looked for."""
+_DUPLICATES = 1_000  # Objects with a key that stands twice among which the first of a document is looked for
 
 
 class HugeInteger:
@@ -112,24 +110,13 @@ def _first_duplicate(document: Any, source: str) -> InputError:
 
 
 def check_values(text: bytes, source: str) -> None:
-    """Refuse JSON text that would take far more memory than its bytes, before it is decoded.
-
-    Raises
-    ------
-    InputError : more than `packed.MOST` commas and opening brackets.
-    """
+    """Refuse JSON text that would take far more memory than its bytes, before it is decoded."""
     if packing.count_values(text) > packing.MOST:
         raise InputError(source, "", f"it has more than {packing.MOST} values, the most that is read")
 
 
 def load_json(data: bytes, source: str) -> Any:
-    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
-
-    Raises
-    ------
-    InputError : naming the source; also for a packed text above the limit of `limit_file_size`, and for too many
-        values.
-    """
+    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates."""
     twice = 0
 
     def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -169,13 +156,7 @@ _QUOTED = re.compile(rb"""\"(?:[^\"\\]|\\.)*\"|'[^']*'""")
 
 
 def load_toml(data: bytes, source: str) -> dict[str, Any]:
-    """The table in a TOML text, with numbers that have a point as exact decimals.
-
-    Raises
-    ------
-    InputError : naming the source, and the line; also for more than `_TOML_BYTES`, and a line with too many dots:
-        the reader takes memory and time by the square of a dotted key's length.
-    """
+    """The table in a TOML text, with numbers that have a point as exact decimals."""
     if len(data) > _TOML_BYTES:
         raise InputError(source, "", f"{len(data)} bytes of TOML; at most {_TOML_BYTES} are read")
     # Inside a text of several lines a quote may open or close anything: then all dots count.
@@ -189,8 +170,7 @@ def load_toml(data: bytes, source: str) -> dict[str, Any]:
         raise InputError(source, "", f"not TOML: {error}") from None
 
 
-READ_LIMIT = 2**30
-"""Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise."""
+READ_LIMIT = 2**30  # Bytes of a file that are read, packed and unpacked, unless `limit_file_size` says otherwise
 _limit = ContextVar("_limit", default=READ_LIMIT)
 _CHUNK = 2**20
 
@@ -205,13 +185,12 @@ def limit_file_size(size: int) -> Iterator[None]:
         _limit.reset(before)
 
 
-read_limit = _limit.get
-"""The bytes of a file that are read at most, here and now."""
+read_limit = _limit.get  # The bytes of a file that are read at most, here and now
 
 
 def make_size_error(source: str, how: str = "") -> InputError:
     """The error for a file with more bytes than `limit_file_size` allows; `how` says how they were counted."""
-    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read (--max-bytes)")
+    return InputError(source, "", f"{how}more than {_limit.get()} bytes, the most that is read")
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, source: str, how: str = "") -> bytes:
@@ -230,16 +209,7 @@ def _too_large(source: str) -> InputError:
 
 @contextlib.contextmanager
 def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[IO[bytes], str]]:
-    """Open a file or pipe for reading, with its name for messages; `-` is standard input.
-
-    Parameters
-    ----------
-    where : where one gets such a file, for messages.
-
-    Raises
-    ------
-    InputError : for what cannot be read, also later, and for a device.
-    """
+    """Open a file or pipe for reading, with its name for messages; `-` is standard input."""
     source, more = str(path), where and f"; {where}"
     if not source:
         raise InputError("''", "", "the empty name is not that of a file; - is standard input")
@@ -267,12 +237,7 @@ def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:
-    """The content of a file or pipe, and its name for messages; `-` is standard input.
-
-    Raises
-    ------
-    InputError : for what cannot be read, a device, and more bytes than `limit_file_size` allows.
-    """
+    """The content of a file or pipe, and its name for messages; `-` is standard input."""
     try:
         with open_bytes(path) as (file, source):
             return _bounded(file, source), source
@@ -291,12 +256,7 @@ def _near(error: OSError, source: str) -> str:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing.
-
-    Raises
-    ------
-    InputError : a folder, a folder that does not exist or takes no files, a device that cannot be written.
-    """
+    """Refuse what `write_atomically` could not write, before the work whose result it is to hold; leaves nothing."""
     target = Path(path)
     if target.is_dir():
         raise InputError(str(path), "", "cannot be written: it is a folder")
@@ -318,7 +278,6 @@ def _special(target: Path) -> bool:
 
 
 def _temporary(target: Path) -> tuple[int, str]:
-    """A new file beside the target."""
     try:
         return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -326,12 +285,7 @@ def _temporary(target: Path) -> tuple[int, str]:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Replace the file in one step, so that an interruption leaves the old file or the new one.
-
-    Raises
-    ------
-    InputError : where that cannot be.
-    """
+    """Replace the file in one step, so that an interruption leaves the old file or the new one."""
     target = Path(path)
     if target.is_dir():
         raise InputError(str(path), "", "cannot be written: it is a folder")
@@ -408,10 +362,6 @@ def fill_folder(folder: Path) -> Iterator[Path]:
     """A folder beside whose files get into `folder` when all of them are there; none does after an error.
 
     `folder` is made if need be, and is not left behind empty.
-
-    Raises
-    ------
-    InputError : where it cannot be made or written.
     """
     new = not folder.exists()
     make_folder(folder)
@@ -433,12 +383,9 @@ def fill_folder(folder: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-SUFFIXES = (".json.gz", ".json")
-"""Of instance files."""
-IMPORT_REPORT = "import.json"
-"""What `import` writes beside the days that it makes: no instance."""
-PRICE_LIST = "prices.toml"
-"""The list prices that it writes beside them, where it knows any."""
+SUFFIXES = (".json.gz", ".json")  # Of instance files
+IMPORT_REPORT = "import.json"  # What `import` writes beside the days that it makes: no instance
+PRICE_LIST = "prices.toml"  # The list prices that it writes beside them, where it knows any
 
 
 def bare_name(path: Path) -> str:

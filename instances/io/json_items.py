@@ -10,11 +10,9 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.instances.io.text_files import TextFile
 
-LONGEST_ENTRY = 2**22
-"""Characters of an entry of the list, and of the value of any other key."""
+LONGEST_ENTRY = 2**22  # Characters of an entry of the list, and of the value of any other key
 _CHUNK = 2**18
-_TOKEN = 16
-"""No token but a text is longer: an error farther from the end of what was read is none of what is missing."""
+_TOKEN = 16  # No token but a text is longer: an error farther from the end of what was read is none of what is missing
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -60,7 +58,6 @@ class _Reader:
                 return ""
 
     def take(self, wanted: str) -> str:
-        """The next character, which has to be one of these."""
         found = self.peek()
         if not found or found not in wanted:
             told = f"{shorten(found)} where" if found else "the file ends where"
@@ -69,12 +66,6 @@ class _Reader:
         return found
 
     def value(self, what: str) -> Any:
-        """The value that begins here.
-
-        Raises
-        ------
-        InputError : for what is no JSON, is nested too deeply or is longer than `LONGEST_ENTRY`.
-        """
         self.peek()
         while True:
             error, start = None, self._at
@@ -101,21 +92,7 @@ class _Reader:
 
 
 def iterate_entries(file: TextFile, source: str, key: str) -> Iterator[tuple[str, Any]]:
-    """The entries of the list under `key`, and the values of all other keys, in the order of the file.
-
-    Parameters
-    ----------
-    file : of which nothing was read; a JSON object.
-    key : of the list; the object has it.
-
-    Yields
-    ------
-    The path, such as ``jobs[3]`` or ``errors``, and the value. Of a key that stands twice both values come.
-
-    Raises
-    ------
-    InputError : for what is no such document; it names the line and the column, or the path.
-    """
+    """The entries of the list under `key`, and the values of all other keys, in the order of the file."""
     reader = _Reader(file, source)
     if reader.peek() != "{":
         raise InputError(source, "", f"not a JSON object with a list `{key}`")

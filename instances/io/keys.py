@@ -1,4 +1,4 @@
-"""The keys of recipes, each described once: checks, tables for people and JSON Schemas follow from the descriptions.
+"""The keys of recipes, each described once: checks and tables for people follow from the descriptions.
 
 A recipe is a nested object. A key is named by its path in it (``vendors.count``); `Key.place` says where the value
 stands if a recipe has a shorter name for it.
@@ -16,19 +16,17 @@ from typing import Any, ClassVar, Protocol
 
 from ratiobench.instances.io.errors import InputError, explain_unknown_value, shorten, suggest_name
 from ratiobench.instances.io.fields import LIMIT, integer
-from ratiobench.instances.io.numerals import NUMERAL, fraction_of, text_of_fraction
+from ratiobench.instances.io.numerals import fraction_of, text_of_fraction
 
 __all__ = ["Form", "Key", "Kind"]
 
-Schema = dict[str, Any]
 _WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 class Kind(Protocol):
     """What the values of a key may be."""
 
-    lists: ClassVar[bool]
-    """Whether a list of integers is one value; else a list in a file is several values, a grid."""
+    lists: ClassVar[bool]  # Whether a list of integers is one value; else a list in a file is several values, a grid
 
     @property
     def range(self) -> str:
@@ -36,43 +34,11 @@ class Kind(Protocol):
         ...
 
     def checked(self, source: str, field: str, value: Any) -> Any:
-        """Check a value.
-
-        Parameters
-        ----------
-        source, field : what errors name.
-        value : the value.
-
-        Returns
-        -------
-        The value, as recipes have it.
-
-        Raises
-        ------
-        InputError : the value cannot be used; names source, field and value.
-        """
+        """Check a value."""
         ...
 
     def parsed(self, text: str) -> Any:
-        """Read a text of the command line, without a check.
-
-        Parameters
-        ----------
-        text : the text.
-
-        Returns
-        -------
-        The value.
-        """
-        ...
-
-    def schema(self) -> Schema:
-        """Describe the values.
-
-        Returns
-        -------
-        A JSON Schema.
-        """
+        """Read a text of the command line, without a check."""
         ...
 
 
@@ -99,9 +65,6 @@ class Integer:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -122,9 +85,6 @@ class Text:
     def parsed(self, text: str) -> Any:
         return text
 
-    def schema(self) -> Schema:
-        return {"type": "string", "minLength": 1}
-
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -143,9 +103,6 @@ class Switch:
 
     def parsed(self, text: str) -> Any:
         return {"true": True, "false": False}.get(text, text)
-
-    def schema(self) -> Schema:
-        return {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +124,6 @@ class Choice:
     def parsed(self, text: str) -> Any:
         return text
 
-    def schema(self) -> Schema:
-        return {"enum": list(self.options)}
-
 
 @dataclass(frozen=True, slots=True)
 class Day:
@@ -190,9 +144,6 @@ class Day:
 
     def parsed(self, text: str) -> Any:
         return text
-
-    def schema(self) -> Schema:
-        return {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +169,6 @@ class Span:
         start, dash, end = text.partition("-")
         return [_number_or_text(start), _number_or_text(end)] if dash else text
 
-    def schema(self) -> Schema:
-        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
-        return {"type": "array", "items": whole, "minItems": 2, "maxItems": 2}
-
 
 @dataclass(frozen=True, slots=True)
 class Several:
@@ -242,9 +189,6 @@ class Several:
 
     def parsed(self, text: str) -> Any:
         return [_number_or_text(part) for part in text.split("+")]
-
-    def schema(self) -> Schema:
-        return {"type": "array", "items": {"type": "integer", "minimum": self.low, "maximum": self.high}, "minItems": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +215,6 @@ class Seed:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        name = {"type": ["string", "integer"]}
-        return {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}
-
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -293,10 +233,6 @@ class Ratio:
 
     def parsed(self, text: str) -> Any:
         return text
-
-    def schema(self) -> Schema:
-        number = {"type": "number", "minimum": float(self.low), "maximum": float(self.high)}
-        return {"anyOf": [number, {"type": "string", "pattern": f"^{NUMERAL.pattern}$"}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +256,6 @@ class Number:
     def parsed(self, text: str) -> Any:
         return _number_or_text(text)
 
-    def schema(self) -> Schema:
-        return {"type": "number", "minimum": self.low, "maximum": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -341,9 +274,6 @@ class Texts:
 
     def parsed(self, text: str) -> Any:
         return text.split("+")
-
-    def schema(self) -> Schema:
-        return {"type": "array", "items": Text().schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,39 +294,23 @@ class Either:
     def parsed(self, text: str) -> Any:
         return text if text in self.named.options else self.listed.parsed(text)
 
-    def schema(self) -> Schema:
-        return {"anyOf": [self.named.schema(), self.listed.schema()]}
-
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a recipe.
+    """A key of a recipe."""
 
-    Parameters
-    ----------
-    name : with the names of the objects that contain it, ``vendors.count``.
-    kind : what its values may be.
-    meaning : in a few words.
-    default : the value where it is not given; None where there is none.
-    unit : of its values.
-    default_text : the default in words, where it is no value.
-    place : its path in the recipe, where that is not its name.
-    """
-
-    name: str
+    name: str  # with the names of the objects that contain it, ``vendors.count``
     kind: Kind
-    meaning: str
-    default: Any = None
+    meaning: str  # in a few words
+    default: Any = None  # the value where it is not given; None where there is none
     unit: str = ""
-    default_text: str = ""
-    place: str = ""
+    default_text: str = ""  # the default in words, where it is no value
+    place: str = ""  # its path in the recipe, where that is not its name
 
     def row(self) -> dict[str, str]:
         """Describe the key as a row of a table.
 
-        Returns
-        -------
-        Texts by column: name, range, unit, default, meaning.
+        Returns texts by column: name, range, unit, default, meaning.
         """
         default = self.default_text or ("" if self.default is None else text_of(self.default))
         return {
@@ -406,42 +320,18 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of recipe.
+    """A kind of recipe."""
 
-    Parameters
-    ----------
-    name : on the command line and in files.
-    summary : what it makes, in a sentence.
-    keys : in the order of the table.
-    fixed : what every such recipe has besides, its ``kind`` in the first place.
-    read : checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
-    label : place of the instance's name, where such recipes have one.
-    """
-
-    name: str
-    summary: str
-    keys: tuple[Key, ...]
-    fixed: Mapping[str, Any]
+    name: str  # on the command line and in files
+    summary: str  # what it makes, in a sentence
+    keys: tuple[Key, ...]  # in the order of the table
+    fixed: Mapping[str, Any]  # what every such recipe has besides, its ``kind`` in the first place
+    # checks a recipe as a whole: keys that contradict each other; InputError names the key by its place.
     read: Callable[[Mapping[str, Any]], object]
-    label: str = ""
+    label: str = ""  # place of the instance's name, where such recipes have one
 
     def recipe(self, source: str, field: str, given: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        """Make a recipe of these values.
-
-        Parameters
-        ----------
-        source, field : what errors name; `field` is written before the key.
-        given : values by the names of their keys.
-        label : name of the instance, where recipes of this kind have one.
-
-        Returns
-        -------
-        The recipe as JSON values, with defaults.
-
-        Raises
-        ------
-        InputError : a key or value that cannot be used; names source, key and value.
-        """
+        """Make a recipe of these values."""
         found: dict[str, Any] = dict(self.fixed)
         for key in self.keys:
             if key.name in given:
@@ -496,12 +386,7 @@ def text_of(value: Any) -> str:
 
 
 def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a nested object by the names of the keys, as they stand.
-
-    Raises
-    ------
-    InputError : a key that is not among them; what should be an object and is none.
-    """
+    """The values of a nested object by the names of the keys, as they stand."""
     if not isinstance(data, Mapping):
         raise InputError(source, join_path(field, path), f"{shorten(data)} is not an object")
     names = [key.name for key in keys]
@@ -521,12 +406,7 @@ def flatten(keys: Sequence[Key], data: Any, source: str, field: str = "", path: 
 class Values(Mapping[str, Any]):
     """The checked values of a recipe by the names of its keys; of a key that is not given its default, or None.
 
-    Parameters
-    ----------
-    source : in messages.
-    keys : all that there may be.
-    data : the recipe; its ``kind`` is left out where that is no key.
-    field : where the recipe stands, in messages.
+    `data`: the recipe; its ``kind`` is left out where that is no key; `field`: where the recipe stands, in messages.
     """
 
     def __init__(self, source: str, keys: Sequence[Key], data: Any, field: str = "") -> None:

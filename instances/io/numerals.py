@@ -13,12 +13,7 @@ NUMERAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}|/[0-9]{1,9})?", re.ASCII)
 
 
 def fraction_of(source: str, field: str, value: object, low: Fraction, high: Fraction) -> Fraction:
-    """The exact fraction in low..high that a text such as "1.05" or "21/20", or an integer, stands for.
-
-    Raises
-    ------
-    InputError : for any other value; a JSON number with a point is none, as 1.05 is not a binary fraction.
-    """
+    """The exact fraction in low..high that a text such as "1.05" or "21/20", or an integer, stands for."""
     text = str(value) if type(value) is int and 0 <= value < 10**9 else value
     if not isinstance(text, str) or not NUMERAL.fullmatch(text) or re.search(r"/0+$", text):
         raise InputError(source, field, f'{shorten(value)} is not a fraction as text, such as "1.05" or "21/20"')

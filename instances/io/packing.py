@@ -25,17 +25,13 @@ from typing import Any
 from ratiobench.instances.io.errors import InputError
 
 MAGIC = b"RBPACK1\n"
-SUFFIX = ".cert"
-"""Of files that are written packed."""
-_SHORT = 8
-"""Lists of one length are taken apart by places up to this many."""
+SUFFIX = ".cert"  # Of files that are written packed
+_SHORT = 8  # Lists of one length are taken apart by places up to this many
 _WINDOW = 2**24
-_BITS = 1024
-"""No integer is longer."""
-_WORD = 256
-"""Bits of an integer that count as one value."""
+_BITS = 1024  # No integer is longer
+_WORD = 256  # Bits of an integer that count as one value
+# Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that
 MOST = 2**24
-"""Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that."""
 _CORRUPT = "not a complete packed document"
 
 
@@ -54,12 +50,7 @@ def pack(document: Any) -> bytes:
 
 
 def unpack(data: bytes, source: str, limit: int) -> Any:
-    """The document in packed bytes, of which at most `limit` are unpacked.
-
-    Raises
-    ------
-    InputError : for bytes that are no whole packed document, for more than the limit, and for more values than `MOST`.
-    """
+    """The document in packed bytes, of which at most `limit` are unpacked."""
     content = content_of(data, source, limit)
     try:
         cursor = _Cursor(content)
@@ -76,19 +67,14 @@ def unpack(data: bytes, source: str, limit: int) -> Any:
 
 
 def content_of(data: bytes, source: str, limit: int) -> bytes:
-    """The columns in packed bytes, texts in them as they are.
-
-    Raises
-    ------
-    InputError : for bytes that are no whole packed document, and for more than the limit.
-    """
+    """The columns in packed bytes, texts in them as they are."""
     reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=4 * _WINDOW)
     try:
         content = reader.decompress(data[len(MAGIC) :], limit + 1)
     except lzma.LZMAError:
         raise InputError(source, "", _CORRUPT) from None
     if len(content) > limit:
-        raise InputError(source, "", f"unpacked, more than {limit} bytes, the most that is read (--max-bytes)")
+        raise InputError(source, "", f"unpacked, more than {limit} bytes, the most that is read")
     if not reader.eof or reader.unused_data:
         raise InputError(source, "", _CORRUPT)
     return content
@@ -169,7 +155,6 @@ class _Cursor:
         self.content, self.place, self.left = content, 0, MOST
 
     def column(self, number: int) -> list[Any]:
-        """So many values; ValueError or LookupError for what is no column of them."""
         kind = self._take(1)
         self._count(number)
         if kind == b"I":
@@ -210,7 +195,6 @@ class _Cursor:
         raise ValueError
 
     def _count(self, number: int) -> None:
-        """Take so many values from those that are left."""
         self.left -= number
         if self.left < 0:
             raise TooManyValues

@@ -30,17 +30,11 @@ ALGORITHMS, FAMILIES, BACKENDS, CLAIMS = (
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point of an installed package.
+    """An entry point of an installed package."""
 
-    Parameters
-    ----------
-    name, value : as the package declares them.
-    package, version : of the distribution.
-    """
-
-    name: str
+    name: str  # name, value: as the package declares them
     value: str
-    package: str
+    package: str  # package, version: of the distribution
     version: str
 
     @property
@@ -49,16 +43,7 @@ class Plugin:
         return f"{self.package} {self.version}"
 
     def load(self) -> Any:
-        """Import what the value names: its module, or an attribute of it.
-
-        Returns
-        -------
-        The module or the attribute.
-
-        Raises
-        ------
-        InputError : the import fails, naming the package.
-        """
+        """Import what the value names: its module, or an attribute of it."""
         module, _, attribute = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -72,16 +57,7 @@ class Plugin:
 
 @cache
 def find_plugins(group: str) -> Mapping[str, Plugin]:
-    """Find the entry points of a group.
-
-    Parameters
-    ----------
-    group : one of `ALGORITHMS`, `FAMILIES`, `BACKENDS`, `CLAIMS`.
-
-    Returns
-    -------
-    Plug-ins by name; of two with the same name that of the package that comes first in alphabetical order.
-    """
+    """Find the entry points of a group."""
     found: dict[str, Plugin] = {}
     for each in entry_points(group=group):
         package, version = (each.dist.name, each.dist.version) if each.dist is not None else ("", "")
@@ -93,17 +69,7 @@ def find_plugins(group: str) -> Mapping[str, Plugin]:
 
 
 def plugins_of(group: str, family: str) -> dict[str, Plugin]:
-    """Find the plug-ins of a family.
-
-    Parameters
-    ----------
-    group : as of `find_plugins`.
-    family : its name.
-
-    Returns
-    -------
-    Plug-ins by name, without the family's name before it.
-    """
+    """Find the plug-ins of a family."""
     return {
         name.partition(".")[2]: each
         for name, each in find_plugins(group).items()
@@ -112,11 +78,6 @@ def plugins_of(group: str, family: str) -> dict[str, Plugin]:
 
 
 def plugin_packages() -> dict[str, str]:
-    """List the packages that add plug-ins.
-
-    Returns
-    -------
-    Versions by package.
-    """
+    """List the packages that add plug-ins."""
     found = [each for group in (ALGORITHMS, FAMILIES, BACKENDS, CLAIMS) for each in find_plugins(group).values()]
     return {each.package: each.version for each in sorted(found, key=lambda each: each.package) if each.package}

@@ -14,12 +14,7 @@ T = TypeVar("T")
 
 
 def make_instance(recipe: Mapping[str, Any], kinds: Mapping[str, Callable[[Mapping[str, Any]], T]]) -> T:
-    """What the maker of the recipe's kind makes of it.
-
-    Raises
-    ------
-    InputError : for a kind that is not there; and whatever the maker raises.
-    """
+    """What the maker of the recipe's kind makes of it."""
     kind = recipe.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         raise InputError(SOURCE, "kind", f"{shorten(kind)} is none of {', '.join(sorted(kinds))}")
@@ -34,10 +29,7 @@ def make_existing_kinds(
     def needed(recipe: Mapping[str, Any], key: Key) -> str:
         return str(Values(SOURCE, (key,), recipe).needed(key.name))
 
-    return {
-        "named": lambda recipe: named(needed(recipe, _NAME)),
-        "file": lambda recipe: read(needed(recipe, PATH)),
-    }
+    return {"named": lambda recipe: named(needed(recipe, _NAME)), "file": lambda recipe: read(needed(recipe, PATH))}
 
 
 def make_named_form(names: Sequence[str]) -> Form:

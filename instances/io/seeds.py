@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 class Stream:
     """Integer draws from the stream that the names select.
 
-    Parameters
-    ----------
-    names : components of the seed (suite, instance, algorithm, repetition, ...); order matters.
+    `names`: components of the seed (suite, instance, algorithm, repetition, ...); order matters.
     """
 
     __slots__ = ("_raw",)

@@ -14,8 +14,7 @@ from typing import IO, Any
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json, make_size_error, open_bytes, read_limit
 
-LONGEST_LINE = 2**20
-"""Characters of a line, and of a row of CSV that goes on over several lines."""
+LONGEST_LINE = 2**20  # Characters of a line, and of a row of CSV that goes on over several lines
 _GZIP = b"\x1f\x8b"
 
 
@@ -40,14 +39,7 @@ class _Limited(io.RawIOBase):
 class TextFile:
     """An open text file: an iterator over its lines, each with its line break.
 
-    Parameters
-    ----------
-    stream : its bytes, none of which was read.
-    source : its name for messages.
-
-    Raises
-    ------
-    InputError : on reading a line longer than `LONGEST_LINE`.
+    `stream`: its bytes, none of which was read.
     """
 
     def __init__(self, stream: io.BufferedReader[_Limited], source: str) -> None:
@@ -86,18 +78,7 @@ class TextFile:
 
 @contextmanager
 def open_text(path: str | os.PathLike[str], where: str = "") -> Iterator[TextFile]:
-    """Open a text file, unpacked if it is gzip.
-
-    Parameters
-    ----------
-    path : of a file or pipe; `-` is standard input.
-    where : where one gets such a file, for messages.
-
-    Raises
-    ------
-    InputError : for what cannot be read, a device, and more bytes, packed or unpacked, than `at_most` allows; so does
-        whatever goes wrong while the file is read.
-    """
+    """Open a text file, unpacked if it is gzip."""
     with open_bytes(path, where) as (raw, source):
         try:
             stream = io.BufferedReader(_Limited(raw, source))
@@ -111,12 +92,7 @@ def open_text(path: str | os.PathLike[str], where: str = "") -> Iterator[TextFil
 
 
 def rows(file: Iterable[str], source: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file that are not blank, each with the number of its (last) line.
-
-    Raises
-    ------
-    InputError : for what is no CSV, and a row longer than `LONGEST_LINE`.
-    """
+    """The rows of a CSV file that are not blank, each with the number of its (last) line."""
     taken = 0
 
     def lines() -> Iterator[str]:

@@ -19,9 +19,7 @@ __all__ = ["SLOTS_PER_DAY", "Trace", "day_counts", "days", "read_arrivals", "sca
 def traces() -> list[tuple[str, str]]:
     """List the traces.
 
-    Returns
-    -------
-    (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
+    Returns (name, sentence) pairs; the sentence has the content, the shipped days and the licence.
     """
     listed = []
     for name, trace in list_traces().items():
@@ -34,14 +32,6 @@ def traces() -> list[tuple[str, str]]:
 
 def days(trace: str) -> tuple[str, ...]:
     """List the shipped days of a trace.
-
-    Parameters
-    ----------
-    trace : a name of `traces`.
-
-    Returns
-    -------
-    Days as ``YYYY-MM-DD``, in order.
 
     Examples
     --------
@@ -60,19 +50,8 @@ def list_earlier_days(trace: str) -> tuple[str, ...]:
 def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
     """Read the submissions in each slot of one day, from the shipped table or from the trace's own file.
 
-    Parameters
-    ----------
-    trace : a name of `traces`.
-    day : ``YYYY-MM-DD`` in the trace's own clock.
-    file : a file in the trace's public format; None for the shipped days.
-
-    Returns
-    -------
-    (144,) submissions per slot of 600 s.
-
-    Raises
-    ------
-    InputError : for a trace or a day that is not there.
+    `day`: ``YYYY-MM-DD`` in the trace's own clock; `file`: a file in the trace's public format; None for the shipped
+    days; returns (144,) submissions per slot of 600 s.
 
     Examples
     --------
@@ -90,21 +69,9 @@ def span_counts(
 
     After the last day the first one follows. Days that are shipped as history stand before the others.
 
-    Parameters
-    ----------
-    trace : a name of `traces`.
-    day : the first day, ``YYYY-MM-DD``.
-    number : how many days.
-    file : a file in the trace's public format; None for the shipped days.
-    slot_seconds : length of a slot; 600 for shipped days.
-
-    Returns
-    -------
-    (slots,) counts, and whether days had to be repeated.
-
-    Raises
-    ------
-    InputError : for a trace or a day that is not there.
+    `day`: the first day, ``YYYY-MM-DD``; `file`: a file in the trace's public format; None for the shipped days;
+    `slot_seconds`: length of a slot; 600 for shipped days; returns (slots,) counts, and whether days had to be
+    repeated.
     """
     if file is not None:
         table = read_arrivals(trace, file, slot_seconds)
@@ -133,18 +100,7 @@ def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
     ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
     Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
 
-    Parameters
-    ----------
-    counts : submissions per slot.
-    total : the new sum.
-
-    Returns
-    -------
-    (slots,) counts.
-
-    Raises
-    ------
-    ValueError : when there is nothing to rescale.
+    `counts`: submissions per slot; returns (slots,) counts.
 
     Examples
     --------

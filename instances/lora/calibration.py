@@ -1,8 +1,8 @@
 """What a GPU does with multi-LoRA fine-tuning: rates, memory and power, from the shipped table or a file of one's own.
 
 The shipped table is of GPT-2: the H200's figures are measured, those of the A100 and A40 derived from them
-(docs/reference/instances/lora.md has the formulas). A file is what `calibrate` measured on one GPU. Everything is
-computed in integers and fractions, so it is the same on every machine.
+(docs/reference/instances/lora.md has the formulas). A file is what docs/examples/calibrate.py measured on one GPU.
+Everything is computed in integers and fractions, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -23,12 +23,8 @@ from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
 from ratiobench.instances.io.keys import Text, join_path
 
 FORMAT = "ratiobench/lora/calibration/1"
-SLOT_SECONDS = 600
-"""The slot length that rates and energies are for."""
-MOST = 1024
-"""Tasks on a GPU, and samples of a batch."""
-TINY = "tiny"
-"""The model of ``calibrate --quick``."""
+SLOT_SECONDS = 600  # The slot length that rates and energies are for
+MOST = 1024  # Tasks on a GPU, and samples of a batch
 _TABLE = Path(__file__).with_name("data") / "calibration.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 _FASTEST = 10**10
@@ -36,22 +32,13 @@ _FASTEST = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A node type.
+    """A node type."""
 
-    Parameters
-    ----------
-    name : label: ``h200``, ``a100``, ``a40``, or that of a file.
-    basis : ``measured`` or ``derived``.
-    samples_per_s : of the saturated GPU.
-    memory_mb : C_km.
-    watts : above idle in the fastest row; None where nobody knows.
-    """
-
-    name: str
-    basis: str
-    samples_per_s: Fraction
-    memory_mb: int
-    watts: Fraction | None
+    name: str  # label: ``h200``, ``a100``, ``a40``, or that of a file
+    basis: str  # ``measured`` or ``derived``
+    samples_per_s: Fraction  # of the saturated GPU
+    memory_mb: int  # C_km
+    watts: Fraction | None  # above idle in the fastest row; None where nobody knows
 
     @property
     def compute(self) -> int:
@@ -61,45 +48,27 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one of `tasks` tasks that share a GPU at batch `batch` takes of it.
+    """What one of `tasks` tasks that share a GPU at batch `batch` takes of it."""
 
-    Parameters
-    ----------
-    tasks, batch : co-location degree n and samples per step.
-    memory_mb : r_i, MB beside the shared base.
-    rate : {GPU: s_ik, samples per slot}.
-    energy_wh : {GPU: Wh per slot above idle}.
-    """
-
-    tasks: int
+    tasks: int  # tasks, batch: co-location degree n and samples per step
     batch: int
-    memory_mb: int
-    rate: dict[str, int]
-    energy_wh: dict[str, int]
+    memory_mb: int  # r_i, MB beside the shared base
+    rate: dict[str, int]  # {GPU: s_ik, samples per slot}
+    energy_wh: dict[str, int]  # {GPU: Wh per slot above idle}
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A table: the GPUs in it, and what tasks take of them.
+    """A table: the GPUs in it, and what tasks take of them."""
 
-    Parameters
-    ----------
-    source : where the figures come from, and what of them is derived.
-    way : model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
-    base_memory_mb : r_b, the frozen base model.
-    gpus : the node types by name.
-    profiles : every co-location degree and batch that fitted the GPU, in the table's order.
-    document : the file, decoded; None for the shipped table.
-    notes : what must be known of instances that are made of it.
-    """
-
-    source: str
+    source: str  # where the figures come from, and what of them is derived
+    # model, tokens per sample and rank of LoRA: rates that were measured in different ways do not compare.
     way: tuple[str, int, int]
-    base_memory_mb: int
-    gpus: Mapping[str, Gpu]
-    profiles: tuple[Profile, ...]
-    document: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = ()
+    base_memory_mb: int  # r_b, the frozen base model
+    gpus: Mapping[str, Gpu]  # the node types by name
+    profiles: tuple[Profile, ...]  # every co-location degree and batch that fitted the GPU, in the table's order
+    document: Mapping[str, Any] | None = None  # the file, decoded; None for the shipped table
+    notes: tuple[str, ...] = ()  # what must be known of instances that are made of it
 
     @property
     def method_text(self) -> str:
@@ -118,12 +87,7 @@ class Calibration:
         return tuple(sorted({p.batch for p in self.profiles}))
 
     def choose_profiles(self, colocation: Sequence[int], batch: Sequence[int]) -> tuple[Profile, ...]:
-        """The profiles with a co-location degree and a batch of the lists.
-
-        Raises
-        ------
-        InputError : for a value that the table does not have, or when none of the combinations fitted.
-        """
+        """The profiles with a co-location degree and a batch of the lists."""
         for key, values, known in (("colocation", colocation, self.tasks), ("batch", batch, self.batch)):
             for value in values:
                 if value not in known:
@@ -178,12 +142,7 @@ def _profile(
 
 
 def read_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read and check a file of `calibrate`.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """Read and check a file of measurements."""
     data, source = read_bytes(path)
     return parse(load_json(data, source), source)
 
@@ -195,16 +154,14 @@ _ROW = {"tasks", "batch", "millisamples_per_s", "peak_mb", "deciwatts_above_idle
 
 
 def parse(data: Any, source: str, path: str = "") -> Calibration:
-    """The calibration in a decoded file; `path`: where it stands in a larger document.
-
-    Raises
-    ------
-    InputError : naming the source, the field and the value.
-    """
+    """The calibration in a decoded file; `path`: where it stands in a larger document."""
     if isinstance(data, Mapping) and data.get("format") != FORMAT:
         raise InputError(source, join_path(path, "format"), f"{shorten(data.get('format'))} is not {FORMAT!r}")
     top = Fields(source, path, data, _TOP, {"idle_deciwatts"})
-    name = check_name(top.text("name"), source, top.at("name"))
+    name = top.text("name")
+    if not _NAME.fullmatch(name):
+        problem = f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -"
+        raise InputError(source, top.at("name"), problem)
     about = Fields(source, top.at("measured"), top.data["measured"], {*_TEXTS, *_SIZES}, set())
     texts = {key: about.text(key) for key in _TEXTS}
     sizes = {key: about.integer(key, 1) for key in _SIZES}
@@ -234,42 +191,22 @@ def parse(data: Any, source: str, path: str = "") -> Calibration:
     )
     way = (texts["model"], sizes["tokens"], sizes["rank"])
     text = (
-        f"Measured by `calibrate` on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
+        f"Measured on {texts['device']}: LoRA fine-tuning of {way[0]} ({way[1]} tokens per sample, "
         f"{texts['dtype']}, rank {way[2]}), PyTorch {texts['torch']}; power {texts['power']}."
     )
-    return Calibration(text, way, base, {name: gpu}, profiles, data, tuple(_notes(gpu, texts)))
-
-
-def _notes(gpu: Gpu, texts: Mapping[str, str]) -> list[str]:
-    """What instances that are made of it cannot say themselves."""
-    notes = []
-    if gpu.watts is None:
-        notes.append(f"The power of {gpu.name} is not known ({texts['power']}): tasks cost no energy.")
-    if texts["model"] == TINY:
-        notes.append(f"{gpu.name} was calibrated with a tiny model (--quick), which is for trying only.")
-    return notes
-
-
-def check_name(name: str, source: str, field: str) -> str:
-    """The name of a GPU, if it can be one; InputError otherwise."""
-    if not _NAME.fullmatch(name):
-        raise InputError(source, field, f"{shorten(name)} is not 1 to 60 of the characters A-Z a-z 0-9 _ . -")
-    return name
+    unknown = f"The power of {name} is not known ({texts['power']}): tasks cost no energy."
+    return Calibration(text, way, base, {name: gpu}, profiles, data, (unknown,) if watts is None else ())
 
 
 def _row(source: str, path: str, raw: Any, base: int, memory: int) -> dict[str, int]:
     fields = Fields(source, path, raw, _ROW, {"deciwatts_above_idle"})
     row = {key: fields.integer(key, 1, MOST) for key in ("tasks", "batch")}
-    row["millisamples_per_s"] = fields.integer("millisamples_per_s", find_slowest_rate(row["tasks"]), _FASTEST)
+    slowest = -(-1000 * row["tasks"] // SLOT_SECONDS)  # a sample of each task in a slot
+    row["millisamples_per_s"] = fields.integer("millisamples_per_s", slowest, _FASTEST)
     row["peak_mb"] = fields.integer("peak_mb", base + 1, memory)
     if "deciwatts_above_idle" in fields.data:
         row["deciwatts_above_idle"] = fields.integer("deciwatts_above_idle", 0, 10**6)
     return row
-
-
-def find_slowest_rate(tasks: int) -> int:
-    """Samples per 1,000 s of all tasks together with which each of them does one in a slot."""
-    return -(-1000 * tasks // SLOT_SECONDS)
 
 
 def _check_rows(source: str, top: Fields, rows: Sequence[Mapping[str, int]]) -> None:
@@ -297,7 +234,7 @@ def _once(source: str, path: str, cell: tuple[int, int], seen: set[tuple[int, in
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFile(Text):
-    """The name of a file of `calibrate`, or its content, which stands in its place once it was read."""
+    """The name of a file of measurements, or its content, which stands in its place once it was read."""
 
     path: bool = True
 
@@ -305,23 +242,6 @@ class CalibrationFile(Text):
         if isinstance(value, Mapping):
             return parse(value, source, field).document
         return read_calibration(Text(path=True).checked(source, field, value)).document
-
-
-def gpu_lines(own: Sequence[Calibration]) -> list[tuple[str, str]]:
-    """The shipped GPUs and one's own by name: where the figures come from, and how fast they are beside the H200."""
-    first = read_shipped()
-    reference = next(gpu for gpu in first.gpus.values() if gpu.basis == "measured")
-    lines = []
-    for table in (first, *own):
-        for gpu in table.gpus.values():
-            watts = "power not known" if gpu.watts is None else f"{float(gpu.watts):.0f} W above idle"
-            figures = f"{float(gpu.samples_per_s):,.2f} samples/s at its fastest, {watts}, {gpu.memory_mb:,} MB"
-            beside = f"{float(gpu.samples_per_s / reference.samples_per_s):.3g} of {reference.name}"
-            if table.way != first.way:
-                beside = f"not comparable with {reference.name} ({first.method_text})"
-            about = "" if table.document is None else f". {table.source}"
-            lines.append((gpu.name, f"{gpu.basis}, {table.method_text}: {figures}; {beside}{about}"))
-    return lines
 
 
 def fingerprint(table: Calibration) -> str:

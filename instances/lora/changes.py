@@ -16,25 +16,20 @@ from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
 WHERE = "--what-if"
 FORMS = "nodes.TYPE=+N, nodes.TYPE=-N, nodes=+N (each type in turn), load=X, bids=flat, limits=true, gangs=out, run=any"
+# Changes of what imports assume, by words of the assumption (`import_basis`)
 ASSUMPTIONS = {
     "bids=flat": "bids invented",
     "limits=true": "policies see the time limit",
     "gangs=out": "(run = gang)",
     "run=any": "run once",
 }
-"""Changes of what imports assume, by words of the assumption (`import_basis`)."""
 MOST_NODES, MOST_LOAD = 10**4, 100
 _NODES = re.compile(r"nodes(?:\.(.+))?=([+-])([0-9]{1,5})")
 _LOAD = re.compile(r"load=([0-9]{1,3}(?:\.[0-9]{1,3})?)")
 
 
 def list_changes(instance: Instance, text: str) -> Sequence[str]:
-    """The changes that a text names: itself, or one for each node type where it names none.
-
-    Raises
-    ------
-    InputError : for another form, an unknown node type, a number out of range.
-    """
+    """The changes that a text names: itself, or one for each node type where it names none."""
     match = _NODES.fullmatch(text)
     if match is not None and match[1] is None:
         changes = [f"nodes.{kind.name}={match[2]}{match[3]}" for kind in instance.node_types]
@@ -51,10 +46,6 @@ def apply_change(instance: Instance, change: str) -> Instance:
     ``nodes.TYPE=+1``; ``load=1.5`` for one and a half times its jobs, of which copies arrive together and bid the same;
     ``limits=true``: policies see how long jobs run, and not limits that are longer; ``gangs=out``: without gangs;
     ``run=any``: jobs on one node may pause and move; ``bids=flat``: all bid the same for a unit of work.
-
-    Raises
-    ------
-    InputError : for another form, an unknown node type, a number out of range.
     """
     name = f"{instance.name} {change}"
     origin = {**instance.origin, "change": change}
@@ -99,12 +90,7 @@ def apply_change(instance: Instance, change: str) -> Instance:
 
 
 def _renumber(instance: Instance, change: str, place: int, count: int) -> tuple[RunningJob, ...]:
-    """The running jobs on a cluster with so many nodes of a type; nodes go on which none runs, the last ones first.
-
-    Raises
-    ------
-    InputError : jobs run on more nodes of the type than are left.
-    """
+    """The running jobs on a cluster with so many nodes of a type; nodes go on which none runs, the last ones first."""
     if not instance.running:
         return ()
     begin, end = instance.public("").first_node[place : place + 2].tolist()

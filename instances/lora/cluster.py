@@ -22,32 +22,21 @@ from ratiobench.instances.lora.prices import Tariff, tariff_from
 LARGEST = 10**6
 _TOP = ("usd_per_kwh", "region", "day", "tariff", "reference", "node")
 _NODE = ("name", "count", "gpus", "memory_gb", "speed", "watts", "calibration")
-_REFERENCE = "h200"
-"""The GPU of the log, where a calibration stands in for a node's speed and no other one is named."""
+_REFERENCE = "h200"  # The GPU of the log, where a calibration stands in for a node's speed and no other one is named
+# Columns of prices, and what makes micro-dollars per Wh of them
 _UNITS = {"usd_per_kwh": 1000, "usd_per_mwh": 1, "price_per_mwh": 1}
-"""Columns of prices, and what makes micro-dollars per Wh of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Identical nodes.
+    """Identical nodes."""
 
-    Parameters
-    ----------
-    name : label.
-    count : how many there are.
-    gpus : of one node.
-    memory_mb : of one GPU.
-    speed : relative to the GPU on which the log's durations were taken; thousandths.
-    watts : of one GPU above idle; thousandths.
-    """
-
-    name: str
-    count: int
+    name: str  # label
+    count: int  # how many there are
     gpus: int
-    memory_mb: int
-    speed: Fraction
-    watts: Fraction
+    memory_mb: int  # of one GPU
+    speed: Fraction  # relative to the GPU on which the log's durations were taken; thousandths
+    watts: Fraction  # of one GPU above idle; thousandths
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +49,7 @@ class Cluster:
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
-    """Read and check a cluster file.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """Read and check a cluster file."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     _known(source, "", table, _TOP)
@@ -89,7 +73,7 @@ def _known(source: str, path: str, table: Any, names: tuple[str, ...]) -> None:
 
 
 class _Calibrations:
-    """What nodes take from files of `calibrate`: speed beside the log's GPU, and watts."""
+    """What nodes take from files of measurements: speed beside the log's GPU, and watts."""
 
     def __init__(self, source: str, table: Mapping[str, Any], folder: Path) -> None:
         self.source, self.folder, self.reference = source, folder, table.get("reference")
@@ -126,7 +110,6 @@ class _Calibrations:
         return found
 
     def _speed(self, path: str, measured: Calibration, gpu: Gpu) -> tuple[int, str]:
-        """Thousandths of the speed of the log's GPU, and which one that is."""
         self.compared = True
         named = _REFERENCE if self.reference is None else str(self.reference)
         if named in read_shipped().gpus:
@@ -135,7 +118,7 @@ class _Calibrations:
             table = read_calibration(self.folder / named)
             [other] = table.gpus.values()
         else:
-            problem = f"{explain_unknown_name(named, read_shipped().gpus)}, and no file .json of `calibrate`"
+            problem = f"{explain_unknown_name(named, read_shipped().gpus)}, and no file .json of measurements"
             raise InputError(self.source, "reference", problem)
         if measured.way != table.way:
             problem = (
@@ -177,7 +160,6 @@ def _node(source: str, path: str, table: Any, calibrations: _Calibrations) -> No
 
 
 def _number(source: str, field: str, value: Any, least: int | Fraction) -> Fraction:
-    """A number of at most three decimals."""
     found = _fraction(value)
     if found is not None and least <= found and (found * 1000).denominator == 1:
         return found

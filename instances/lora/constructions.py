@@ -20,29 +20,20 @@ from ratiobench.instances.io.recipe import SOURCE
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, parse
 from ratiobench.instances.lora.model import Instance
 
-TASK_LIMIT = 100_000
-"""Most tasks that a family makes."""
+TASK_LIMIT = 100_000  # Most tasks that a family makes
 
-Task = tuple[int, int, int, int, int, int]
-"""First slot, last slot, rate, memory_mb, work, bid."""
+Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory_mb, work, bid
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One node and its tasks, before it is an instance.
+    """One node and its tasks, before it is an instance."""
 
-    Parameters
-    ----------
-    slots, compute, memory_mb : T, C_p and C_m - r_b.
-    tasks : in arrival order.
-    valuation : of the last task where it differs from the bid, else None.
-    """
-
-    slots: int
+    slots: int  # slots, compute, memory_mb: T, C_p and C_m - r_b
     compute: int
     memory_mb: int
-    tasks: tuple[Task, ...]
-    valuation: int | None = None
+    tasks: tuple[Task, ...]  # in arrival order
+    valuation: int | None = None  # of the last task where it differs from the bid, else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +62,7 @@ def constructions() -> list[tuple[str, str]]:
 
 
 def generate(recipe: Mapping[str, Any]) -> Instance:
-    """The member that a recipe of kind `family` names.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The member that a recipe of kind `family` names."""
     family, shape = _read(recipe)
     given = "_".join(f"{key}{recipe[key]}" for key in family.parameters if key in recipe)
     return parse(_document(f"{family.name}_{given}" if given else family.name, family, shape), SOURCE)

@@ -12,15 +12,13 @@ from ratiobench.instances.io.seeds import Stream
 SEED = "example jobs"
 FIRST = datetime(2026, 3, 2)
 DAYS = 9
+# Mean number of jobs submitted in each hour of a working day; half of it, rounded up, at weekends
 BY_HOUR = (1, 1, 1, 1, 1, 1, 2, 4, 8, 10, 10, 9, 7, 9, 10, 9, 8, 6, 4, 3, 3, 2, 2, 1)
-"""Mean number of jobs submitted in each hour of a working day; half of it, rounded up, at weekends."""
 GPUS = (1, 1, 1, 1, 1, 1, 2, 2, 2, 4, 4, 8)
-MINUTES = (5, 12, 20, 45, 60, 90, 150, 240, 400)
-"""A job lasts half to one and a half times one of these."""
-CENTS = (30, 300)
-"""What a job bids for a GPU-hour, from the least to the most."""
+MINUTES = (5, 12, 20, 45, 60, 90, 150, 240, 400)  # A job lasts half to one and a half times one of these
+CENTS = (30, 300)  # What a job bids for a GPU-hour, from the least to the most
+# Tenths of its duration that a job may take from its submission to its deadline, from the least to the most
 PATIENCE = (11, 60)
-"""Tenths of its duration that a job may take from its submission to its deadline, from the least to the most."""
 CLUSTER = """\
 # A small cluster for the example jobs: docs/guide/logs.md explains each line.
 usd_per_kwh = 0.12

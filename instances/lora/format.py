@@ -29,10 +29,9 @@ FORMAT = "ratiobench/lora/1"
 FORMAT_2 = "ratiobench/lora/2"
 BID_SUM_LIMIT = 2**52
 SLOT_LIMIT = 20_000
-PARTS_LIMIT, LABEL_LIMIT = 10**6, 80
-"""Most nodes of a gang, and most characters of a label."""
+PARTS_LIMIT, LABEL_LIMIT = 10**6, 80  # Most nodes of a gang, and most characters of a label
+# No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs
 GANG_COST_LIMIT = 2**53
-"""No gang costs more in operation: nodes times slots times the largest amount that a cell of it costs."""
 SCHEMA = Path(__file__).with_name("schema.json")
 
 _TOP = {"format", "name", "origin", "slots", "slot_seconds", "base_memory_mb", "node_types", "tasks"}
@@ -47,19 +46,6 @@ _RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
 
 def parse(data: Any, source: str = "<document>") -> Instance:
     """Validate a decoded document and build the instance.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
 
     Examples
     --------
@@ -286,14 +272,6 @@ def _energy(
 def document(instance: Instance) -> dict[str, Any]:
     """Convert an instance to its JSON document.
 
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads; a field only where it differs from its default.
-
     Examples
     --------
     >>> from ratiobench.instances import lora
@@ -310,7 +288,6 @@ def document(instance: Instance) -> dict[str, Any]:
 
 
 def _format_of(instance: Instance) -> str:
-    """The first format that can say what the instance holds."""
     second = instance.run.any() or instance.limit.any() or instance.labels or instance.running
     return FORMAT_2 if second else FORMAT
 
@@ -367,14 +344,6 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
 
 def content_hash(instance: Instance) -> str:
     """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document, valuations written out: keys sorted, no spaces.
 
     Examples
     --------

@@ -20,10 +20,6 @@ def generate(recipe: Mapping[str, Any]) -> Instance:
     ...}`` (see `ratiobench.instances.lora.constructions`), ``{"kind": "limit", "name": NAME, ...}`` (see
     `ratiobench.instances.lora.limits`), ``{"kind": "named", "name": NAME}`` for the shipped instances and ``{"kind":
     "file", "path": PATH}``.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
     """
     return make_instance(recipe, _KINDS)
 

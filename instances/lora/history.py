@@ -19,10 +19,6 @@ def join(days: Sequence[Instance]) -> Instance:
 
     What jobs from before (`running`) held when a day began is left out: history is what tasks asked for, and public
     constants are about tasks on empty nodes. So they are the same with and without such jobs.
-
-    Raises
-    ------
-    InputError : days of other nodes or slots, or together of more slots than the format has.
     """
     first, slots = days[0], sum(day.slots for day in days)
     if slots > SLOT_LIMIT:
@@ -83,14 +79,8 @@ def start_time(day: Instance) -> str:
 def is_earlier(history: Instance, tested: Instance) -> bool:
     """Whether the dates of two instances show that a history lies before the instance under test.
 
-    Returns
-    -------
-    True if the last arrival of the history comes before the first slot of the instance under test; False if one of the
-    two has no date, or the dates are of different traces.
-
-    Raises
-    ------
-    InputError : the dates show that it does not; the problem has the dates, the field is `start`.
+    Returns true if the last arrival of the history comes before the first slot of the instance under test; False if one
+    of the.
     """
     (clock, begin), (other, day) = _read_date(history), _read_date(tested)
     if begin is None or day is None or clock != other:
@@ -127,14 +117,8 @@ def _read_date(day: Instance) -> tuple[str, datetime | None]:
 def split(history: Instance, like: Instance | Public) -> list[Instance]:
     """The days that an instance joins, in order.
 
-    Parameters
-    ----------
-    like : an instance, or its public part, of the cluster and the slots that the days must have; counts of nodes may
-        differ.
-
-    Raises
-    ------
-    InputError : other slots or nodes, or tasks that last over the end of a day.
+    `like`: an instance, or its public part, of the cluster and the slots that the days must have; counts of nodes may
+    differ.
     """
     require_history(history, like)
     name, slots = history.name, like.slots

@@ -12,10 +12,9 @@ from ratiobench.instances.lora.logs import Job
 from ratiobench.instances.lora.schedules import ScheduleKind
 
 LEFT_OUT, ADDED = "left out", "added"
+# Kinds of assumptions: of jobs that are not in the instance, and of GPU-hours that nobody asked for
 KINDS = (LEFT_OUT, ADDED)
-"""Kinds of assumptions: of jobs that are not in the instance, and of GPU-hours that nobody asked for."""
-FIELD = "basis"
-"""The field of an instance's origin."""
+FIELD = "basis"  # The field of an instance's origin
 _SCHEDULES = {
     ScheduleKind.ANY: "may pause, move to another node and go on at no cost, between slots (run = any)",
     ScheduleKind.ONE_NODE: "may pause between slots at no cost, and stay on their node (run = one-node)",
@@ -57,11 +56,8 @@ class Basis:
     def add(self, job: Job, sizes: Sizes, last: int, named: bool, per_second: int) -> None:
         """The job is a task.
 
-        Parameters
-        ----------
-        last : the last slot of its window, before that is cut at the end of the instance.
-        named : whether some node type has the name of the GPU type that it asks for, or it asks for none.
-        per_second : units of work of a GPU-second.
+        `last`: the last slot of its window, before that is cut at the end of the instance; `per_second`: units of work
+        of a GPU-second.
         """
         laws, seconds = self._laws, _gpu_seconds(job)
         free = sizes.split.run is ScheduleKind.ANY and not sizes.limit

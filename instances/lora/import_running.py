@@ -20,14 +20,9 @@ def span(job: Job) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class Crossing:
-    """The jobs that run over the end of a day.
+    """The jobs that run over the end of a day."""
 
-    Parameters
-    ----------
-    jobs : in the order of the log.
-    """
-
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)  # in the order of the log
 
     def observe(self, job: Job) -> None:
         """Keep a job of the log if a day ends while it runs."""
@@ -42,20 +37,12 @@ class Crossing:
 
 
 class Held(NamedTuple):
-    """What jobs that run when an instance begins hold.
+    """What jobs that run when an instance begins hold."""
 
-    Parameters
-    ----------
-    documents : the entries of `running` of the instance.
-    seconds : GPU-seconds that they hold within the instance.
-    guessed : how many have no start in the log.
-    left : how many find no room; left_seconds : GPU-seconds that they still run.
-    """
-
-    documents: Sequence[dict[str, Any]]
-    seconds: int
-    guessed: int
-    left: int
+    documents: Sequence[dict[str, Any]]  # the entries of `running` of the instance
+    seconds: int  # GPU-seconds that they hold within the instance
+    guessed: int  # how many have no start in the log
+    left: int  # how many find no room; left_seconds: GPU-seconds that they still run
     left_seconds: int
 
 
@@ -65,10 +52,7 @@ def place(converter: Converter, jobs: Sequence[Job], begin: int) -> Held:
     A job goes to the type whose speed is nearest to that of the log's GPU and which has room, and there to the nodes
     with the least room that suffices. It keeps its part of the work that is left at that second.
 
-    Parameters
-    ----------
-    jobs : in the order in which they are placed.
-    begin : the first second of the instance.
+    `begin`: the first second of the instance.
     """
     types = converter.cluster.nodes
     first = [sum(node.count for node in types[:g]) for g in range(len(types))]
@@ -108,7 +92,6 @@ def _find_nodes(
 
 
 def _document(converter: Converter, job: Job, sizes: Sizes, begin: int, g: int, nodes: Sequence[int]) -> dict[str, Any]:
-    """The entry of a job in `running`."""
     start, end = span(job)
     slots, rate = converter.laws.slots, sizes.shape.rate[g]
 
@@ -129,10 +112,7 @@ def _document(converter: Converter, job: Job, sizes: Sizes, begin: int, g: int, 
 def find_tail(slots: Iterable[int], slot_seconds: int, days: int, most: int) -> int:
     """Seconds behind the last day that an instance needs so that it has all of these slots.
 
-    Parameters
-    ----------
-    slots : last slots of windows.
-    most : slots that an instance can have; a longer tail is cut there.
+    `slots`: last slots of windows; `most`: slots that an instance can have; a longer tail is cut there.
     """
     last = min(most, max(slots, default=0))
     return max(0, last * slot_seconds - days * DAY)

@@ -17,31 +17,21 @@ from ratiobench.instances.lora.job_sizes import Laws
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 
-SLOTS = (3600, 1800, 900, 600, 300, 120, 60, 30, 10, 5, 2, 1)
-"""Lengths of slots that a report may suggest, seconds."""
+SLOTS = (3600, 1800, 900, 600, 300, 120, 60, 30, 10, 5, 2, 1)  # Lengths of slots that a report may suggest, seconds
+# Times behind the last day that a report may suggest, seconds
 TAILS = (43_200, 86_400, 172_800, 259_200, 604_800, 1_209_600)
-"""Times behind the last day that a report may suggest, seconds."""
-FEW = 5
-"""Per cent of the GPU time that may belong to jobs without a schedule before the report suggests a longer tail."""
-ENOUGH = 10
-"""Per cent that whole slots may add to the GPU time before the report suggests shorter ones."""
+FEW = 5  # Per cent of the GPU time that may belong to jobs without a schedule before the report suggests a longer tail
+ENOUGH = 10  # Per cent that whole slots may add to the GPU time before the report suggests shorter ones
 
 
 @dataclass(slots=True)
 class Facts:
-    """What the tasks of an instance do not say of their jobs, task by task.
+    """What the tasks of an instance do not say of their jobs, task by task."""
 
-    Parameters
-    ----------
-    best : units per slot of all parts on the fastest type.
-    short : whether it ran for less than a slot.
-    wide : whether it is wider than a node.
-    last : the first slot by whose end it can be done, on an empty cluster; it may be behind the last one.
-    """
-
-    best: array[int] = field(default_factory=lambda: array("q"))
-    short: bytearray = field(default_factory=bytearray)
-    wide: bytearray = field(default_factory=bytearray)
+    best: array[int] = field(default_factory=lambda: array("q"))  # units per slot of all parts on the fastest type
+    short: bytearray = field(default_factory=bytearray)  # whether it ran for less than a slot
+    wide: bytearray = field(default_factory=bytearray)  # whether it is wider than a node
+    # the first slot by whose end it can be done, on an empty cluster; it may be behind the last one.
     last: array[int] = field(default_factory=lambda: array("q"))
 
 
@@ -83,12 +73,7 @@ class Schedules:
         return None
 
     def sentences(self, counts: Counter[str]) -> Iterator[str]:
-        """What the jobs may do, how wide and how long they claim to be, and what whole slots add.
-
-        Parameters
-        ----------
-        counts : of an import, as its report has them.
-        """
+        """What the jobs may do, how wide and how long they claim to be, and what whole slots add."""
         total = self.kinds.total()
         if not total:
             return
@@ -178,7 +163,6 @@ def _slot(seconds: int) -> str:
 
 
 def _time(seconds: Any) -> str:
-    """A time for reading."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

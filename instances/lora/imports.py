@@ -40,52 +40,33 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 
 VERSION = 1
 EARLY, DEAR = "with a deadline before its first slot ends", "with a larger bid than the format holds"
-NAMED = 5
-"""Lines that could not be read and are named."""
+NAMED = 5  # Lines that could not be read and are named
 DEFAULTS = Laws()
 OTHER_DAYS = "of days that were not asked for"
 
 
 @dataclass(slots=True)
 class Report:
-    """What became of the lines of a log.
+    """What became of the lines of a log."""
 
-    Parameters
-    ----------
-    source : the log.
-    form : its format.
-    jobs : how many it has, those left out included.
-    left : how many were left out, by rule.
-    bad : how many lines could not be read (with `skip_bad`).
-    bad_named : the messages of the first of them: file, line, column, value.
-    counts : of imported jobs, what was taken from where.
-    instances : a row per instance: name, tasks, servable, load.
-    notes : sentences on what is assumed.
-    remarks : what readers say of jobs, with their numbers.
-    warnings : what readers say of the log as a whole.
-    waits : seconds that jobs of the log waited, where it says so.
-    skipped : of `left`, how many readers left out, by the day of their submission.
-    prices : the list price as a file of the algorithm `pricelist`; empty where none is known.
-    handled : how many jobs were turned into tasks or left out when the instances so far were made.
-    to_handle : how many there are in all, of the days that were asked for.
-    """
-
-    source: str
-    form: str
-    jobs: int = 0
-    left: Counter[str] = field(default_factory=Counter)
-    bad: int = 0
-    bad_named: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    instances: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    remarks: Counter[str] = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
+    source: str  # the log
+    form: str  # its format
+    jobs: int = 0  # how many it has, those left out included
+    left: Counter[str] = field(default_factory=Counter)  # how many were left out, by rule
+    bad: int = 0  # how many lines could not be read (with `skip_bad`)
+    bad_named: list[str] = field(default_factory=list)  # the messages of the first of them: file, line, column, value
+    counts: Counter[str] = field(default_factory=Counter)  # of imported jobs, what was taken from where
+    instances: list[dict[str, Any]] = field(default_factory=list)  # a row per instance: name, tasks, servable, load
+    notes: list[str] = field(default_factory=list)  # sentences on what is assumed
+    remarks: Counter[str] = field(default_factory=Counter)  # what readers say of jobs, with their numbers
+    warnings: list[str] = field(default_factory=list)  # what readers say of the log as a whole
+    # seconds that jobs of the log waited, where it says so.
     waits: array[int] = field(default_factory=lambda: array("q"))
+    # of `left`, how many readers left out, by the day of their submission.
     skipped: dict[int, Counter[str]] = field(default_factory=dict)
-    prices: str = ""
-    handled: int = 0
-    to_handle: int = 0
+    prices: str = ""  # the list price as a file of the algorithm `pricelist`; empty where none is known
+    handled: int = 0  # how many jobs were turned into tasks or left out when the instances so far were made
+    to_handle: int = 0  # how many there are in all, of the days that were asked for
 
     @property
     def done(self) -> float:
@@ -144,21 +125,7 @@ def read_jobs(
     wanted: Callable[[int], bool] = lambda submit: True,
     observe: Callable[[Job], None] = lambda job: None,
 ) -> Iterator[Job]:
-    """The jobs of a log in its order; what is left out is counted in the report.
-
-    Parameters
-    ----------
-    form : a name of `ratiobench.instances.lora.logs.list_formats`.
-    columns : which column is what, for formats that have no names of their own.
-    skip_bad : count lines that cannot be read, and go on.
-    report_progress : is told every 4,096 jobs how many lines were read.
-    wanted : whether a moment of submission counts; others are of days that were not asked for.
-    observe : is given every job of the log, those of other days included.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value of the first line that cannot be read.
-    """
+    """The jobs of a log in its order; what is left out is counted in the report."""
     reader = _format(form, columns or {})
     source = str(path)
     with open_text(path, reader.title) as file:
@@ -215,12 +182,7 @@ def import_log(
     skip_bad: bool = False,
     report_progress: Callable[[int], None] = lambda lines: None,
 ) -> tuple[Report, Iterator[Instance]]:
-    """What becomes of a log: the report, complete when all instances were made, and the instances in order of time.
-
-    Raises
-    ------
-    InputError : for what cannot be read (see `read_jobs`), laws that make too many slots, a log without jobs.
-    """
+    """What becomes of a log: the report, complete when all instances were made, and the instances in order of time."""
     if not 1 <= laws.slots <= SLOT_LIMIT:
         problem = f"{laws.slots} slots of {laws.slot_seconds} s; 1..{SLOT_LIMIT} are allowed"
         raise InputError("", "days", problem)
@@ -332,7 +294,6 @@ def _instances(
 
 
 def _price_list(converter: Converter) -> str:
-    """The list price on every node type, by its speed."""
     listed = converter.laws.listed
     if listed is None:
         return ""
@@ -344,13 +305,7 @@ def _price_list(converter: Converter) -> str:
 
 
 def _tasks(
-    report: Report,
-    converter: Converter,
-    facts: Facts,
-    basis: Basis,
-    jobs: Sequence[Job],
-    start: int,
-    name: str,
+    report: Report, converter: Converter, facts: Facts, basis: Basis, jobs: Sequence[Job], start: int, name: str
 ) -> list[dict[str, Any]]:
     laws, counts = converter.laws, report.counts
     drawn = Stream("ratiobench/lora/import", VERSION, laws.seed, name).integers(*laws.per_gpu_hour, len(jobs)).tolist()
@@ -476,7 +431,6 @@ def _cut_limit(sizes: Sizes, laws: Laws, arrival: int) -> int:
 
 
 def _count_schedules(counts: Counter[str], job: Job, sizes: Sizes) -> None:
-    """Count what the report says of gangs and limits."""
     split = sizes.split
     counts[split.run.value] += 1
     if split.parts > 1:
@@ -509,13 +463,13 @@ def _origin(report: Report, converter: Converter, start: int) -> dict[str, Any]:
     }
 
 
+# How a report tells where windows come from, by the name of the count
 _WINDOWS = {
     "windows by their own deadline": "end at the deadline in the log",
     "windows by their time limit": "end with the time limit, counted from the submission",
     "windows by law": "have {slack} times the fewest slots of the run (--slack)",
     "windows by law, of their time limit": "have {slack} times the fewest slots of the time limit (--slack)",
 }
-"""How a report tells where windows come from, by the name of the count."""
 
 
 def _notes(report: Report, converter: Converter, schedules: Schedules, tails: Tails, recurring: bool) -> list[str]:

@@ -22,37 +22,27 @@ HUGE = "with too much work for the format"
 
 @dataclass(frozen=True, slots=True)
 class Laws:
-    """What stands in for what a log does not say, and how time is cut.
+    """What stands in for what a log does not say, and how time is cut."""
 
-    Parameters
-    ----------
-    slot_seconds : length of a slot.
-    days : days of submissions in an instance.
-    tail : seconds behind the last day in which nothing is submitted, so that late jobs can end; None for as many as
-        no window needs more, so that none is cut.
-    slack : a job without a deadline may take this many times the fewest slots that it needs, or that its time limit
-        does; with `ANY`, as long as its time limit where it has one.
-    per_gpu_hour : range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
-    list_price : of a GPU-hour, micro-dollars; None where it is not known.
-    seed : names the draws.
-    first, last : days of submissions that count; None for all.
-    run : which schedules the jobs may have; None for what the log and its format say. With `ANY` and `ONE_NODE` a job
-        that is wider than a node is left out, with `RIGID` and `GANG` it is a gang; `GANG` makes gangs of pods, too,
-        that need not have run at the same time. `ANY` writes instances as before there was a choice: without limits
-        and labels.
-    full : jobs that run when an instance begins hold their nodes until they end; else nodes are empty then.
-    """
-
-    slot_seconds: int = 600
-    days: int = 1
+    slot_seconds: int = 600  # length of a slot
+    days: int = 1  # days of submissions in an instance
+    # seconds behind the last day in which nothing is submitted, so that late jobs can end; None for as many as no
+    # window needs more, so that none is cut.
     tail: int | None = 21_600
+    # a job without a deadline may take this many times the fewest slots that it needs, or that its time limit does;
+    # with `ANY`, as long as its time limit where it has one.
     slack: Fraction = Fraction(3)
+    # range from which a job without a price of its own draws its bid, micro-dollars per GPU-hour.
     per_gpu_hour: tuple[int, int] = (1_000_000, 3_000_000)
-    list_price: int | None = None
-    seed: str = "0"
-    first: date | None = None
+    list_price: int | None = None  # of a GPU-hour, micro-dollars; None where it is not known
+    seed: str = "0"  # names the draws
+    first: date | None = None  # first, last: days of submissions that count; None for all
     last: date | None = None
+    # which schedules the jobs may have; None for what the log and its format say. With `ANY` and `ONE_NODE` a job that
+    # is wider than a node is left out, with `RIGID` and `GANG` it is a gang; `GANG` makes gangs of pods, too, that need
+    # not have run at the same time. `ANY` writes instances as before there was a choice: without limits and labels.
     run: ScheduleKind | None = None
+    # jobs that run when an instance begins hold their nodes until they end; else nodes are empty then.
     full: bool = False
 
     @property
@@ -68,56 +58,34 @@ class Laws:
 
 
 class Split(NamedTuple):
-    """How a job lies on nodes.
-
-    Parameters
-    ----------
-    run : which schedules it may have.
-    parts : nodes at once.
-    gpus : of one part, thousandths.
-    rule : why it is left out; empty where it is not.
-    """
+    """How a job lies on nodes."""
 
     run: ScheduleKind
-    parts: int
-    gpus: int
-    rule: str = ""
+    parts: int  # nodes at once
+    gpus: int  # of one part, thousandths
+    rule: str = ""  # why it is left out; empty where it is not
 
 
 class Shape(NamedTuple):
-    """What the parts of jobs of one split are on every node type.
+    """What the parts of jobs of one split are on every node type."""
 
-    Parameters
-    ----------
-    rate : units per slot, 0 where a part does not fit; energy_wh : per slot; memory_mb : the share of a node's.
-    best : units per slot of all parts on the fastest type that has room for them.
-    """
-
+    # units per slot, 0 where a part does not fit; energy_wh: per slot; memory_mb: the share of a node's.
     rate: list[int]
     energy_wh: list[int]
     memory_mb: int
-    best: int
+    best: int  # units per slot of all parts on the fastest type that has room for them
 
 
 class Sizes(NamedTuple):
-    """What a job is on a cluster.
+    """What a job is on a cluster."""
 
-    Parameters
-    ----------
-    split, shape : on how many nodes, and what a part is there.
-    seconds : how long it runs on the log's GPUs.
-    work, limit : units; the limit is 0 where there is none.
-    memory_mb : of a part.
-    needed : fewest slots; planned : fewest slots of what its user claims.
-    """
-
-    split: Split
+    split: Split  # split, shape: on how many nodes, and what a part is there
     shape: Shape
-    seconds: int
-    work: int
+    seconds: int  # how long it runs on the log's GPUs
+    work: int  # work, limit: units; the limit is 0 where there is none
     limit: int
-    memory_mb: int
-    needed: int
+    memory_mb: int  # of a part
+    needed: int  # fewest slots; planned: fewest slots of what its user claims
     planned: int
 
 

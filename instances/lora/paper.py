@@ -51,15 +51,11 @@ DEADLINES = {"tight": (100, 150), "uniform": (100, 500), "loose": (400, 800)}
 # Rate and memory of a task, in percent of its profile's: with sizes of their own loads have as many classes as tasks.
 SIZES = {"profiles": (100, 100), "own": (80, 140)}
 WIDE = "wide"
-WIDE_SHARE = (100, 400)
-"""Shares of a node, in thousandths: rate and memory of a task of sizes `wide`, drawn apart."""
+WIDE_SHARE = (100, 400)  # Shares of a node, in thousandths: rate and memory of a task of sizes `wide`, drawn apart
 
-LONGEST = 10_080
-"""Most slots: a week of minutes."""
-MINUTES = 1440
-"""Of a day."""
-_TEN = 10
-"""Minutes of the slots that rates, energies and delays are measured in, and shipped arrivals are counted in."""
+LONGEST = 10_080  # Most slots: a week of minutes
+MINUTES = 1440  # Of a day
+_TEN = 10  # Minutes of the slots that rates, energies and delays are measured in, and shipped arrivals are counted in
 _DEFAULT_DAY = {"PJM": "2017-05-08", "DE": "2016-10-19"}
 
 
@@ -93,7 +89,7 @@ def keys() -> tuple[Key, ...]:
         Key(
             "calibration",
             CalibrationFile(),
-            "file of `calibrate`: the nodes have its GPU",
+            "file of measurements of your own GPU, which the nodes have",
             default_text="the shipped table",
         ),
         Key("colocation", Several(1, MOST), "measured tasks per GPU, drawn from", default_text=degrees),
@@ -175,70 +171,57 @@ class Marketplace:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A recipe of kind `paper` with every default filled in.
+    """A recipe of kind `paper` with every default filled in."""
 
-    Parameters
-    ----------
-    name : of the instance; not part of its identity.
-    seed : names of the random streams (strings and integers).
-    slot_minutes : length of a slot.
-    slots : T; where it is not given, to the end of the last of `days` days.
-    start : the first day's slot that is the instance's slot 1: a part of a day is start .. start+slots-1.
-    quiet : slots at the end without arrivals, so that in a short instance few tasks come too late. Default 0.
-    nodes : nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the
-        number K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
-    arrivals : ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80;
-        default 50). ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day),
-        as they are or, with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not
-        count); with ``"file": PATH`` the days are read from the trace's own file. Several days follow one another, and
-        begin again where the trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute
-        within them is drawn.
-    tasks : the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
-        (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
-    data : range of the training samples per task, U[5000, 20000].
-    epochs : range of the epochs, U[1, 5]. The work M_i is samples times epochs.
-    calibration : what GPUs do: the shipped table, or a file of ``calibrate``, whose GPU all `nodes` have then. Cases
-        and origins have the file's content in place of its name: they need it no more.
-    colocation, batch : the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
-        energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
-    sizes : ``profiles`` (default: as measured), ``own`` (80..140) or a range in percent: rate and memory of each task
-        are its profile's times a draw each, rounded down, at least 1, and at most what a node has. Energy follows the
-        rate. ``wide``: rate and memory are shares of a node, each drawn apart from .1 to .4, of the compute of each
-        type and of the least memory that a type leaves; no profile is in them but its energy per sample.
-    vendors : ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need
-        pre-processing (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking
-        price in micro-dollars per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of
-        delay h asks (3H - h)/2H times the drawn price: half as much again for no delay.
-    deadlines : ``tight``, ``uniform``, ``loose`` or a range in percent. The window, from the slot in which the fastest
-        vendor is done, is U[range]/100 times the fewest slots that the task needs (alone, on its fastest node type),
-        rounded up: tight 100..150, uniform 100..500, loose 400..800. It ends with the instance at the latest, so a task
-        that comes too late in the day has no schedule.
-    bids : b_i = M_i/1000 times a value drawn from ``per_1000`` (micro-dollars, [60, 360]), and for a task that needs
-        pre-processing also its training samples/1000 times a draw from ``preparation_per_1000`` ([60, 180]); each
-        rounded down. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh,
-        so typical net values are positive and costs and vendors decide about the rest. Valuations are the bids.
-    prices : ``region`` (``PJM``, ``DE``) and first ``day`` of the tariff, default PJM, 2017-05-08; a slot has the price
-        at its beginning. Further days have the prices of the days that are shipped next.
-    """
-
-    name: str
-    seed: tuple[str | int, ...]
-    slot_minutes: int
-    slots: int
-    start: int
-    quiet: int
+    name: str  # of the instance; not part of its identity
+    seed: tuple[str | int, ...]  # names of the random streams (strings and integers)
+    slot_minutes: int  # length of a slot
+    slots: int  # T; where it is not given, to the end of the last of `days` days
+    start: int  # the first day's slot that is the instance's slot 1: a part of a day is start .. start+slots-1
+    quiet: int  # slots at the end without arrivals, so that in a short instance few tasks come too late. Default 0
+    # nodes per GPU type, in the table's order. Given as an object, such as ``{"a100": 2, "a40": 1}``, or as the number
+    # K with `mix`: ``a100``, ``a40`` or ``mixed`` (half and half, the odd one an A100). Default 50, mixed.
     nodes: Mapping[str, int]
+    # ``{"poisson": m}``: a Poisson number with integer mean m = 1..500 in every slot (paper: 30, 50, 80; default 50).
+    # ``{"trace": NAME, "day": "YYYY-MM-DD"}``: that day's submissions (default: the first shipped day), as they are or,
+    # with ``"mean": m`` = 1..5000, rescaled to exactly m per slot on average (quiet slots do not count); with ``"file":
+    # PATH`` the days are read from the trace's own file. Several days follow one another, and begin again where the
+    # trace ends. Shipped counts are per ten minutes: in shorter slots a submission's minute within them is drawn.
     arrivals: Mapping[str, Any]
+    # the exact number of tasks, 0..1,000,000, or None. Trace arrivals are rescaled to it by cumulative rounding
+    # (`arrivals.scaled`); Poisson arrivals are conditioned on it, which makes them uniform over the slots.
     tasks: int | None
-    data: tuple[int, int]
-    epochs: tuple[int, int]
+    data: tuple[int, int]  # range of the training samples per task, U[5000, 20000]
+    epochs: tuple[int, int]  # range of the epochs, U[1, 5]. The work M_i is samples times epochs
+    # what GPUs do: the shipped table, or a file of measurements, whose GPU all `nodes` have then. Cases and origins
+    # have the file's content in place of its name: they need it no more.
     calibration: Calibration
+    # colocation, batch: the rows of the calibration table that are drawn from, uniformly, and give s_ik, r_i and the
+    # energy. Default all, in the shipped table 4, 8, 16 and 2, 4, 8 (16 with 8 did not fit the GPU and is no row).
     colocation: tuple[int, ...]
     batch: tuple[int, ...]
+    # ``profiles`` (default: as measured), ``own`` (80..140) or a range in percent: rate and memory of each task are its
+    # profile's times a draw each, rounded down, at least 1, and at most what a node has. Energy follows the rate.
+    # ``wide``: rate and memory are shares of a node, each drawn apart from .1 to .4, of the compute of each type and of
+    # the least memory that a type leaves; no profile is in them but its energy per sample.
     sizes: tuple[int, int] | str
+    # ``count`` N = 0..100 (default 5; a plain integer means this), ``percent`` of tasks that need pre-processing
+    # (default 50), ``delay`` range in tens of minutes ([1, 8]), ``per_1000`` range of the asking price in micro-dollars
+    # per 1,000 training samples ([40, 160]). With H the upper end of `delay`, a vendor of delay h asks (3H - h)/2H
+    # times the drawn price: half as much again for no delay.
     vendors: Marketplace
+    # ``tight``, ``uniform``, ``loose`` or a range in percent. The window, from the slot in which the fastest vendor is
+    # done, is U[range]/100 times the fewest slots that the task needs (alone, on its fastest node type), rounded up:
+    # tight 100..150, uniform 100..500, loose 400..800. It ends with the instance at the latest, so a task that comes
+    # too late in the day has no schedule.
     deadlines: tuple[int, int]
+    # b_i = M_i/1000 times a value drawn from ``per_1000`` (micro-dollars, [60, 360]), and for a task that needs
+    # pre-processing also its training samples/1000 times a draw from ``preparation_per_1000`` ([60, 180]); each rounded
+    # down. Energy costs about 60 (A100) to 120 (A40) micro-dollars per 1,000 samples at 33 dollars per MWh, so typical
+    # net values are positive and costs and vendors decide about the rest. Valuations are the bids.
     bids: Mapping[str, tuple[int, int]]
+    # ``region`` (``PJM``, ``DE``) and first ``day`` of the tariff, default PJM, 2017-05-08; a slot has the price at its
+    # beginning. Further days have the prices of the days that are shipped next.
     prices: Mapping[str, str]
 
     @property
@@ -302,12 +285,7 @@ class Recipe:
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of kind `paper` and fill in its defaults.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """Check a recipe of kind `paper` and fill in its defaults."""
     found = Values(SOURCE, keys(), data)
     own = found["calibration"]
     measured = read_shipped() if own is None else parse_calibration(own, SOURCE, "calibration")
@@ -353,7 +331,6 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 def _slots(found: Values) -> int:
-    """T: as given, or to the end of the days."""
     minutes, start = found["slot_minutes"], found["start"]
     in_day = -(-MINUTES // minutes)
     if start > in_day:
@@ -419,12 +396,7 @@ def _name(
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of kind `paper` (see `Recipe` for its keys).
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of kind `paper` (see `Recipe` for its keys)."""
     recipe = read_recipe(data)
     return parse(_document(recipe), f"recipe {recipe.name}")
 

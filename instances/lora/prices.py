@@ -11,24 +11,18 @@ from pathlib import Path
 from ratiobench.instances.io.errors import InputError, shorten
 
 SLOTS_PER_HOUR = 6
-DAY = 86_400
-"""Seconds."""
+DAY = 86_400  # Seconds
 _TABLE = Path(__file__).with_name("data") / "prices.csv"
 
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """What a Wh costs when.
+    """What a Wh costs when."""
 
-    Parameters
-    ----------
-    source : where the prices are from, in words.
-    days : micro-dollars per Wh and (day, second of the day from which it holds), in order.
-    dated : whether these are calendar days, to be met by date; else they follow one another from the first day on.
-    """
-
-    source: str
+    source: str  # where the prices are from, in words
+    # micro-dollars per Wh and (day, second of the day from which it holds), in order.
     days: Mapping[int, tuple[tuple[int, int], ...]]
+    # whether these are calendar days, to be met by date; else they follow one another from the first day on.
     dated: bool
 
     def at_slots(self, start: int, slots: int, seconds: int) -> tuple[list[int], bool]:
@@ -72,10 +66,6 @@ def tariff(region: str, day: str) -> tuple[int, ...]:
     """The 144 slots' tariff of a day, micro-dollars per Wh (dollars per MWh, rounded half to even; EUR taken 1:1).
 
     Each hour's price holds in its six slots; negative prices occur.
-
-    Raises
-    ------
-    InputError : for a region or a day that is not shipped.
     """
     if day not in (days := _days(region)):
         raise InputError("prices", "day", f"{shorten(day)} is none of {', '.join(days)}")
@@ -83,12 +73,7 @@ def tariff(region: str, day: str) -> tuple[int, ...]:
 
 
 def tariff_from(region: str, day: str | None) -> Tariff:
-    """The shipped days of a region one after the other, beginning with `day`, or with the first one.
-
-    Raises
-    ------
-    InputError : for a region or a day that is not shipped.
-    """
+    """The shipped days of a region one after the other, beginning with `day`, or with the first one."""
     days = _days(region)
     if day is not None and day not in days:
         raise InputError("prices", "day", f"{shorten(day)} is none of {', '.join(days)}")

@@ -15,18 +15,11 @@ from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 
 
 class Run(NamedTuple):
-    """The runs of a task on one node type.
+    """The runs of a task on one node type."""
 
-    Parameters
-    ----------
-    type : node type g.
-    length : n_ig, slots that the work takes there.
-    last : the last slot in which a run may begin. The first one is that of the chosen pre-processing option.
-    """
-
-    type: int
-    length: int
-    last: int
+    type: int  # node type g
+    length: int  # n_ig, slots that the work takes there
+    last: int  # the last slot in which a run may begin. The first one is that of the chosen pre-processing option
 
 
 def list_runs(task: Task, public: Public) -> list[Run]:
@@ -48,16 +41,7 @@ def list_runs(task: Task, public: Public) -> list[Run]:
 
 
 def restrict(instance: Instance, kind: ScheduleKind) -> Instance:
-    """The same instance whose tasks may have schedules of this kind only; those that may have fewer keep theirs.
-
-    Parameters
-    ----------
-    kind : `ONE_NODE` or `RIGID`. A gang needs several nodes at once, and stays one.
-
-    Raises
-    ------
-    ValueError : for another kind.
-    """
+    """The same instance whose tasks may have schedules of this kind only; those that may have fewer keep theirs."""
     if kind not in (ScheduleKind.ONE_NODE, ScheduleKind.RIGID):
         raise ValueError(f"no instance is restricted to {kind.value}")
     run = np.maximum(instance.run, KINDS.index(kind)).astype(np.int8)
@@ -85,16 +69,7 @@ def only_runs(instance: Instance) -> bool:
 
 
 def require_runs(instance: Instance, what: str) -> None:
-    """Refuse an instance of which some task is neither rigid nor a gang.
-
-    Parameters
-    ----------
-    what : what takes only such instances, in words: the beginning of the message.
-
-    Raises
-    ------
-    InputError : naming the first task.
-    """
+    """Refuse an instance of which some task is neither rigid nor a gang."""
     other = np.flatnonzero(~np.isin(instance.run, [KINDS.index(kind) for kind in RUNS]))
     if len(other):
         i = int(other[0])

@@ -15,8 +15,8 @@ from ratiobench.instances.io.fields import LIMIT, Fields, origin_of
 from ratiobench.instances.tenants.model import GpuType, Instance, freeze
 
 FORMAT = "ratiobench/tenants/1"
+# n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs
 SUM_LIMIT = 2**62
-"""n (100 (late_penalty + theta) horizon + 100 dearest run) is below it; horizon: last release + sum of longest runs."""
 TYPE_LIMIT, COUNT_LIMIT = 100, 1000
 PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT = 2**31, 2**24, 2**20
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -29,21 +29,7 @@ _JOB = {*_NUMBERS, "run", *_LABELS}
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The instance.
-
-    Raises
-    ------
-    InputError : the first thing that the format does not allow; names the file, the field and the value.
-    """
+    """Validate a decoded document and build the instance."""
     require_format(data, source, FORMAT)
     top = Fields(source, "", data, _TOP, {"origin"})
     name, origin = top.text("name"), origin_of(source, top.data.get("origin", {}))
@@ -108,16 +94,7 @@ def _run(job: Fields, types: int) -> list[int]:
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    The document that `parse` reads.
-    """
+    """Convert an instance to its JSON document."""
     return {"format": FORMAT, "name": instance.name, "origin": dict(instance.origin), **_content(instance)}
 
 
@@ -143,16 +120,7 @@ def _content(instance: Instance) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Parameters
-    ----------
-    instance : of the family.
-
-    Returns
-    -------
-    64 hexadecimal digits of the canonical document: keys sorted, no spaces.
-    """
+    """Compute the identity of an instance: the SHA-256 of its content without name and origin."""
     return hash_once(instance.cache, FORMAT, lambda: _content(instance))
 
 

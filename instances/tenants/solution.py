@@ -15,8 +15,8 @@ class Start(NamedTuple):
     tick: int
 
 
+# One start per job in order of release; None where there is none, which no valid solution has
 Solution = tuple[Start | None, ...]
-"""One start per job in order of release; None where there is none, which no valid solution has."""
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:

@@ -22,8 +22,7 @@ ARRIVALS = Path(__file__).parents[1] / "lora" / "data"
 TRACES = ("pai", "philly", "helios")
 SLOT_SECONDS = 600
 GPU_NAMES = ("v100", "p100", "k80")
-SHORTEST, LONGEST = 300, 28_800
-"""Seconds: shorter jobs are left out, longer ones are cut."""
+SHORTEST, LONGEST = 300, 28_800  # Seconds: shorter jobs are left out, longer ones are cut
 _SUBMIT, _SECONDS = ("submit", "submit_time", "start_time", "timestamp"), ("seconds", "duration", "duration_s")
 
 
@@ -66,10 +65,6 @@ def read_log(path: str) -> list[tuple[int, int]]:
     The submission is a number of seconds or an ISO 8601 time, in the first column there is of submit, submit_time,
     start_time and timestamp; how long a job ran, in seconds, duration or duration_s. Jobs without a length or shorter
     than `SHORTEST` are left out, longer ones than `LONGEST` are cut.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value.
     """
     with open_text(path) as file:
         return sorted(_jobs(rows(file, path), path), key=lambda job: job[0])

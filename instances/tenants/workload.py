@@ -30,15 +30,13 @@ from ratiobench.instances.tenants.traces import (
     throughput,
 )
 
-STREAMS = 1
-"""Version of the random streams."""
+STREAMS = 1  # Version of the random streams
+# Version of each generator. Those of jobs that come over time: 1 had deadlines with what is now `wait` = runs.
 VERSIONS = {"batch": 1, "online": 2, "log": 2}
-"""Version of each generator. Those of jobs that come over time: 1 had deadlines with what is now `wait` = runs."""
 
-TICK = 60
-"""Seconds of a tick."""
+TICK = 60  # Seconds of a tick
+# The first iterations of a job take so many times as long (a reading of the patent's E_b; low confidence)
 COLD, COLD_TIMES = 20, 3
-"""The first iterations of a job take so many times as long (a reading of the patent's E_b; low confidence)."""
 _JOBS = 10_000
 _TIMES = Ratio(Fraction(0), Fraction(1000))
 _COMMON = (
@@ -58,8 +56,7 @@ _BATCH_SLACK, _ONLINE_SLACK = (
     for default in ((50, 150), (80, 200))
 )
 _LOAD = Key("load", Ratio(Fraction(1, 100), Fraction(100)), "rate of releases over what the GPUs finish", "1.2")
-WAITS = ("backlog", "runs")
-"""What a deadline leaves to wait: half of the backlog, or two mean runs of the job."""
+WAITS = ("backlog", "runs")  # What a deadline leaves to wait: half of the backlog, or two mean runs of the job
 _WAIT = Key(
     "wait", Choice(WAITS), "deadlines leave half of the backlog to wait, or two mean runs of the job", "backlog"
 )
@@ -67,12 +64,12 @@ _LOG = (
     Key("log", Text(path=True), "CSV of jobs with columns submit and seconds", default_text="to be given"),
     Key("first", Integer(0), "the first of its jobs that is taken", 0, "job"),
 )
+# The keys of a recipe, by its kind
 KEYS: Mapping[str, tuple[Key, ...]] = {
     "batch": (*_COMMON, _TRACE, _BATCH_SLACK),
     "online": (*_COMMON, _TRACE, _ONLINE_SLACK, _LOAD, _WAIT),
     "log": (*_COMMON, _ONLINE_SLACK, _LOAD, _WAIT, *_LOG),
 }
-"""The keys of a recipe, by its kind."""
 SUMMARIES = {
     "batch": "measured kinds of jobs, all released at once, with the lengths of a trace",
     "online": "the same, released as in a stretch of a trace, its clock scaled to a load",
@@ -111,12 +108,7 @@ class Recipe:
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe of one of these kinds and fill in its defaults.
-
-    Raises
-    ------
-    InputError : naming the key and the value.
-    """
+    """Check a recipe of one of these kinds and fill in its defaults."""
     kind = Choice(tuple(KEYS)).checked(SOURCE, "kind", data.get("kind"))
     found = Values(SOURCE, KEYS[kind], data)
     for key in ("gpus", "prices"):
@@ -130,12 +122,7 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
 
 
 def generate(data: Mapping[str, Any]) -> Instance:
-    """The instance of a recipe of one of these kinds.
-
-    Raises
-    ------
-    InputError : naming the key and the value that cannot be used.
-    """
+    """The instance of a recipe of one of these kinds."""
     recipe = read_recipe(data)
     values = recipe.values
     used = [k for k, count in enumerate(values["gpus"]) if count]
@@ -244,7 +231,6 @@ def _penalties(recipe: Recipe, counts: Sequence[int], prices: Sequence[int], n: 
 
 
 def _tenants(recipe: Recipe, n: int) -> tuple[list[str], list[int]]:
-    """The tenant of every job, and its sensitivity."""
     tenants, span = recipe.values["tenants"], recipe.values["cs"]
     wishes = recipe.stream("cs").integers(span[0], span[1], tenants or n).tolist()
     owner = recipe.stream("tenant").integers(0, tenants - 1, n).tolist() if tenants else list(range(n))

@@ -24,8 +24,7 @@ from ratiobench.online.answers import read_part
 
 __all__ = ["Algorithm", "Decision", "Public", "User", "View", "excess", "plain"]
 
-NUMBER_LIMIT = 2**53
-"""No number in an answer is larger: more than any bag has tasks."""
+NUMBER_LIMIT = 2**53  # No number in an answer is larger: more than any bag has tasks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ratiobench.instances.edgeflow.model import Job
 
-Fits = Callable[[Sequence[int]], bool]
-"""Whether one plan meets these jobs and those admitted before."""
+Fits = Callable[[Sequence[int]], bool]  # Whether one plan meets these jobs and those admitted before
 
 
 def admit_one_by_one(new: Sequence[Job], fits: Fits) -> list[int]:
@@ -25,5 +24,4 @@ def admit_together(new: Sequence[Job], fits: Fits) -> list[int]:
     return jobs if jobs and fits(jobs) else []
 
 
-ADMITS = {"one": admit_one_by_one, "batch": admit_together}
-"""By the value of the option `admit`."""
+ADMITS = {"one": admit_one_by_one, "batch": admit_together}  # By the value of the option `admit`

@@ -74,5 +74,4 @@ def exclude_jobs(jobs: Sequence[int], others: Iterable[int]) -> list[int]:
     return [i for i in jobs if i not in gone]
 
 
-RULES = {"any": choose_by_deadline, "ending": choose_in_time}
-"""By the value of ElasticFlow's option `edge`."""
+RULES = {"any": choose_by_deadline, "ending": choose_in_time}  # By the value of ElasticFlow's option `edge`

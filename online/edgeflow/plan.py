@@ -12,12 +12,12 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, inner
 
 NEVER = 2**62
+# Columns of a plan: whether the job ends in time; its level now (-1: none), the second at which that changes first
+# (NEVER), its GPU seconds, the second at which it ends
 OK, LEVEL, CHANGE, USED, END = range(5)
-"""Columns of a plan: whether the job ends in time; its level now (-1: none), the second at which that changes first
-(NEVER), its GPU seconds, the second at which it ends."""
 COLUMNS = 5
+# What a plan does with a job that cannot be filled: it ends there; it leaves it out; it leaves out the largest
 KEEP_ALL, DROP_FAILED, DROP_LARGEST = range(3)
-"""What a plan does with a job that cannot be filled: it ends there; it leaves it out; it leaves out the largest."""
 
 
 @inner
@@ -132,16 +132,11 @@ def fill(times, free, count, deadline, work, stall, levels, speeds, top, out):  
 def plan(now, gpus, deadline, work, stall, ready, model, keep, weight, levels, speeds, top, rule, inside, found):  # type: ignore[no-untyped-def]
     """A plan for jobs in the order of their deadlines; how many are planned.
 
-    Parameters
-    ----------
-    deadline, work, stall, ready, model : (n,) per job: second, milli-iterations, seconds of stalls to come, second from
-        which it progresses if it goes on, its model.
-    keep : (n,) the level at which a job first tries to go on to its end; -1: it does not.
-    weight : (n,) doubles, what leaving a job out is decided by, with `DROP_LARGEST`.
-    levels, speeds, top : (models, L) tables, and the last level of each model.
-    rule : what is done with a job that cannot be filled.
-    inside : (n,) who is to be planned; changed: who is.
-    found : (n, COLUMNS) the plan.
+    `deadline`, `work`, `stall`, `ready`, `model`: (n,) per job: second, milli-iterations, seconds of stalls to come,
+    second from which it progresses if it goes on, its model; `keep`: (n,) the level at which a job first tries to go on
+    to its end; -1: it does not; `weight`: (n,) doubles, what leaving a job out is decided by, with `DROP_LARGEST`;
+    `levels`, `speeds`, `top`: (models, L) tables, and the last level of each model; `inside`: (n,) who is to be
+    planned; changed: who is; `found`: (n, COLUMNS) the plan.
     """
     n = len(deadline)
     size = 2 * n + 4

@@ -15,9 +15,9 @@ from ratiobench.online.edgeflow.plan import CHANGE, COLUMNS, NEVER
 from ratiobench.online.edgeflow.protocol import PAUSED, View
 
 FloatArray = NDArray[np.float64]
+# Margin of a plan: it ends so many seconds before the deadline, or 2 % of the job's window if that is less, for stalls
+# to come
 MARGIN_S = 30
-"""Margin of a plan: it ends so many seconds before the deadline, or 2 % of the job's window if that is less, for stalls
-to come."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +49,7 @@ class PlanResult:
 class Planner:
     """Tables of the models and columns of the jobs; `update_state` takes the state, `plan` makes plans for it.
 
-    Parameters
-    ----------
-    margin : whether plans end before the deadline (`MARGIN_S`), until `end_margin`.
+    `margin`: whether plans end before the deadline (`MARGIN_S`), until `end_margin`.
     """
 
     def __init__(self, public: Public, *, margin: bool = True) -> None:
@@ -111,14 +109,7 @@ class Planner:
         stalls: bool = False,
         weight: FloatArray | None = None,
     ) -> PlanResult:
-        """A plan for these jobs from now on, on all GPUs.
-
-        Parameters
-        ----------
-        hold : a running job first tries to go on as it runs, to its end.
-        stalls : the plan charges stalls: what is left of the present one, or a new one for who does not run.
-        weight : by job, with `DROP_LARGEST`.
-        """
+        """A plan for these jobs from now on, on all GPUs."""
         index = self.order_jobs(jobs)
         n = len(index)
         model = self.model[index]

@@ -14,11 +14,11 @@ from ratiobench.instances.edgeflow.model import Job, Public
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Option
 
+# The options of every policy; the game reads them
 COMMON: Mapping[str, Option] = {
     "late": Option("drop", ("drop", "keep"), "drop: a job is gone at its deadline; keep: it runs to its end, late"),
     "windows": Option("known", ("known", "hidden"), "hidden: only the edge servers that are there now are known"),
 }
-"""The options of every policy; the game reads them."""
 
 
 def common_options(**own: Option) -> Mapping[str, Option]:

@@ -30,14 +30,10 @@ __all__ = [
     "Active", "Answer", "Event", "Job", "Model", "Policy", "Public", "View", "Window", "excess", "plain",
 ]  # fmt: skip
 
-NUMBER_LIMIT = 2**53
-"""No number in an answer is larger."""
-NAMED_LIMIT = 100_000
-"""No answer names more jobs: more than there are GPUs and edge servers."""
-PAUSED = -1
-"""The place of a job that is here and does not run."""
-CHANGE = "change"
-"""The event, other than arrivals, at which a policy is asked, by its method `at_change`."""
+NUMBER_LIMIT = 2**53  # No number in an answer is larger
+NAMED_LIMIT = 100_000  # No answer names more jobs: more than there are GPUs and edge servers
+PAUSED = -1  # The place of a job that is here and does not run
+CHANGE = "change"  # The event, other than arrivals, at which a policy is asked, by its method `at_change`
 COMPLETION, DEADLINE, WINDOW, ARRIVAL, WAKE = "completion", "deadline", "window", "arrival", "wake"
 
 

@@ -25,10 +25,8 @@ WINDOWS = {"known": False, "hidden": True}
 class EdgeflowEnvironment(Environment[Instance]):
     """Jobs on the GPUs of a cloud and on edge servers, event by event.
 
-    Parameters
-    ----------
-    keep_late, hidden : as the table's. Every algorithm of ours sets them by its options `late` and `windows`; anyone's
-        own does where it is named with them, and is handed them as all others.
+    `keep_late`, `hidden`: as the table's. Every algorithm of ours sets them by its options `late` and `windows`;
+    anyone's own does where it is named with them, and is handed them as all others.
     """
 
     registry = REGISTRY

@@ -15,13 +15,10 @@ def spread(free, left, deadline, model, at, present, patience, planned, levels, 
     -1): over those at the present level, or, where a plan is given, over those that the plan takes for the whole job.
     Ties by deadline, then by position.
 
-    Parameters
-    ----------
-    left, deadline, model, at : (n,) per job; -1: it has no share.
-    present, patience : (n,) a job that is at its present level takes a step only if that saves more than so many
-        seconds.
-    planned : (n,) the GPU seconds of each job in the plan; -1: they do not matter.
-    levels, speeds, top : (models, L) tables, and the last level of each model.
+    `left`, `deadline`, `model`, `at`: (n,) per job; -1: it has no share; `present`, `patience`: (n,) a job that is at
+    its present level takes a step only if that saves more than so many seconds; `planned`: (n,) the GPU seconds of each
+    job in the plan; -1: they do not matter; `levels`, `speeds`, `top`: (models, L) tables, and the last level of each
+    model.
     """
     n = len(left)
     key = np.empty(n)
@@ -114,12 +111,9 @@ def divide(free, left, model, rank, order, at, levels, speeds, top):  # type: ig
 
     It calls no other kernel, so that it runs on Python's integers too, for numbers whose products are too large here.
 
-    Parameters
-    ----------
-    left, model, rank : (n,) per job; each has a level, and the rank decides ties.
-    order : (n,) the jobs by remaining time at the first level; changed.
-    at : (n,) -1 each; changed to their levels.
-    levels, speeds, top : (models, L) tables, and the last level of each model.
+    `left`, `model`, `rank`: (n,) per job; each has a level, and the rank decides ties; `order`: (n,) the jobs by
+    remaining time at the first level; changed; `at`: (n,) -1 each; changed to their levels; `levels`, `speeds`, `top`:
+    (models, L) tables, and the last level of each model.
     """
     n = len(order)
     for j in range(n):

@@ -18,9 +18,7 @@ import numpy as np
 from ratiobench.instances.arrays import IntArray
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.online.answers import refusal
-from ratiobench.online.edgeflow.protocol import (
-    ARRIVAL as ARRIVES,
-)
+from ratiobench.online.edgeflow.protocol import ARRIVAL as ARRIVES
 from ratiobench.online.edgeflow.protocol import (
     CHANGE,
     COMPLETION,
@@ -35,19 +33,15 @@ from ratiobench.online.edgeflow.protocol import (
 )
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
-WAKES_LIMIT = 2_000_000
-"""More wakes than that, and a run has no end in sight: a foul."""
-Mode = tuple[int, int]
-"""A place and a number of GPUs."""
+WAKES_LIMIT = 2_000_000  # More wakes than that, and a run has no end in sight: a foul
+Mode = tuple[int, int]  # A place and a number of GPUs
 
 
 class Simulator:
     """The clock, the jobs that are here and the rules, for one run on one instance.
 
-    Parameters
-    ----------
-    keep_late : a job whose deadline has passed stays until its work is done; else it is gone at its deadline.
-    hidden : nobody knows the edge windows to come, nor when the present one ends.
+    `keep_late`: a job whose deadline has passed stays until its work is done; else it is gone at its deadline;
+    `hidden`: nobody knows the edge windows to come, nor when the present one ends.
     """
 
     noun = "job"
@@ -244,7 +238,6 @@ class Simulator:
             self._end[i] = self._second + stall - -int(self._left[i]) // speed
 
     def _halt(self, i: int) -> None:
-        """Book the progress so far."""
         self._left[i] -= self._speed[i] * max(0, self._second - int(self._ready[i]))
         self._speed[i] = 0
 

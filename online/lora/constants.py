@@ -16,8 +16,7 @@ from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.simulator import Simulator
 from ratiobench.online.referee.simulator import run_in_process
 
-OBSERVED = "canonical-observed"
-"""What is said beside a unit of money that was taken from the schedules of a first run."""
+OBSERVED = "canonical-observed"  # What is said beside a unit of money that was taken from the schedules of a first run
 
 
 def alpha(instance: Instance) -> Fraction:
@@ -92,6 +91,7 @@ def _plain(function: Callable[[Instance], Fraction]) -> Callable[[Instance], tup
     return lambda instance: (function(instance), "")
 
 
+# Name -> function of an instance that gives the value and a detail to show
 CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
     "alpha": _plain(alpha),
     "beta": _plain(beta),
@@ -114,4 +114,3 @@ CONSTANTS: Mapping[str, Callable[[Instance], tuple[Fraction, str]]] = {
     "largest_unit_value": _plain(public_constants.largest_unit_value),
     "fewest_units": _plain(public_constants.fewest_units),
 }
-"""Name -> function of an instance that gives the value and a detail to show."""

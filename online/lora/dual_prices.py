@@ -27,40 +27,25 @@ from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.online.lora.runs import first_slot, run_lengths
 
 Floats = NDArray[np.float64]
-FIRST_ROUNDS = 400
-"""Steps before the day."""
+FIRST_ROUNDS = 400  # Steps before the day
+# Size of the first of these steps, in median bids per node-slot, and after how many it is half of that
 FIRST_STEP, HALVED = 0.5, 8
-"""Size of the first of these steps, in median bids per node-slot, and after how many it is half of that."""
-STEP = 0.05
-"""Size of a step within the day."""
-TRUST = 0.05
-"""Part of a day's work that speaks for the amount of earlier days until as much of today's has come."""
-MOST = 10_000
-"""Past tasks that are looked at; of more, every so many-th stands for all."""
-_WHOLE = 1e-6
-"""Parts of a node by which sums of shares may miss the number of free nodes."""
+STEP = 0.05  # Size of a step within the day
+TRUST = 0.05  # Part of a day's work that speaks for the amount of earlier days until as much of today's has come
+MOST = 10_000  # Past tasks that are looked at; of more, every so many-th stands for all
+_WHOLE = 1e-6  # Parts of a node by which sums of shares may miss the number of free nodes
 
 
 class Demand(NamedTuple):
-    """Tasks, n of them, on G node types; slots from 0.
+    """Tasks, n of them, on G node types; slots from 0."""
 
-    Parameters
-    ----------
-    arrival : (n,) slot of arrival.
-    first, end : (n,) first slot of a run, and the slot before which it ends.
-    bid : (n,) less the cheapest vendor, micro-dollars.
-    length : (n, G) slots of a run; 0 where there is none.
-    size : (n, G) nodes that it takes, parts of a node included.
-    energy : (n, G) Wh per slot of all parts.
-    """
-
-    arrival: IntArray
-    first: IntArray
+    arrival: IntArray  # (n,) slot of arrival
+    first: IntArray  # first, end: (n,) first slot of a run, and the slot before which it ends
     end: IntArray
-    bid: Floats
-    length: IntArray
-    size: Floats
-    energy: Floats
+    bid: Floats  # (n,) less the cheapest vendor, micro-dollars
+    length: IntArray  # (n, G) slots of a run; 0 where there is none
+    size: Floats  # (n, G) nodes that it takes, parts of a node included
+    energy: Floats  # (n, G) Wh per slot of all parts
 
     @property
     def tasks(self) -> int:
@@ -101,11 +86,8 @@ def join_demands(parts: Sequence[Demand]) -> Demand:
 def _ask(d, weight, now, tariff, nu, used):  # type: ignore[no-untyped-def]
     """What the best runs of all tasks take at these prices, from slot `now` on.
 
-    Parameters
-    ----------
-    weight : (n,) of each task.
-    tariff, nu : (G, T+1) prefix sums of micro-dollars per Wh, and per node.
-    used : (G, T+1) out, nodes; the last column is scratch.
+    `weight`: (n,) of each task; `tariff`, `nu`: (G, T+1) prefix sums of micro-dollars per Wh, and per node; `used`: (G,
+    T+1) out, nodes; the last column is scratch.
     """
     used[:] = 0.0
     for i in range(len(d.bid)):
@@ -147,14 +129,9 @@ def prefix(values: NDArray[Any]) -> Floats:
 class DualPrices:
     """The prices over a day.
 
-    Parameters
-    ----------
-    history : earlier days, one after another in one instance; None without any: prices begin at 0.
-    rounds : steps whenever prices are solved again; 0: they stay as they were when the day began.
-
-    Attributes
-    ----------
-    nu : (G, T) micro-dollars per node and slot.
+    `history`: earlier days, one after another in one instance; None without any: prices begin at 0; `rounds`: steps
+    whenever prices are solved again; 0: they stay as they were when the day began; `nu`: (G, T) micro-dollars per node
+    and slot.
     """
 
     def __init__(self, public: Public, history: Instance | None, rounds: int) -> None:
@@ -187,9 +164,7 @@ class DualPrices:
     def solve(self, slot: int, free: Floats, waiting: Demand) -> None:
         """Prices for what comes after slot `slot` (from 0), and for the tasks that wait.
 
-        Parameters
-        ----------
-        free : (G, T) nodes that are free, parts of a node included.
+        `free`: (G, T) nodes that are free, parts of a node included.
         """
         if not self._begun and (free < self._nodes - _WHOLE).any():  # before any task runs: by jobs from before
             self._begin(free)

@@ -1,16 +1,8 @@
-"""What ran in the end: cells that changed their node, tasks decided later, runs that ended before what was booked.
-
-Late binding: a task is promised node types and slots; its node in a slot may change until the slot begins.
-
-P asks for a node per slot, not when it is chosen. With its admission of a task an algorithm may move cells of tasks
-that were admitted before to other nodes of the same type, in slots later than the present one (`Late`); the books hold
-a node for every cell at any moment, so what was promised can always be kept. What ran is a solution of P like any
-other: OPT is the same.
-"""
+"""What ran in the end: tasks that were decided later, and runs that ended before what was booked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ratiobench.instances.lora.feasibility import killed
@@ -18,44 +10,17 @@ from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Decision, Solution
 from ratiobench.online.referee.simulator import ARRIVAL, Log, LogEntry
 
-SETTLE = "settle"
-"""The event that a run ended before what was booked; its answer is the payment in micro-dollars."""
-MOVED = "cells_moved"
-"""The count of cells that changed their node."""
-
-
-class Move(NamedTuple):
-    """The cell of a task that was admitted before, and the node on which it shall be."""
-
-    task: int
-    slot: int
-    node: int
-
-
-class Late(NamedTuple):
-    """An admission, and the moves that make room for it: they happen together."""
-
-    decision: Decision
-    moves: tuple[Move, ...]
+SETTLE = "settle"  # The event that a run ended before what was booked; its answer is the payment in micro-dollars
 
 
 class FinalSchedule(NamedTuple):
-    """What ran.
+    """What ran."""
 
-    Parameters
-    ----------
-    solution : the decisions, with the cells in which each task ran.
-    moved : cells that changed their node.
-    waited : tasks that were told to wait.
-    left : those of them that were never decided: no schedule could serve them any more, or the last slot was over.
-    killed, late : runs that were ended at their limit, and others that are void.
-    """
-
-    solution: Solution
-    moved: int = 0
-    waited: int = 0
+    solution: Solution  # the decisions, with the cells in which each task ran
+    waited: int = 0  # tasks that were told to wait
+    # those of them that were never decided: no schedule could serve them any more, or the last slot was over.
     left: int = 0
-    killed: int = 0
+    killed: int = 0  # killed, late: runs that were ended at their limit, and others that are void
     late: int = 0
 
 
@@ -65,7 +30,9 @@ def settle_log(instance: Instance, log: Log) -> FinalSchedule:
     others = [entry for entry in log if entry.event != ARRIVAL and entry.answer is not None]
     decided = {i for entry in others if entry.event != SETTLE for i, _ in entry.answer.decisions}
     settled = {entry.about: entry.answer for entry in others if entry.event == SETTLE}
-    solution, moved = _settle(_answers(log), instance.tasks)
+    solution: list[Decision | None] = [None] * instance.tasks
+    for i, answer in _answers(log):
+        solution[i] = answer
     over = killed(instance).tolist()
     ran = tuple(
         [
@@ -75,11 +42,10 @@ def settle_log(instance: Instance, log: Log) -> FinalSchedule:
     )
     void = [i for i, decision in enumerate(ran) if decision is not None and decision.void]
     ended = sum(bool(over[i]) for i in void)
-    return FinalSchedule(ran, moved, len(waited), len(waited - decided), ended, len(void) - ended)
+    return FinalSchedule(ran, len(waited), len(waited - decided), ended, len(void) - ended)
 
 
 def _settled_payment(decision: Decision, settled: Mapping[int | None, int], i: int) -> Decision:
-    """The decision with the payment that was settled when its run ended early, if it was."""
     return decision._replace(payment=settled[i]) if i in settled else decision
 
 
@@ -94,17 +60,13 @@ def _answers(log: Log) -> Iterator[tuple[int, Any]]:
 
 
 def _is_of_slot(entry: LogEntry) -> bool:
-    """Whether it decides tasks that waited."""
     return entry.event not in (ARRIVAL, SETTLE) and entry.answer is not None
 
 
 def count_cells_run(cells: Sequence[tuple[int, int]], rates: Sequence[int], work: int) -> int:
     """How many of the cells, which are in slot order, have begun when the work is done; all where it never is.
 
-    Parameters
-    ----------
-    rates : samples in each cell.
-    work : samples.
+    `rates`: samples in each cell; `work`: samples.
     """
     done, at = 0, 0
     while at < len(cells) and done < work:
@@ -137,40 +99,3 @@ def _what_ran(instance: Instance, i: int, decision: Decision, over: bool) -> Dec
 
 def _type_of_node(instance: Instance) -> IntArray:
     return instance.public("").type_of_node
-
-
-def settle_moves(answers: Iterable[Any]) -> tuple[Solution, int]:
-    """What was decided in the end, and how many cells changed their node.
-
-    Parameters
-    ----------
-    answers : of the tasks in order: a Decision, a Late, or None.
-    """
-    given = list(answers)
-    return _settle(((i, answer) for i, answer in enumerate(given) if answer is not None), len(given))
-
-
-def _settle(answers: Iterable[tuple[int, Any]], tasks: int) -> tuple[Solution, int]:
-    """The decisions by task, from (task, answer) in the order in which they were given; how many cells moved."""
-    cells: list[dict[int, int] | None] = [None] * tasks
-    decisions: list[Decision | None] = [None] * tasks
-    changed: set[int] = set()
-    moved = 0
-    for i, answer in answers:
-        late = isinstance(answer, Late)
-        for task, slot, node in answer.moves if late else ():
-            before = decisions[task]
-            assert before is not None
-            there = cells[task]
-            if there is None:
-                there = cells[task] = {t: k for k, t in before.cells}
-            there[slot] = node
-            changed.add(task)
-            moved += 1
-        decisions[i] = answer.decision if late else answer
-    for task in changed:
-        decision, there = decisions[task], cells[task]
-        assert decision is not None
-        assert there is not None
-        decisions[task] = decision._replace(cells=tuple((k, t) for t, k in there.items()))
-    return tuple(decisions), moved

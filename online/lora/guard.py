@@ -1,27 +1,22 @@
 """The guard of Theorem H: any prices, kept between two limits, give a competitive ratio that is known beforehand.
 
-On each node type g the tasks fall into announced classes: sizes s_j, r_j, and X_j at least a task's worth over its
-weight w = max(s / C, r / D). A class is exact, or stands for all tasks within a factor `step` below its sizes. A cell
-(g, t) has a credit c, per unit of weight, and N_j is how many more tasks of class j fit on its nodes. With
+On each node type g the tasks fall into announced classes j: sizes s_j, r_j, and X_j at least a task's worth over its
+weight w = max(a s / C, b r / D), with a and b as announced. A class is exact, or stands for all tasks within a factor
+`step` below its sizes. What fits a node weighs at most Omega_g, and beta_g = beta / Omega_g. R_j is the least that
+tasks add up to, each ln(1 + beta_g w / K), when no node has room for class j any more, and
 
-    kappa_j = min_c (1 + beta w_c / (step K))^(1 / ceil(max(s_c / s_j, r_c / r_j))),
-    Phi(N) = max_j X_j kappa_j^(-N_j),
+    Phi = max_j X_j e^(-R_j).
 
-c is never below Phi(N): it begins there, and a task of weight w is sold the cell at a price P with L <= P <= c w, where
-L = (Phi(N after it) - c) K / beta, and c grows by beta P / K. Any wish P* becomes such a P. Where a wish is above c w,
-c is raised for it first, as far as rho ALG allows.
+A cell (g, t) has a credit c, per unit of weight, which is never below Phi: it begins there, and a task of weight w is
+sold the cell at a price P with L <= P <= c w, where L = (Phi after it - c) K / beta_g, and c grows by beta_g P / K. Any
+wish P* becomes such a P. Where a wish is above c w, c is raised for it first, and where it is below L, c is raised
+afterwards: raises may take all that sales and surplus leave of (rho + max(1, beta)) ALG.
 
-That is by count. By weight, w = max(a s / C, b r / D) with (a, b) as announced, and for beta a type's credits have
-beta_g = beta / Omega_g. R_j is the least that tasks add up to, each ln(1 + beta_g w / K), when no node has room for
-class j any more, and Phi = max_j X_j e^(-R_j). Raises may take all that sales and surplus leave of (rho + max(1, beta))
-ALG, and a sale may be below L where a raise makes up for it.
+Slots that have passed may be settled: their credits are taken back, and every task that arrived in one of them counts
+with all that it is worth. What that sets free pays for raises.
 
-Slots that have passed may be settled, by weight: their credits are taken back, and every task that arrived in one of
-them counts with all that it is worth. What that sets free pays for raises.
-
-Theorem H. OPT <= (rho + max(1, Omega beta)) ALG + A0 + E (by weight Omega_g beta_g = beta for Omega beta). Here Omega
-bounds the weight of what fits a node, A0 = sum Omega_g K_g Phi(N of empty nodes), and E, 0 where what was announced
-bounds the day, is the worth of the tasks of no class and what others are worth above X_j w.
+Theorem H. OPT <= (rho + max(1, beta)) ALG + A0 + E. Here A0 = sum Omega_g K_g Phi of empty nodes, and E, 0 where what
+was announced bounds the day, is the worth of the tasks of no class and what others are worth above X_j w.
 `docs/theory/mechanisms.md` has the proof.
 """
 
@@ -43,48 +38,33 @@ from ratiobench.formulations.lora.bound.patterns import maximal_patterns
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 from ratiobench.online.lora.public_constants import list_served
 
-CLASSES, MORE_CLASSES = 24, 128
-"""Most classes of a node type, by count and by weight; where tasks have more shapes, classes are cells of a grid."""
+CLASSES = 128  # Most classes of a node type; where tasks have more shapes, classes are cells of a grid
+# Factors between the sizes of a grid; the first with few enough cells in use
 STEPS = (Fraction(6, 5), Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16), Fraction(2**40))
-"""Factors between the sizes of a grid; the first with few enough cells in use."""
 _ROOT_BITS = 40
+# In doubles caps are announced so much larger: more than what rounding takes off a credit over 2^24 sales
 _SLACK = Fraction(1, 2**24)
-"""In doubles caps are announced so much larger: more than what rounding takes off a credit over 2^24 sales."""
 _PARTS = 16
-_DEGREE = 2**12
-"""Above it a root is taken for 1, which it nearly is."""
-_MOST_LEFT, _MOST_LEFT_EXACTLY = 2**15, 2**8
-"""Tasks left of a class that Phi counts; with more it stays where it is, and so above what it must be."""
-_MOST_UNITS, _CUTS = 2**20, 16
-"""Units of weight that are counted in doubles; parts that a class of a grid is cut into."""
-_FINEST = 16
-"""By weight the lightest class counts so many units at most, fewer where its table would be longer than that."""
+# Units of weight that Phi counts, in doubles and in fractions; with more left Phi stays above what it must be
+_MOST_UNITS, _MOST_UNITS_EXACTLY = 2**20, 2**8
+_LONGEST = 2**15  # Units of weight that a task counts at most
+_FINEST = 16  # The lightest class counts so many units at most, fewer where its table would be longer than that
+_CUTS = 16  # Parts that a class of a grid is cut into
+# Pairs (a, b) that are tried: what a task's part of the compute, and of the memory, counts in its weight
 _MIXES = tuple((Fraction(z, 4), Fraction(1)) for z in range(4)) + tuple((Fraction(1), Fraction(z, 4)) for z in range(5))
-"""How much of a task's part of the compute, and of the memory, counts in its weight: what is tried by weight."""
-_RISE = 2
-"""About the logarithm of what credits rise by while a node fills up: it decides between those, no more."""
-_KEPT_BACK = Fraction(1, 2**24)
-"""Part of what may be raised that is kept back for rounding, in doubles."""
+_RISE = 2  # About the logarithm of what credits rise by while a node fills up: it decides between those, no more
+_KEPT_BACK = Fraction(1, 2**24)  # Part of what may be raised that is kept back for rounding, in doubles
 
 
 class Kind(NamedTuple):
-    """What is announced of one node type.
+    """What is announced of one node type."""
 
-    Parameters
-    ----------
-    rate, memory : (J,) sizes s_j, r_j of the classes.
-    cap : X_j, micro-dollars per unit of weight.
-    step : tasks of a class are no smaller than its sizes over this; 1 for exact classes.
-    omega : at least the weight of any tasks of the classes that fit one node.
-    unit : weight of a sample, and of a megabyte; a task has the larger one of its two.
-    """
-
-    rate: tuple[int, ...]
+    rate: tuple[int, ...]  # rate, memory: (J,) sizes s_j, r_j of the classes
     memory: tuple[int, ...]
-    cap: tuple[Fraction, ...]
-    step: Fraction
-    omega: Fraction
-    unit: tuple[Fraction, Fraction]
+    cap: tuple[Fraction, ...]  # X_j, micro-dollars per unit of weight
+    step: Fraction  # tasks of a class are no smaller than its sizes over this; 1 for exact classes
+    omega: Fraction  # at least the weight of any tasks of the classes that fit one node
+    unit: tuple[Fraction, Fraction]  # weight of a sample, and of a megabyte; a task has the larger one of its two
 
     def weigh(self, rate: int, memory: int) -> Fraction:
         """w of a task."""
@@ -102,46 +82,27 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What the guard must know in advance, and its parameters.
+    """What the guard must know in advance, and its parameters."""
 
-    Parameters
-    ----------
-    kinds : by node type. beta, rho : the two parts of the guarantee; beta > 0. margin : that the caps were widened by.
-    by_weight : Phi follows the least weight that fills the nodes, not how many tasks fit; beta is Omega_g beta_g then.
-    """
-
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Kind, ...]  # by node type. beta, rho: the two parts of the guarantee; beta > 0
     beta: Fraction
     rho: Fraction
-    margin: Fraction
-    by_weight: bool = False
 
     @property
     def factor(self) -> Fraction:
-        """rho + max(1, Omega beta)."""
-        omega = max((kind.omega for kind in self.kinds), default=Fraction(1))
-        return self.rho + max(Fraction(1), self.beta if self.by_weight else omega * self.beta)
-
-    def beta_of(self, kind: Kind) -> Fraction:
-        """beta of the type's credits."""
-        return self.beta / kind.omega if self.by_weight else self.beta
+        """rho + max(1, beta)."""
+        return self.rho + max(Fraction(1), self.beta)
 
 
 @lru_cache(maxsize=8)
 def announce(
-    instance: Instance,
-    beta: Fraction,
-    rho: Fraction,
-    margin: Fraction,
-    classes: int = CLASSES,
-    by_weight: bool = False,
+    instance: Instance, beta: Fraction, rho: Fraction, margin: Fraction, classes: int = CLASSES
 ) -> Announcement:
-    """Classes, caps and Omega from the tasks of an instance that have a schedule: best of earlier days.
+    """Classes, caps, weights and Omega from the tasks of an instance that have a schedule: best of earlier days.
 
-    Parameters
-    ----------
-    margin : caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
-    by_weight : with weights, too, that leave most room to be sold by what these tasks need.
+    Of the weights that are tried, those by which these tasks sell most before credits are high.
+
+    `margin`: caps are this times what the tasks need. classes : above so many shapes of a node type, cells of a grid.
     """
     public = instance.public("")
     tasks = list_served(instance)
@@ -159,12 +120,9 @@ def announce(
                 need[1] += Fraction(each.memory_mb * cells, memory_mb)
     kinds = []
     for here, size in zip(shapes, sizes, strict=True):
-        mixes = [
-            _classify(here, (a / size[0], b / size[1]), *size, margin, classes)
-            for a, b in (_MIXES if by_weight else _MIXES[-1:])
-        ]
+        mixes = [_classify(here, (a / size[0], b / size[1]), *size, margin, classes) for a, b in _MIXES]
         kinds.append(max(reversed(mixes), key=lambda kind: _most_filled(kind, need, *size, beta)))
-    return Announcement(tuple(kinds), beta, rho, margin, by_weight)
+    return Announcement(tuple(kinds), beta, rho)
 
 
 def _most_filled(kind: Kind, need: Sequence[Fraction], compute: int, memory_mb: int, beta: Fraction) -> Fraction:
@@ -217,7 +175,6 @@ def _levels(largest: int, step: Fraction) -> list[int]:
 
 
 def _level(levels: Sequence[int], size: int) -> int:
-    """The smallest level that is no smaller than the size."""
     return min(level for level in levels if level >= size)
 
 
@@ -227,7 +184,7 @@ def bound_weight(
     step: Fraction,
     compute: int,
     memory_mb: int,
-    mix: tuple[Fraction, Fraction] = (Fraction(1), Fraction(1)),
+    mix: tuple[Fraction, Fraction],
 ) -> Fraction:
     """An upper bound on the weight of tasks of these classes that fit one node.
 
@@ -262,8 +219,6 @@ def bound_weight(
 def bound_root(value: Fraction, degree: int) -> Fraction:
     """A fraction in 1/2^40 that is no larger than the root of a value of at least 1, and nearly it; at least 1."""
     unit = 2**_ROOT_BITS
-    if degree > _DEGREE:
-        return Fraction(1)
     high = max(unit, math.floor(float(value) ** (1.0 / degree) * unit) + 2)
 
     def above(guess: int) -> bool:
@@ -300,10 +255,8 @@ def _sorts(kind: Kind) -> list[tuple[Fraction, int, int]]:
 def _units(grows: Sequence[Fraction], most: Fraction, longest: int) -> tuple[Fraction, list[int]]:
     """(q, n of each): q^n is at most what a sale multiplies a credit by, and nearly that.
 
-    Parameters
-    ----------
-    grows : above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
-        `longest`.
+    `grows`: above 1. most : units of the lightest sort, if that many are to be had; each n is at least 1, and at most
+    `longest`.
     """
     if not grows:
         return Fraction(2), []
@@ -339,14 +292,8 @@ def _cover(sizes: tuple[int, ...], units: tuple[int, ...], whole: int, longest: 
 class Guard:
     """The credits of a run, and the limits that they set to prices.
 
-    Parameters
-    ----------
-    exact : in fractions, else in doubles.
-
-    Attributes
-    ----------
-    start : A0, exactly (of a run in doubles with the wider caps).
-    settled : slots 1, ..., settled are settled: their credits are 0.
+    `exact`: in fractions, else in doubles; `start`: A0, exactly (of a run in doubles with the wider caps); `settled`:
+    slots 1, ..., settled are settled: their credits are 0.
     """
 
     def __init__(self, public: Public, announced: Announcement, *, exact: bool) -> None:
@@ -355,90 +302,63 @@ class Guard:
         self._dtype = object if exact else np.float64
         self._capacity = list(zip(public.compute.tolist(), public.memory_mb.tolist(), strict=True))
         self._nodes = [kind.count for kind in public.node_types]
-        self._betas = [announced.beta_of(kind) for kind in announced.kinds]
-        self._beta = [self._number(beta) for beta in self._betas]
-        self._rho, self._factor = self._number(announced.rho), self._number(announced.factor)
+        self._beta = [self._number(announced.beta / kind.omega) for kind in announced.kinds]
+        self._factor = self._number(announced.factor)
         self._welfare, self._spent, self._surplus = 0, self._number(0), self._number(0)
         self.settled = 0
         self._weights: dict[tuple[int, int, int], tuple[Any, bool]] = {}
         self._worth = [
             self._number(kind.omega * count) for kind, count in zip(announced.kinds, self._nodes, strict=True)
         ]
-        self._tables: list[NDArray[Any]] = []
+        self._powers: list[NDArray[Any]] = []
         self._left: list[IntArray] = []
         self._sizes: list[tuple[IntArray, IntArray]] = []
         self._cap = [np.array(self._caps(kind), self._dtype) for kind in announced.kinds]
         self._covers: list[tuple[IntArray, IntArray]] = []
         self.credit: list[NDArray[Any]] = []
         self.start = Fraction(0)
-        for kind, count, (compute, memory_mb) in zip(announced.kinds, self._nodes, self._capacity, strict=True):
-            g = len(self._sizes)
-            longest = _MOST_LEFT_EXACTLY if exact else _MOST_UNITS if announced.by_weight else _MOST_LEFT
+        for g, (kind, count) in enumerate(zip(announced.kinds, self._nodes, strict=True)):
+            longest = _MOST_UNITS_EXACTLY if exact else _MOST_UNITS
             self._sizes.append((np.array(kind.rate, np.int64), np.array(kind.memory, np.int64)))
-            if announced.by_weight:
-                scale, covers = self._weigh(g, kind, longest)
-                self._covers.append(covers)
-            else:
-                scale = self._count(g, kind)
+            unit, covers = self._weigh(g, kind, longest)
+            self._covers.append(covers)
+            compute, memory_mb = self._capacity[g]
             left = count * self._room(g, np.array([compute]), np.array([memory_mb]))
-            self._tables.append(self._table(kind, scale, min(int(left.max(initial=0)), longest)))
+            powers = np.full(min(int(left.max(initial=0)), longest) + 1, self._number(1 / unit), self._dtype)
+            powers[0] = 1
+            self._powers.append(np.multiply.accumulate(powers))
             self._left.append(np.repeat(left, public.slots, axis=0))
             first = self._floor(g, left)[0]
             self.credit.append(np.full(public.slots, first, self._dtype))
             self.start += public.slots * kind.omega * count * Fraction(first)
 
-    def _weigh(self, g: int, kind: Kind, longest: int) -> tuple[list[Fraction], tuple[IntArray, IntArray]]:
-        """([q], by units what they take of compute, and of memory)."""
+    def _weigh(self, g: int, kind: Kind, longest: int) -> tuple[Fraction, tuple[IntArray, IntArray]]:
+        """q, and by units what they take of compute, and of memory."""
         count, sorts = self._nodes[g], _sorts(kind)
         lightest = min((weight for weight, _, _ in sorts), default=Fraction(1))
-        grows = [1 + self._betas[g] * weight / count for weight, _, _ in sorts]
+        grows = [1 + self._announced.beta / kind.omega * weight / count for weight, _, _ in sorts]
         many = max(1, longest // count)
-        unit, units = _units(grows, longest * lightest / count, min(many, _MOST_LEFT))
+        unit, units = _units(grows, longest * lightest / count, min(many, _LONGEST))
         by_compute, by_memory = (
             _cover(tuple(size[at] for size in sorts), tuple(units), whole, many)
             for at, whole in zip((1, 2), self._capacity[g], strict=True)
         )
-        return [unit], (by_compute, by_memory)
-
-    def _count(self, g: int, kind: Kind) -> list[Fraction]:
-        """kappa_j: the least, by class c, of what a sale of c multiplies credits by per task of j that it takes off."""
-        step, sizes = kind.step * self._nodes[g], list(zip(kind.rate, kind.memory, strict=True))
-        grows = [1 + self._betas[g] * kind.weigh(a, m) / step for a, m in sizes]
-        return [
-            min(bound_root(grow, max(-(-a // s), -(-m // r))) for grow, (a, m) in zip(grows, sizes, strict=True))
-            for s, r in sizes
-        ]
-
-    def _table(self, kind: Kind, scale: Sequence[Fraction], most: int) -> NDArray[Any]:
-        """(J, most + 1) X_j kappa_j^(-n); by weight (1, most + 1) q^(-n)."""
-        rows = []
-        caps = [1] if self._announced.by_weight else self._caps(kind)
-        for cap, kappa in zip(caps, scale, strict=True):
-            row = np.full(most + 1, self._number(1 / kappa), self._dtype)
-            row[0] = cap
-            rows.append(np.multiply.accumulate(row))
-        return np.array(rows, self._dtype).reshape(len(caps), most + 1)
+        return unit, (by_compute, by_memory)
 
     def _caps(self, kind: Kind) -> list[Any]:
         return [self._number(cap if self._exact else cap * (1 + _SLACK)) for cap in kind.cap]
 
     def _floor(self, g: int, left: IntArray) -> NDArray[Any]:
-        """(n,) Phi of rows (n, J) of what is left."""
+        """(n,) Phi of rows (n, J) of the units that are left: the largest X_j q^(-units)."""
         if left.shape[1] == 0:
             return np.full(len(left), self._number(0), self._dtype)
-        table = self._tables[g]
-        left = np.minimum(left, table.shape[1] - 1)
-        if self._announced.by_weight:
-            found = table[0, left] * self._cap[g]
-        else:
-            found = table[np.arange(left.shape[1]), left]
-        return np.asarray(np.maximum.reduce(found, axis=1))
+        powers = self._powers[g]
+        phi = powers[np.minimum(left, len(powers) - 1)] * self._cap[g]
+        return np.asarray(np.maximum.reduce(phi, axis=1))
 
     def _room(self, g: int, compute: IntArray, megabytes: IntArray) -> IntArray:
-        """(n, J) how many tasks of a class fit on nodes with so much left; by weight the units before none does."""
+        """(n, J) units of weight before a node with so much left has no room for a class."""
         size, size_mb = self._sizes[g]
-        if not self._announced.by_weight:
-            return np.asarray(np.minimum(compute[:, None] // size, megabytes[:, None] // size_mb))
         spare, spare_mb = compute[:, None] - size, megabytes[:, None] - size_mb
         by_compute, by_memory = self._covers[g]
         units = np.minimum(
@@ -455,11 +375,9 @@ class Guard:
     def raise_credit(
         self, task: tuple[int, int, list[int]], types: Sequence[int], wish: Sequence[NDArray[Any]]
     ) -> None:
-        """Raise credits towards what wishes need, all by one part of it, as far as `_may_raise` allows; by weight half.
+        """Raise credits towards what wishes need, all by one part of it, for half of what may be raised.
 
-        Parameters
-        ----------
-        task : first slot from 0, memory, rates by type. types : node types. wish : of each, (W,) prices.
+        `task`: first slot from 0, memory, rates by type. types : node types. wish : of each, (W,) prices.
         """
         first, memory, rates = task
         needs = []
@@ -471,8 +389,8 @@ class Guard:
             total += self._worth[g] * need.sum()
         if total <= 0:
             return
-        part = min(self._number(1), self._may_raise() / (total * 2 if self._announced.by_weight else total))
-        if self._exact and self._announced.by_weight:  # few digits: denominators would multiply from task to task
+        part = min(self._number(1), self._may_raise() / (total * 2))
+        if self._exact:  # few digits: denominators would multiply from task to task
             part = Fraction(math.floor(part * 2**_ROOT_BITS), 2**_ROOT_BITS)
         if part <= 0:
             return
@@ -481,9 +399,7 @@ class Guard:
         self._spent += part * total
 
     def _may_raise(self) -> Any:
-        """What raises may still cost: of rho ALG; by weight of all that is proved, less what sales and surplus take."""
-        if not self._announced.by_weight:
-            return max(self._number(0), self._rho * self._welfare - self._spent)
+        """What raises may still cost: what sales, surplus and earlier raises leave of the factor times the welfare."""
         left = self._factor * self._welfare - self._surplus - self._spent
         return max(self._number(0), left if self._exact else left * float(1 - _KEPT_BACK))
 
@@ -500,9 +416,7 @@ class Guard:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """(W,) L and c w, of which L counts where it is the larger one: of a task of no class; anything without room.
 
-        Parameters
-        ----------
-        first : slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
+        `first`: slot, from 0. room : (W,) samples and MB that are free on the node of each slot.
         """
         span = slice(first, first + len(free[0]))
         credit = self.credit[g][span]
@@ -515,19 +429,12 @@ class Guard:
             least = np.minimum(least, top)
         return least, top
 
-    @property
-    def is_sparing(self) -> bool:
-        """Whether a task whose wish is below L goes to the node on which L is least."""
-        return self._announced.by_weight
-
     def allowance(self, slots: int) -> Any:
-        """How far below L a cell may be offered, by weight: half of what may be raised, in equal parts for the slots.
+        """How far below L a cell may be offered: half of what may be raised, in equal parts for the slots.
 
         It is asked for before the task's wishes raise credits (the other half is theirs), and of all slots from its
         first one to the end of the day, no fewer than it takes cells: so it says nothing of the deadline or the work.
         """
-        if not self._announced.by_weight:
-            return self._number(0)
         return self._may_raise() / (2 * self._number(self._announced.beta) * slots)
 
     def discount(self, least: NDArray[Any], price: NDArray[Any], most: Any) -> NDArray[Any]:
@@ -537,9 +444,7 @@ class Guard:
     def spare(self, g: int, slots: IntArray, rate: int, memory: int, free: tuple[IntArray, IntArray]) -> IntArray:
         """(n,) of the type's nodes with room the one that leaves the least Phi, the first of equals.
 
-        Parameters
-        ----------
-        slots : (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
+        `slots`: (n,) from 0. room : (K_g, n) samples and MB that are free; in each slot some node has room.
         """
         shape = free[0].shape
         lost = self._lost(g, rate, memory, free[0].reshape(-1), free[1].reshape(-1))
@@ -550,54 +455,24 @@ class Guard:
         return np.asarray(np.where(fits, phi, most + 1).argmin(axis=0))
 
     def _lost(self, g: int, rate: int, memory: int, compute: IntArray, megabytes: IntArray) -> IntArray:
-        """(W, J) what a node's room falls by with this task; 0 where it does not fit itself."""
+        """(W, J) units that a node's room falls by with this task; 0 where it does not fit itself."""
         fits = ((compute >= rate) & (megabytes >= memory))[:, None]
         rest = np.where(fits[:, 0], compute - rate, compute), np.where(fits[:, 0], megabytes - memory, megabytes)
         return self._room(g, compute, megabytes) - self._room(g, *rest)
 
     def sell(self, g: int, slot: int, rate: int, memory: int, price: Any, compute: int, megabytes: int) -> None:
         """A cell is sold: its credit grows and its room shrinks; compute, megabytes : free on its node before."""
-        self._sold(g, slot, price, self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0])
-
-    def _sold(self, g: int, slot: int, price: Any, lost: IntArray) -> None:
-        self._left[g][slot] -= lost
+        self._left[g][slot] -= self._lost(g, rate, memory, np.array([compute]), np.array([megabytes]))[0]
         credit = self.credit[g][slot] + self._beta[g] * price / self._nodes[g]
-        if self._announced.by_weight:
-            self._spent += self._worth[g] * self._beta[g] * price / self._nodes[g]
-            raised = max(credit, self._floor(g, self._left[g][slot : slot + 1])[0])
-            self._spent += self._worth[g] * (raised - credit)
-            credit = raised
-        self.credit[g][slot] = credit
-
-    def least_moved(
-        self, g: int, slot: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
-    ) -> Any:
-        """L of a cell for which others move: what keeps c >= Phi afterwards. Where no node had room nothing caps it.
-
-        Parameters
-        ----------
-        compute, megabytes, later, later_mb : (n,) what is free on the nodes that change, before and after the sale.
-        """
-        after = self._left[g][slot : slot + 1] - self._moved(g, compute, megabytes, later, later_mb)
-        least = (self._floor(g, after)[0] - self.credit[g][slot]) * self._nodes[g] / self._beta[g]
-        return max(least, self._number(0))
-
-    def sell_moved(
-        self, g: int, slot: int, price: Any, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray
-    ) -> None:
-        """Such a cell is sold; parameters as for `least_moved`."""
-        self._sold(g, slot, price, self._moved(g, compute, megabytes, later, later_mb))
-
-    def _moved(self, g: int, compute: IntArray, megabytes: IntArray, later: IntArray, later_mb: IntArray) -> IntArray:
-        """(J,) what the room falls by, or rises if negative, on nodes that change."""
-        return np.asarray((self._room(g, compute, megabytes) - self._room(g, later, later_mb)).sum(axis=0))
+        self._spent += self._worth[g] * self._beta[g] * price / self._nodes[g]
+        raised = max(credit, self._floor(g, self._left[g][slot : slot + 1])[0])
+        self._spent += self._worth[g] * (raised - credit)
+        self.credit[g][slot] = raised
 
     def settle(self, slots: int, owed: Any) -> bool:
         """Take back the credits of slots up to `slots`, which have passed, if that sets more free than it costs.
 
-        Parameters
-        ----------
-        owed : what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
+        `owed`: what tasks that arrived in one of these slots that is not settled yet are worth above their surplus.
         """
         span = slice(self.settled, slots)
         freed = sum(

@@ -204,8 +204,8 @@ def prices(public: Public, rule: Rule, *, exact: bool) -> ExactPrices | FloatPri
     return ExactPrices(public, rule) if exact else FloatPrices(public, rule)
 
 
+# The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds
 WITHOUT_GUARANTEE = Fraction(1, 2)
-"""The eps that the prices are made for where some task fills a node (eps = 1) and no theorem holds."""
 
 
 def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
@@ -217,24 +217,19 @@ def settle_share(name: str, constants: Mapping[str, Fraction]) -> Fraction:
     return short if short < 1 else WITHOUT_GUARANTEE
 
 
+# From the options and the public constants to the rule
 Settle = Callable[[Mapping[str, str], Mapping[str, Fraction]], Rule]
-"""From the options and the public constants to the rule."""
 
 
+# The constants that a mechanism needs, or those that it needs with some options
 Declared = tuple[str, ...] | Callable[[Mapping[str, str]], tuple[str, ...]]
-"""The constants that a mechanism needs, or those that it needs with some options."""
 
 
 class Mechanism:
     """The loop over the tasks; the theorem is that of the rule."""
 
     def __init__(
-        self,
-        name: str,
-        constants: Declared,
-        settle: Settle,
-        options: Mapping[str, str],
-        widened: tuple[str, ...] = (),
+        self, name: str, constants: Declared, settle: Settle, options: Mapping[str, str], widened: tuple[str, ...] = ()
     ) -> None:
         if options["constants"] not in ("oracle", "public"):
             problem = f"{shorten(options['constants'])} is not one of oracle, public"
@@ -276,7 +271,6 @@ class Mechanism:
         return None if quote is None else NodeAnswer((quote.cost, quote.option, len(quote.cells)), quote.cells, quote)
 
     def _cheapest_of_kind(self, task: Task, view: View) -> Quote | None:
-        """The cheapest schedule of a task that may not have every schedule of P."""
         first = first_slot(task)
         if first > task.deadline:
             return None
@@ -341,8 +335,7 @@ MARGIN = Option("1", None, "X_c, X_m and U are this times the constants: another
 
 ORACLE = "no: constants come from the bids"
 TRUTHFUL = "in bid, window, work and memory"
-WITHIN = "where the public constants bound the day's"
-"""Of a guarantee that needs constants known in advance."""
+WITHIN = "where the public constants bound the day's"  # Of a guarantee that needs constants known in advance
 
 
 def register_mechanism(

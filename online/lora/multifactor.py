@@ -66,12 +66,7 @@ _FAVOR = "PriorityFavorSmall"
 
 
 def read_weights(path: str) -> Weights:
-    """Read a file of weights.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """Read a file of weights."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     found: dict[str, Any] = {}

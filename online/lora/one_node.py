@@ -27,8 +27,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, Spec, entries
 
 _OPTION = "migrate"
+# The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)
 RUNS = "runs"
-"""The form of algorithms that take tasks of every kind: rigid ones and gangs, too (`ratiobench.online.lora.runs`)."""
 
 
 def is_one_node(spec: Spec) -> bool:
@@ -55,18 +55,11 @@ def restrict(spec: Spec, kind: ScheduleKind | None) -> Spec:
 
 
 class NodeAnswer(NamedTuple):
-    """The best schedule of a search.
+    """The best schedule of a search."""
 
-    Parameters
-    ----------
-    key : what the algorithm ranks schedules by, the least first.
-    cells : (node, slot).
-    answer : what `settle` needs of it.
-    """
-
-    key: tuple[Any, ...]
-    cells: tuple[tuple[int, int], ...]
-    answer: Any
+    key: tuple[Any, ...]  # what the algorithm ranks schedules by, the least first
+    cells: tuple[tuple[int, int], ...]  # (node, slot)
+    answer: Any  # what `settle` needs of it
 
 
 class SearchAlgorithm(Protocol):

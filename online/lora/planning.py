@@ -31,50 +31,35 @@ from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.restriction import list_runs
 from ratiobench.online.lora.dual_prices import Floats, prefix
 
+# What a slot costs all parts of a run at most in a plan: four times the largest bid, so that none pays it
 DEAREST = 2.0**42
-"""What a slot costs all parts of a run at most in a plan: four times the largest bid, so that none pays it."""
-BLOCKS_PER_TASK = 300
-"""Most blocks of an annealing per task that waits."""
+BLOCKS_PER_TASK = 300  # Most blocks of an annealing per task that waits
 
 
 class Run(NamedTuple):
-    """A run of a plan; slots from 0.
+    """A run of a plan; slots from 0."""
 
-    Parameters
-    ----------
-    kind, vendor : node type, option (-1 for no vendor).
-    start, end : first slot, slot after the last one.
-    nodes : of its parts, in order.
-    """
-
-    kind: int
+    kind: int  # kind, vendor: node type, option (-1 for no vendor)
     vendor: int
-    start: int
+    start: int  # start, end: first slot, slot after the last one
     end: int
-    nodes: tuple[int, ...]
+    nodes: tuple[int, ...]  # of its parts, in order
 
 
 class TaskRuns(NamedTuple):
-    """The runs of a task; an entry is a node type and a pre-processing option; slots from 0.
-
-    Parameters
-    ----------
-    task : the task.
-    kind, vendor, price, length, low, high : (entries,) node type, option (-1 for none) and its price in micro-dollars,
-        slots of the run, first and last start.
-    cost : (entries, T+1) prefix sums of a part's operational cost, micro-dollars.
-    share : (entries,) part of a node that a part of the task takes.
-    """
+    """The runs of a task; an entry is a node type and a pre-processing option; slots from 0."""
 
     task: Task
+    # kind, vendor, price, length, low, high: (entries,) node type, option (-1 for none) and its price in micro-dollars,
+    # slots of the run, first and last start.
     kind: IntArray
     vendor: IntArray
     price: IntArray
     length: IntArray
     low: IntArray
     high: IntArray
-    cost: IntArray
-    share: Floats
+    cost: IntArray  # (entries, T+1) prefix sums of a part's operational cost, micro-dollars
+    share: Floats  # (entries,) part of a node that a part of the task takes
 
 
 def read_runs(task: Task, public: Public) -> TaskRuns | None:
@@ -99,12 +84,8 @@ def _join_runs(
 ) -> Runs:
     """The runs of these tasks from slot `now` on, which is slot 0; rents and delays are part of the operational cost.
 
-    Parameters
-    ----------
-    waiting : each has a run that can begin now or later.
-    free : (2, K, T) samples and MB that are free.
-    nu : (G, T) rents, micro-dollars per node and slot.
-    delay : part of the bid that a run costs per slot that it waits.
+    `free`: (2, K, T) samples and MB that are free; `nu`: (G, T) rents, micro-dollars per node and slot; `delay`: part
+    of the bid that a run costs per slot that it waits.
     """
     rent = prefix(nu)
     open_entries = [np.flatnonzero(each.high >= now) for each in waiting]
@@ -167,20 +148,8 @@ def make_plan(
 ) -> dict[int, Run]:  # fmt: skip
     """Plan the runs of the tasks that wait.
 
-    Parameters
-    ----------
-    waiting : tasks that wait.
-    now : the present slot, from 0.
-    free : (2, K, T) samples and MB that are free.
-    nu : (G, T) rents, micro-dollars per node and slot.
-    delay : part of the bid that a run costs per slot that it waits.
-    before : an earlier plan, whose runs fit what is free.
-    blocks : of annealing, at most; there are fewer where few tasks wait.
-    number : of this plan; another one draws other blocks.
-
-    Returns
-    -------
-    The runs by the number of their tasks.
+    `now`: the present slot, from 0; `free`: (2, K, T) samples and MB that are free; `nu`: (G, T) rents, micro-dollars
+    per node and slot; `delay`: part of the bid that a run costs per slot that it waits.
     """
     waiting = [each for each in waiting if int(each.high.max()) >= now]
     if not waiting:

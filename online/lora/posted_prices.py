@@ -20,32 +20,21 @@ from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT, space
 from ratiobench.instances.lora.history import require_cluster
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.final_schedule import Late
 from ratiobench.online.lora.guard import CLASSES, Announcement, Guard, announce
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import DOUBLES, cheapest_of_cells, exact_cover, offers, too_large
-from ratiobench.online.lora.search.repacking import NodeContents, Repacking, pool_free_capacity
 from ratiobench.online.lora.traces import Cell, GreedyOffer, LawTerms, PoolTerms, StaticTerms, UnitTerms
 
-_LARGEST = 2**41
-"""Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help."""
+_LARGEST = 2**41  # Micro-dollars: no bid pays for a cell at this price, unless slots of negative cost help
 
 
 class ProposedPrices(NamedTuple):
-    """What a cell should cost, by node type and slot of a task's window.
+    """What a cell should cost, by node type and slot of a task's window."""
 
-    Parameters
-    ----------
-    types : (G',) the node types that can hold the task, the slowest first.
-    first : slot of column 0, from 0: the first one in which some way of pre-processing is done.
-    node : (G', W) the node that a cell would be on; -1 where none has room.
-    price : (G', W) micro-dollars at least 0, doubles or Fractions.
-    """
-
-    types: IntArray
-    first: int
-    node: IntArray
-    price: NDArray[Any]
+    types: IntArray  # (G',) the node types that can hold the task, the slowest first
+    first: int  # slot of column 0, from 0: the first one in which some way of pre-processing is done
+    node: IntArray  # (G', W) the node that a cell would be on; -1 where none has room
+    price: NDArray[Any]  # (G', W) micro-dollars at least 0, doubles or Fractions
 
 
 class Poster(Protocol):
@@ -84,60 +73,45 @@ class PostedCell(NamedTuple):
 
 @dataclass(slots=True)
 class PostedTrace:
-    """What an audit reads after a run of posted prices.
+    """What an audit reads after a run of posted prices."""
 
-    Parameters
-    ----------
-    exact : prices are fractions.
-    history : what was learned from; None without any.
-    offers : one per task, in order; None where no schedule had room.
-    posted : the prices of each offer's cells, of a run in fractions; else empty.
-    lam, phi : last prices {(node, slot): value} per sample and per MB, zeros left out.
-    announced : of the guard; None without one.
-    start : A0 of Theorem H; credits : sum Omega_g K_g c at the end.
-    terms : what the theorem about the poster's prices needs; None without one.
-    """
-
-    exact: bool
-    history: Instance | None = None
+    exact: bool  # prices are fractions
+    history: Instance | None = None  # what was learned from; None without any
+    # one per task, in order; None where no schedule had room.
     offers: list[GreedyOffer | None] = field(default_factory=list)
+    # the prices of each offer's cells, of a run in fractions; else empty.
     posted: list[tuple[PostedCell, ...]] = field(default_factory=list)
+    # lam, phi: last prices {(node, slot): value} per sample and per MB, zeros left out.
     lam: Mapping[Cell, Fraction | float] = field(default_factory=dict)
     phi: Mapping[Cell, Fraction | float] = field(default_factory=dict)
-    announced: Announcement | None = None
-    start: Fraction = Fraction(0)
+    announced: Announcement | None = None  # of the guard; None without one
+    start: Fraction = Fraction(0)  # A0 of Theorem H; credits: sum Omega_g K_g c at the end
     credits: Fraction = Fraction(0)
     settled: int = 0
+    # what the theorem about the poster's prices needs; None without one.
     terms: LawTerms | UnitTerms | PoolTerms | StaticTerms | None = None
 
 
 class GuardSettings(NamedTuple):
-    """The guard's options: beta > 0, rho, what caps from history are widened by, most classes of a node type,
-    whether room is measured by weight, and whether slots that have passed are settled.
+    """The guard's options: beta > 0, rho, what caps from history are widened by, whether slots that have passed are
+    settled, most classes of a node type.
     """
 
     beta: Fraction
     rho: Fraction
     margin: Fraction
-    classes: int = CLASSES
-    by_weight: bool = False
     settles: bool = False
+    classes: int = CLASSES
 
 
 class PostedPrices:
     """The loop over the tasks.
 
-    Parameters
-    ----------
-    poster : posts the wishes.
-    guard : the guard's options; None without a guard.
-    exact : prices are Fractions; else doubles.
-    late : a cell for which others must move is offered too, where the poster prices it
-        (`ratiobench.online.lora.final_schedule`).
+    `guard`: the guard's options; None without a guard; `exact`: prices are Fractions; else doubles.
     """
 
-    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool, late: bool = False) -> None:
-        self._poster, self._settings, self._exact, self._late = poster, guard, exact, late
+    def __init__(self, poster: Any, guard: GuardSettings | None, *, exact: bool) -> None:
+        self._poster, self._settings, self._exact = poster, guard, exact
         self.arithmetic = "exact" if exact else "float"
         if guard is None:
             self.arithmetic = getattr(poster, "arithmetic", self.arithmetic)
@@ -147,25 +121,12 @@ class PostedPrices:
         self.constants: tuple[str, ...] = tuple(getattr(poster, "constants", ()))
         self.margin: Fraction = getattr(poster, "margin", Fraction(1))
         self.widened: tuple[str, ...] = getattr(poster, "widened", ())
-        self.learns_nothing = False
 
     def learn(self, history: Instance | None, tested: Instance) -> Mapping[str, Fraction]:
-        """Take what must be known from earlier days, or else, for the guard, from the tested one.
-
-        Returns
-        -------
-        What was announced, by name.
-
-        Raises
-        ------
-        InputError : earlier days of other nodes or slots, whose weights and prices are not this cluster's.
-        """
+        """Take what must be known from earlier days, or else, for the guard, from the tested one."""
         if history is not None:
             require_cluster(history, tested)
         self._history = history
-        beware = getattr(self._poster, "hide_instance", None)
-        if beware is not None:
-            beware(tested)
         learn = getattr(self._poster, "learn", None)
         if learn is not None:
             learn(history)
@@ -174,7 +135,8 @@ class PostedPrices:
         counted: dict[str, Fraction] = {} if count is None else dict(count(source, tested))
         if self._settings is None:
             return counted
-        self._announced = announce(source, *self._settings[:-1])
+        given = self._settings
+        self._announced = announce(source, given.beta, given.rho, given.margin, given.classes)
         return {**counted, "guard_factor": self._announced.factor}
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
@@ -182,7 +144,6 @@ class PostedPrices:
         self._public, self._kind = public, public.type_of_node.tolist()
         self._poster.start(public, constants)
         self._guard = None if self._announced is None else Guard(public, self._announced, exact=self._exact)
-        self._rooms = NodeContents(public) if self._late else None
         self._trace = PostedTrace(self._exact, self._history, announced=self._announced)
         self._owed: list[Any] = [0] * (public.slots + 1)
         if self._guard is not None:
@@ -190,8 +151,8 @@ class PostedPrices:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PostedPrices:
         twin = copy(self)
-        parts = self._poster, self._guard, self._rooms
-        twin._poster, twin._guard, twin._rooms = deepcopy(parts, memo | {id(self._public): self._public})
+        parts = self._poster, self._guard
+        twin._poster, twin._guard = deepcopy(parts, memo | {id(self._public): self._public})
         twin._owed = list(self._owed)
         twin._trace = replace(self._trace, offers=list(self._trace.offers), posted=list(self._trace.posted))
         return twin
@@ -207,17 +168,7 @@ class PostedPrices:
         self._trace.terms = getattr(self._poster, "terms", None)
         return self._trace
 
-    @property
-    def poster(self) -> Any:
-        """What posts the prices; None behind a guard or with late binding, which post others."""
-        return self._poster if self._settings is None and not self._late else None
-
-    @property
-    def isolation(self) -> str:
-        """How the process of a user's prices is isolated; empty where there is none."""
-        return str(getattr(self._poster, "isolation", ""))
-
-    def decide(self, task: Task, view: View) -> Decision | Late | None:
+    def decide(self, task: Task, view: View) -> Decision | None:
         """Admit if the bid is above the cost of the cheapest cover; charge that cost."""
         settles = self._guard is not None and self._settings is not None and self._settings.settles
         if settles:
@@ -236,14 +187,14 @@ class PostedPrices:
         if passed > self._guard.settled:
             self._guard.settle(passed, sum(self._owed[self._guard.settled + 1 : passed + 1]))
 
-    def _decide(self, task: Task, view: View) -> Decision | Late | None:
+    def _decide(self, task: Task, view: View) -> Decision | None:
         offer = self._offer(replace(task, bid=0), view)
         if offer is None:
             self._trace.offers.append(None)
             if self._exact:
                 self._trace.posted.append(())
             return None
-        cost, option, cells, prices, repackings = offer
+        cost, option, cells, prices = offer
         admitted = bool(task.bid > cost)
         self._trace.offers.append(GreedyOffer(cost, option, cells, admitted))
         if not admitted:
@@ -253,23 +204,14 @@ class PostedPrices:
         net = task.bid - energy - (task.vendors[option].price if task.vendors else 0)
         if self._guard is not None:
             for g, (k, t), price in zip(kinds, cells, prices, strict=True):
-                if t in repackings:
-                    self._guard.sell_moved(g, t - 1, price, *self._frees(repackings[t], t, task, view))
-                    continue
                 free = int(view.compute[k, t - 1]), int(view.memory_mb[k, t - 1])
                 self._guard.sell(g, t - 1, int(task.rate[g]), task.memory_mb, price, *free)
             self._guard.earn(net, sum(prices))
         self._poster.sold(task, cells, net)
-        decision = Decision(option if task.vendors else None, cells, math.ceil(cost))
-        moves = tuple(move for capacity_left in repackings.values() for move in capacity_left.moves)
-        if self._rooms is not None:
-            self._rooms.take(task, cells, moves)
-        return Late(decision, moves) if moves else decision
+        return Decision(option if task.vendors else None, cells, math.ceil(cost))
 
-    def _offer(
-        self, task: Task, view: View
-    ) -> tuple[Any, int, tuple[Cell, ...], list[Any], dict[int, Repacking]] | None:
-        """(c, option, cells, price of each, by slot what moves for it) of the cheapest cover; None without one."""
+    def _offer(self, task: Task, view: View) -> tuple[Any, int, tuple[Cell, ...], list[Any]] | None:
+        """(c, option, cells, price of each) of the cheapest cover; None without one."""
         wish = self._poster.wish(task, view)
         if wish is None:
             return None
@@ -277,82 +219,18 @@ class PostedPrices:
         if self._guard is not None:
             price = self._limited(task, view, wish)
         cost = task.cost[wish.types, wish.first : task.deadline]
-        found = self._cheapest(task, view, wish, price, cost)
+        exactly = self._exact or _is_wide(task) or bool((cost < 0).any() and (price >= _LARGEST).any())
+        found = (_cover_exactly if exactly else _cover)(task, self._public, wish, price, cost)
         if found is None:
             return None
-        total, option, cells, repackings = found
+        total, option, cells = found
         row = {g: z for z, g in enumerate(wish.types.tolist())}
         places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
         if self._exact:
             tables = price, wish.price, *self._limits
             shown = ([Fraction(table[place]) for table in tables] for place in places)
             self._trace.posted.append(tuple(PostedCell(*values) for values in shown))
-        return total, option, cells, [price[place] for place in places], repackings
-
-    def _cheapest(
-        self, task: Task, view: View, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
-    ) -> tuple[Any, int, tuple[Cell, ...], dict[int, Repacking]] | None:
-        """(c, option, cells, by slot what moves for it) of the cheapest cover.
-
-        Room is made for cells that the cover takes only: each at first for what was wished for, then for what the guard
-        asks when others have moved (`price` changes), or not at all.
-        """
-        wide = self._exact or _is_wide(task)
-        earns = bool((cost < 0).any())
-
-        def cover(*given: Any) -> tuple[Any, int, tuple[Cell, ...]] | None:
-            exactly = wide or (earns and bool((price >= _LARGEST).any()))
-            return (_cover_exactly if exactly else _cover)(*given)
-
-        if self._rooms is None:
-            found = cover(task, self._public, wish, price, cost)
-            return None if found is None else (*found, {})
-        row = {g: z for z, g in enumerate(wish.types.tolist())}
-        open_ = self._open(task, view, wish)
-        wished = wish.price[open_]
-        price[open_] = [Fraction(value) for value in wished.tolist()] if self._exact else wished
-        node = np.where(open_, self._public.first_node[wish.types][:, None], wish.node)
-        repackings: dict[tuple[int, int], Repacking] = {}
-        while True:
-            found = cover(task, self._public, wish._replace(node=node), price, cost)
-            if found is None:
-                return None
-            total, option, cells = found
-            places = [(row[self._kind[k]], t - 1 - wish.first) for k, t in cells]
-            fresh = [place for place in places if open_[place] and place not in repackings]
-            for z, j in fresh:
-                g, slot = int(wish.types[z]), wish.first + j + 1
-                free = self._rooms.find(g, slot, int(task.rate[g]), task.memory_mb)
-                if free is None:
-                    open_[z, j], node[z, j] = False, -1
-                    continue
-                repackings[z, j] = free
-                node[z, j] = free.node
-                if self._guard is not None:
-                    least = self._guard.least_moved(g, slot - 1, *self._frees(free, slot, task, view))
-                    price[z, j] = max(price[z, j], least)
-                    for limit in self._limits:
-                        limit[z, j] = least
-                    self._limits[1][z, j] = max(price[z, j], least)
-            if not fresh:
-                used = {
-                    t: repackings[place] for place, (_, t) in zip(places, cells, strict=True) if place in repackings
-                }
-                return total, option, cells, used
-
-    def _open(self, task: Task, view: View, wish: ProposedPrices) -> NDArray[np.bool_]:
-        """(G', W) cells without room, in slots to come, whose nodes together have as much as the task needs."""
-        span = slice(wish.first, task.deadline)
-        free = view.compute[:, span], view.memory_mb[:, span]
-        later = np.arange(wish.first, task.deadline) >= task.arrival
-        return np.asarray(pool_free_capacity(task, wish.types, free, self._public) & (wish.node < 0) & later)
-
-    def _frees(self, repacking: Repacking, slot: int, task: Task, view: View) -> tuple[IntArray, ...]:
-        """Samples and megabytes that are free on the nodes that change, before and after the sale."""
-        nodes = np.array([node for node, *_ in repacking.changes])
-        before = view.compute[nodes, slot - 1], view.memory_mb[nodes, slot - 1]
-        taken = np.array([amounts for _, *amounts in repacking.changes])
-        return (*before, before[0] - taken[:, 0], before[1] - taken[:, 1])
+        return total, option, cells, [price[place] for place in places]
 
     def _most_cells(self, task: Task, wish: ProposedPrices) -> int:
         """At least the cells that a task takes: all slots that are left; where slots are settled, what its work needs.
@@ -379,7 +257,7 @@ class PostedPrices:
             there_is = node >= 0
             capacity_left = view.compute[node, slots] * there_is, view.memory_mb[node, slots] * there_is
             least, most = self._guard.limits(g, wish.first, rates[g], task.memory_mb, capacity_left)
-            tight = np.flatnonzero(there_is & (least > price)) if self._guard.is_sparing else slots[:0]
+            tight = np.flatnonzero(there_is & (least > price))
             if len(tight):
                 low, high = self._public.first_node[g : g + 2]
                 span = np.ix_(np.arange(low, high), slots[tight])
@@ -409,7 +287,6 @@ def _is_wide(task: Task) -> bool:
 def _cover(
     task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    """The cheapest cover in doubles."""
     cell = np.where((wish.node >= 0) & (price < _LARGEST), price + cost, np.inf)
     starts, prices = offers(task)
     total, option, rows = cheapest_of_cells(
@@ -425,7 +302,6 @@ def _cover(
 def _cover_exactly(
     task: Task, public: Public, wish: ProposedPrices, price: NDArray[Any], cost: IntArray
 ) -> tuple[Any, int, tuple[Cell, ...]] | None:
-    """The cheapest cover in fractions."""
     menu = space(task, public)
     at = np.argsort(wish.types)  # in the order of the menu's types
     values = [[Fraction(value) if k >= 0 else None for value, k in zip(*row, strict=True)]

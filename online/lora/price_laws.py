@@ -35,15 +35,13 @@ from ratiobench.online.lora.registry import Option, fraction
 from ratiobench.online.lora.traces import EXACT_TASKS, Cell, LawTerms
 from ratiobench.online.spec import StatusFunction
 
-E_ABOVE = Fraction(2_718_281_829, 10**9)
-"""A little above e."""
-JUST_BELOW = 1 - Fraction(1, 2**24)
-"""A price of this times P admits a task that is worth exactly P."""
+E_ABOVE = Fraction(2_718_281_829, 10**9)  # A little above e
+JUST_BELOW = 1 - Fraction(1, 2**24)  # A price of this times P admits a task that is worth exactly P
 LOAD_CONSTANTS = ("cap_compute", "cap_memory", "largest_share")
 MOST_DIGITS = 10_000
 _PRECISION = 50
+# Prices are rounded up to so many digits, which keeps common denominators short
 _UP = Context(prec=40, rounding=ROUND_CEILING)
-"""Prices are rounded up to so many digits, which keeps common denominators short."""
 _BITS = 30
 _LARGEST = Fraction(10) ** 60
 
@@ -86,23 +84,14 @@ class LoadLaw:
     """The price of one unit of a resource on a cell, as a function of the part y of it that is sold.
 
     The rise is zeta X zeta^(-y / reach): from zeta X on an empty cell to X at y = reach, and X from there on.
-
-    Parameters
-    ----------
-    top : X, micro-dollars per sample or per MB.
-    zeta : the price of an empty cell over X, above 0 and at most 1.
-    reach : the part that is sold over the whole rise.
-    width : the part that is sold at an advised price; reach + width is 1 - eps.
-    least : the price is no lower; None without.
-    jump : the price is 0 as long as the rise is below `least`.
     """
 
-    top: Fraction
-    zeta: Fraction
-    reach: Fraction
-    width: Fraction = Fraction(0)
-    least: Fraction | None = None
-    jump: bool = False
+    top: Fraction  # X, micro-dollars per sample or per MB
+    zeta: Fraction  # the price of an empty cell over X, above 0 and at most 1
+    reach: Fraction  # the part that is sold over the whole rise
+    width: Fraction = Fraction(0)  # the part that is sold at an advised price; reach + width is 1 - eps
+    least: Fraction | None = None  # the price is no lower; None without
+    jump: bool = False  # the price is 0 as long as the rise is below `least`
     _risen: dict[Fraction, Fraction] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LoadLaw:
@@ -140,21 +129,16 @@ class LoadLaw:
         return round_up((power(1 / self.zeta, share / self.reach) - 1) / share)
 
 
+# From the constants and eps to the laws of compute and of memory
 Settle = Callable[[Mapping[str, Fraction], Fraction], tuple[LoadLaw, LoadLaw]]
-"""From the constants and eps to the laws of compute and of memory."""
 
 
 class LoadPrices:
     """Prices of the compute and the memory of each node and slot, by a law of what is sold there.
 
-    Parameters
-    ----------
-    name : of the algorithm, for errors and audits.
-    constants : that it declares; `LOAD_CONSTANTS` are among them.
-    settle : makes the laws.
-    exact : prices are Fractions, else doubles next to them.
-    margin : X_c, X_m (and U) are this times the constants.
-    problem : why Lemma P does not cover the law; empty where it does.
+    `name`: of the algorithm, for errors and audits; `constants`: that it declares; `LOAD_CONSTANTS` are among them;
+    `exact`: prices are Fractions, else doubles next to them; `margin`: X_c, X_m (and U) are this times the constants;
+    `problem`: why Lemma P does not cover the law; empty where it does.
     """
 
     def __init__(
@@ -174,12 +158,7 @@ class LoadPrices:
         self._advice: tuple[list[list[Fraction]], list[list[Fraction]]] | None = None
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All cells are empty.
-
-        Raises
-        ------
-        InputError : constants that no law can be made of.
-        """
+        """All cells are empty."""
         self._public = public
         kinds = public.type_of_node
         self._kind = kinds.tolist()
@@ -202,15 +181,15 @@ class LoadPrices:
             caps=(self._laws[0].top, self._laws[1].top),
             share=used["largest_share"],
             zeta=self._laws[0].zeta,
-            start=self.priced_capacity(range(public.nodes)),
+            start=self._price_capacity(),
             problem=self._problem or ("B is too large a number: eps is too near 1" if growth is None else ""),
         )
 
-    def priced_capacity(self, nodes: range | list[int]) -> Fraction:
-        """sum C lambda + D phi of these nodes at the present prices, as they are used."""
+    def _price_capacity(self) -> Fraction:
+        """sum C lambda + D phi of all nodes at the present prices, as they are used."""
         total = Fraction(0)
-        for k in nodes:
-            for size, prices in zip(self._sizes[self._kind[k]], self._prices, strict=True):
+        for k, g in enumerate(self._kind):
+            for size, prices in zip(self._sizes[g], self._prices, strict=True):
                 total += size * sum(map(Fraction, prices[k].tolist()), Fraction(0))
         return total
 
@@ -265,9 +244,7 @@ class WeightPrices:
 
     A subclass sets `prices`, a list of (T,) rows by type, and may move them in `moved`.
 
-    Parameters
-    ----------
-    exact : prices and weights are Fractions, else doubles.
+    `exact`: prices and weights are Fractions, else doubles.
     """
 
     constants: tuple[str, ...] = ()
@@ -344,12 +321,7 @@ def choose_fullest(free: NDArray[np.bool_], view: View, public: Public, span: sl
 
 
 def read_positive(name: str, key: str, options: Mapping[str, str]) -> Fraction:
-    """The number above 0 of an option.
-
-    Raises
-    ------
-    InputError : it is not above 0.
-    """
+    """The number above 0 of an option."""
     value = fraction(f"{name}:{key}", options[key])
     if value <= 0:
         raise InputError("algorithm", f"{name}:{key}", f"{shorten(options[key])} is not above 0")

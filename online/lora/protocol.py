@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,7 +41,7 @@ from ratiobench.instances.io.errors import make_printable
 from ratiobench.instances.lora.model import IntArray, Public, Task
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import InvalidAnswer, locate_error, read_part, shorten
-from ratiobench.online.lora.final_schedule import SETTLE, Late, Move
+from ratiobench.online.lora.final_schedule import SETTLE
 
 __all__ = [
     "SETTLE", "SLOT", "WAIT", "Algorithm", "BatchAlgorithm", "Decision", "Ended", "Posted", "Public", "Running",
@@ -50,16 +49,11 @@ __all__ = [
     "posted",
 ]  # fmt: skip
 
-MOST_MOVES = 1_000_000
-"""Cells that one admission may move."""
-MOST_STARTS = 1_000_000
-"""Tasks that one answer may decide."""
-NUMBER_LIMIT = 2**53
-"""No vendor, node or slot in an answer is larger, and no price that is shown."""
-WAIT: Final = "wait"
-"""The answer to an arrival that is decided later."""
+MOST_STARTS = 1_000_000  # Tasks that one answer may decide
+NUMBER_LIMIT = 2**53  # No vendor, node or slot in an answer is larger, and no price that is shown
+WAIT: Final = "wait"  # The answer to an arrival that is decided later
+# The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`
 SLOT = "slot"
-"""The event, other than arrivals, at which an algorithm is asked while tasks wait, by its method `at_slot`."""
 
 
 class Settlement(NamedTuple):
@@ -303,13 +297,10 @@ class Posted:
     problem: str = ""
 
 
-_NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")
-"""Every double, and every fraction of that length."""
+_NUMBER = re.compile(r"-?\d{1,400}(/[1-9]\d{0,399})?")  # Every double, and every fraction of that length
 _NO_PRICES = "prices are no two tables of numbers"
-_LONGEST = 400
-"""Characters of the reason why prices are none: an error with its place."""
-_SHORT = 2**32
-"""Prices whose common denominator is larger are taken as doubles."""
+_LONGEST = 400  # Characters of the reason why prices are none: an error with its place
+_SHORT = 2**32  # Prices whose common denominator is larger are taken as doubles
 
 
 def exposed(algorithm: Any) -> Any:
@@ -389,7 +380,7 @@ def _cells(name: str, table: Any, public: Public) -> dict[tuple[int, int], Fract
     return cells
 
 
-def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
+def plain(answer: Any) -> Decision | Starts | str | int | None:
     """Copy an answer in builtin types; an answer that nothing can alter is returned as it is.
 
     Parameters
@@ -398,13 +389,12 @@ def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
 
     Returns
     -------
-    The answer: a decision, one with moves, an answer of `at_slot` or `at_settle`, `WAIT` or None.
+    The answer: a decision, an answer of `at_slot` or `at_settle`, `WAIT` or None.
 
     Raises
     ------
-    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor that with moves, nor an
-        answer of `at_slot` or `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed
-        on.
+    InvalidAnswer : it is neither None, `WAIT`, nor (vendor, cells, payment) in integers, nor an answer of `at_slot` or
+        `at_settle`. Exceptions of the algorithm's own types, when they are unpacked, are passed on.
 
     Examples
     --------
@@ -420,13 +410,6 @@ def plain(answer: Any) -> Decision | Late | Starts | str | int | None:
         return answer
     if isinstance(answer, Mapping | Starts) or (_is_pair(answer) and isinstance(answer[0], Mapping)):
         return plain_starts(answer)
-    if isinstance(answer, Late) or (isinstance(answer, tuple | list) and len(answer) == 2):
-        decision, moves = answer
-        if not isinstance(decision, tuple | list) or len(decision) not in (3, 4) or not isinstance(moves, tuple | list):
-            raise InvalidAnswer("not (vendor, cells, payment), nor that with moves")
-        text = plain(decision)
-        assert isinstance(text, Decision)
-        return Late(text, tuple(map(_move, moves)))
     if _settled(answer):
         return answer  # type: ignore[no-any-return]
     if not isinstance(answer, tuple | list) or len(answer) not in (3, 4):
@@ -486,7 +469,6 @@ def _is_pair(answer: Any) -> bool:
 
 
 def _is_settled(answer: Starts) -> bool:
-    """Whether nothing in the answer can be altered and all of it is in order."""
     if type(answer.decisions) is not tuple or not (answer.wake is None or type(answer.wake) is int):
         return False
     last = -1
@@ -517,10 +499,6 @@ def excess(answer: Any, public: Public) -> str | None:
             return f"{len(named)} tasks are named; at most {MOST_STARTS} are allowed"
         given = list(named.values()) if isinstance(named, Mapping) else [each[1] for each in named]
         return next(filter(None, (excess(each, public) for each in given)), None)
-    if isinstance(answer, tuple | list) and len(answer) == 2:
-        answer, moves = answer
-        if isinstance(moves, tuple | list) and len(moves) > MOST_MOVES:
-            return f"{len(moves)} moves; at most {MOST_MOVES} are allowed"
     cells = answer[1] if isinstance(answer, tuple | list) and len(answer) in (3, 4) else None
     if isinstance(cells, tuple | list | np.ndarray) and len(cells) > public.slots * public.nodes:
         return f"{len(cells)} cells, there are {public.slots} slots of {public.nodes} nodes"
@@ -532,12 +510,6 @@ def _cell(cell: Any) -> tuple[int, int]:
         raise InvalidAnswer(f"cell {shorten(cell)[:40]} is not (node, slot)")
     node, slot = cell
     return read_part("node", node, NUMBER_LIMIT), read_part("slot", slot, NUMBER_LIMIT)
-
-
-def _move(move: Any) -> Move:
-    if not isinstance(move, tuple | list | np.ndarray) or len(move) != 3:
-        raise InvalidAnswer(f"move {shorten(move)[:40]} is not (task, slot, node)")
-    return Move(*(read_part(name, value, NUMBER_LIMIT) for name, value in zip(Move._fields, move, strict=True)))
 
 
 def _settled(answer: Any) -> bool:
@@ -559,10 +531,3 @@ def _settled(answer: Any) -> bool:
         )
         and answer.void is False
     )
-
-
-def __getattr__(name: str) -> Any:
-    if name != "first_with_room":  # the name in version 0.1, for users' algorithms
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("`first_with_room` is called `first_free_node` since version 0.2", FutureWarning, stacklevel=2)
-    return first_free_node

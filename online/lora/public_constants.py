@@ -24,31 +24,22 @@ from ratiobench.online.lora.search.additive import DOUBLES, Cluster, first_sched
 
 
 class ServedTask(NamedTuple):
-    """A task with a schedule, as far as the constants look at it; all figures over the usable types and the window.
+    """A task with a schedule, as far as the constants look at it; all figures over the usable types and the window."""
 
-    Parameters
-    ----------
-    task : index; bid, work, memory_mb : b_i, M_i, r_i.
-    worth : b_i + m_i sum_t max(0, -min_k e_ikt).
-    slowest, fastest : least and largest rate.
-    cells, samples : no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and
-        S <= M + s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max. Of a run on m nodes
-        n <= m ceil(M / (m s_min)) and S <= M + m s_max - 1.
-    net : b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar.
-    parts : m_i.
-    """
-
-    task: int
+    task: int  # index; bid, work, memory_mb: b_i, M_i, r_i
     bid: int
     work: int
     memory_mb: int
-    worth: int
-    slowest: int
+    worth: int  # b_i + m_i sum_t max(0, -min_k e_ikt)
+    slowest: int  # slowest, fastest: least and largest rate
     fastest: int
+    # cells, samples: no schedule that can be cheapest has more: of a minimal cover n <= ceil(M / s_min) and S <= M +
+    # s_max - 1; where a cost is negative, of any cover n <= W and S <= W s_max. Of a run on m nodes n <= m ceil(M / (m
+    # s_min)) and S <= M + m s_max - 1.
     cells: int
     samples: int
-    net: int
-    parts: int = 1
+    net: int  # b_il is no less: the bid less the dearest vendor and the `cells` dearest slots; at least 1 micro-dollar
+    parts: int = 1  # m_i
 
 
 @compiled

@@ -18,8 +18,7 @@ from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.simulator import LogEntry, Question, simulate
 from ratiobench.online.run import Judgement
 
-MOST = 16
-"""Stops that are kept, beside the start."""
+MOST = 16  # Stops that are kept, beside the start
 
 
 class _Stop(NamedTuple):
@@ -32,12 +31,7 @@ class _Stop(NamedTuple):
 
 
 class Checkpoints:
-    """The run of an algorithm of ours that decides task by task and was built for this instance.
-
-    Parameters
-    ----------
-    constants, seed : of the run.
-    """
+    """The run of an algorithm of ours that decides task by task and was built for this instance."""
 
     def __init__(self, instance: Instance, algorithm: Any, constants: Mapping[str, Fraction], seed: str) -> None:
         self._instance, self._seed = instance, seed
@@ -59,7 +53,6 @@ class Checkpoints:
         return self._stops[place]
 
     def _go_on(self, stop: _Stop, instance: Instance, begin: int, end: int) -> _Stop:
-        """A copy of the run, from one task to another."""
         books, algorithm = deepcopy(stop.books), deepcopy(stop.algorithm)
 
         def ask(question: Question) -> list[Any]:

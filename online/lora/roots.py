@@ -6,10 +6,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-DIGITS = 20
-"""Significant binary digits of what is returned."""
-SHARES = 4096
-"""Largest denominator of a relative size in a power."""
+DIGITS = 20  # Significant binary digits of what is returned
+SHARES = 4096  # Largest denominator of a relative size in a power
 
 
 def share_above(share: Fraction) -> Fraction:
@@ -24,11 +22,6 @@ def gain_below(base: Fraction, exponent: Fraction) -> Fraction:
     """A fraction G of 20 significant bits with 0 <= G <= base^exponent - 1, next to it; verified in integers.
 
     With exponent = a/b the claim is (1 + G)^b <= base^a. Decimal arithmetic only guesses.
-
-    Parameters
-    ----------
-    base : at least 1.
-    exponent : at least 0; its parts are exponents of integer powers, so they should be short.
     """
     with localcontext() as context:
         context.prec = 40

@@ -16,7 +16,7 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Solution
 from ratiobench.online import run as runs
 from ratiobench.online.lora.constants import OBSERVED
-from ratiobench.online.lora.final_schedule import MOVED, settle_log
+from ratiobench.online.lora.final_schedule import settle_log
 from ratiobench.online.lora.one_node import is_one_node, restrict
 from ratiobench.online.lora.protocol import posted
 from ratiobench.online.lora.registry import REGISTRY
@@ -28,25 +28,22 @@ from ratiobench.online.remarks import Part
 from ratiobench.online.run import Environment, Judgement
 from ratiobench.online.spec import Spec
 
+# Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each
 CELL_LIMIT = 20_000_000
-"""Most cells (node, slot) of a cluster that an online run keeps books of; five tables of 8 bytes each."""
+# The count of admitted tasks that are charged more than they bid; it is there where it is not 0
 CHARGED_ABOVE = "charged_above_bid"
-"""The count of admitted tasks that are charged more than they bid; it is there where it is not 0."""
+# The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0
 WAITED = "waited"
-"""The count of tasks that were told to wait, with `left`, `killed` and `late`: each is there where it is not 0."""
+# Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline
 LEAVE = {"deadline": False, "never": True}
-"""Values of the option `leave` of algorithms that decide later: whether tasks wait on after their deadline."""
 
 
 class LoraEnvironment(Environment[Instance]):
     """Tasks on nodes and slots, task by task or slot by slot.
 
-    Parameters
-    ----------
-    one_node : every task is kept on one node, as an algorithm of the form `migrate=no` does.
-    late : no task leaves at its deadline, as with the option `leave=never` of algorithms that decide later; anyone's
-        own algorithm sets it so, too, and is handed it as all options.
-    runs : every task is rigid or a gang.
+    `one_node`: every task is kept on one node, as an algorithm of the form `migrate=no` does; `late`: no task leaves at
+    its deadline, as with the option `leave=never` of algorithms that decide later; anyone's own algorithm sets it so,
+    too, and is handed it as all options; `runs`: every task is rigid or a gang.
     """
 
     registry = REGISTRY
@@ -55,7 +52,6 @@ class LoraEnvironment(Environment[Instance]):
         self._one_node, self._late, self._runs = one_node, late, runs
 
     def _judged(self, instance: Instance) -> Instance:
-        """The instance whose rules a run keeps."""
         return restrict_instance(instance, ScheduleKind.ONE_NODE) if self._one_node else instance
 
     def admit(self, instance: Instance, spec: Spec) -> tuple[LoraEnvironment, Spec]:
@@ -92,23 +88,18 @@ class LoraEnvironment(Environment[Instance]):
     def judge(self, instance: Instance, log: Log, violations: Sequence[Violation]) -> Judgement:
         """Welfare, by `ratiobench.formulations.lora.check`."""
         ran = settle_log(instance, log)
-        solution, moved = ran.solution, ran.moved
-        verdict = check(self._judged(instance), solution)
+        verdict = check(self._judged(instance), ran.solution)
         found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
-        findings: tuple[str, ...] = ()
         later = {WAITED: ran.waited, "left": ran.left, "killed": ran.killed, "late": ran.late}
         counts = {name: number for name, number in later.items() if number}
-        above = _charged_above_bid(instance, solution)
+        above = _charged_above_bid(instance, ran.solution)
         if above:
             # No rule of the problem forbids it, but no bidder would agree, so it stands beside the name wherever that
             # does.
             counts[CHARGED_ABOVE] = above
-        if moved:
-            findings = (f"late binding: {moved} cells moved",)
-            counts[MOVED] = moved
         return Judgement(
-            solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
-            Part(above, verdict.admitted) if above else None, findings,
+            ran.solution, found, verdict.welfare, verdict.admitted, verdict.true_welfare, verdict.revenue,
+            Part(above, verdict.admitted) if above else None,
             self._one_node, self._is_of_kinds(instance), counts,
         )  # fmt: skip
 

@@ -54,12 +54,8 @@ def find_cheapest(task: Task, public: Public, price: NDArray[Any], room: Bools) 
 
     Ties: the first vendor, the fewest cells, the smallest list of (slot, node).
 
-    Parameters
-    ----------
-    task : of any kind but `any`.
-    price : (K, W) of the cells from `first_slot` to the deadline, as doubles, or as Fractions or integers in an array
-        of objects.
-    room : (K, W) the cells that can be taken.
+    `price`: (K, W) of the cells from `first_slot` to the deadline, as doubles, or as Fractions or integers in an array
+    of objects; `room`: (K, W) the cells that can be taken.
     """
     first = first_slot(task)
     lengths = run_lengths(task, public)
@@ -98,8 +94,7 @@ def list_cells(slots: range, nodes: list[int]) -> Cells:
     return tuple((k, t) for t in slots for k in nodes)
 
 
-Choice = tuple[Any, int, int, list[tuple[int, int]]]
-"""Cost, option, number of cells, and the list of (slot, node)."""
+Choice = tuple[Any, int, int, list[tuple[int, int]]]  # Cost, option, number of cells, and the list of (slot, node)
 
 
 def _runs(
@@ -178,9 +173,7 @@ def zero_prices(task: Task, public: Public) -> NDArray[Any]:
 def find_earliest(task: Task, public: Public, first: int, room: Bools) -> Cells | None:
     """The schedule that ends first; None without one. Ties: the fewest cells, the smallest list of (slot, node).
 
-    Parameters
-    ----------
-    room : (K, W) the cells that can be taken, from slot `first` to the deadline.
+    `room`: (K, W) the cells that can be taken, from slot `first` to the deadline.
     """
     lengths = run_lengths(task, public)
     best: tuple[int, int, list[tuple[int, int]]] | None = None
@@ -224,9 +217,7 @@ def find_largest(task: Task, public: Public, lam: NDArray[Any], phi: NDArray[Any
 
     Ties: the fewest cells, the smallest list of (slot, node); among vendors the first.
 
-    Parameters
-    ----------
-    lam, phi : (K, W) prices from `first_slot` to the deadline, doubles or Fractions.
+    `lam`, `phi`: (K, W) prices from `first_slot` to the deadline, doubles or Fractions.
     """
     first = first_slot(task)
     lengths = run_lengths(task, public)

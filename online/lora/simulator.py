@@ -21,7 +21,7 @@ from ratiobench.instances.lora.model import NO_LABELS, Instance, Labels, Public,
 from ratiobench.instances.lora.schedules import KINDS, RUNS, ScheduleKind
 from ratiobench.instances.lora.solution import PAYMENT_LIMIT, Decision
 from ratiobench.online.answers import refusal
-from ratiobench.online.lora.final_schedule import SETTLE, Late, Move, count_cells_run
+from ratiobench.online.lora.final_schedule import SETTLE, count_cells_run
 from ratiobench.online.lora.protocol import (
     SLOT,
     WAIT,
@@ -36,42 +36,15 @@ from ratiobench.online.lora.protocol import (
 )
 from ratiobench.online.referee.simulator import Question, RuleViolation
 
-_FEW_CELLS = 8
-"""Up to so many cells are booked one by one, faster than as arrays."""
-_FEW_COSTS = 2**14
-"""Up to so many costs of an instance are multiplied out at once, and not task by task."""
-
-
-class _Admitted:
-    """What may be moved of an admitted task."""
-
-    __slots__ = ("_cells", "kind", "memory_mb", "rates")
-
-    def __init__(
-        self, cells: Sequence[tuple[int, int]] | dict[int, int], rates: list[int], memory_mb: int, kind: ScheduleKind
-    ) -> None:
-        self._cells = cells
-        self.rates, self.memory_mb, self.kind = rates, memory_mb, kind
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Admitted:
-        cells = dict(self._cells) if isinstance(self._cells, dict) else self._cells
-        return _Admitted(cells, self.rates, self.memory_mb, self.kind)
-
-    def nodes(self) -> dict[int, int]:
-        """The node in each slot; few algorithms ask."""
-        if not isinstance(self._cells, dict):
-            self._cells = {slot: node for node, slot in self._cells}
-        return self._cells
+_FEW_CELLS = 8  # Up to so many cells are booked one by one, faster than as arrays
+_FEW_COSTS = 2**14  # Up to so many costs of an instance are multiplied out at once, and not task by task
 
 
 class CapacityState:
     """What is free on each node and slot; two copies, of which algorithms see one.
 
-    Parameters
-    ----------
-    late : runs may end after the deadline.
-    running : jobs from before that run when the first slot begins. They hold their nodes as long as was planned, and
-        give them back when they end.
+    `late`: runs may end after the deadline; `running`: jobs from before that run when the first slot begins. They hold
+    their nodes as long as was planned, and give them back when they end.
     """
 
     def __init__(self, public: Public, *, late: bool = False, running: Sequence[RunningJob] = ()) -> None:
@@ -83,13 +56,11 @@ class CapacityState:
         # Plain integers to decide by: a decision looks at its cells one at a time.
         self._compute, self._memory = (array.tolist() for array in free)
         self._shown = [*free, np.zeros((nodes, slots), np.int64)]
-        self._admitted: dict[int, _Admitted] = {}
         self._late = late
         self._running: dict[int, _Run] = {}
         self._ends: list[tuple[int, int]] = []
         self._early: list[tuple[int, int]] = []
         self._used: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self._given_back: set[tuple[int, int]] = set()
         self._before = running
         self._is_labelled = any(job.labels.user or job.labels.group for job in running)
         """Whether some run has had a user or a group: without any there is no usage to be counted."""
@@ -99,7 +70,7 @@ class CapacityState:
                     self._add(node, slot, job.compute, job.memory_mb, 1)
             size, end = len(job.nodes) * job.last, job.last + 1
             # Numbers below 0: it is no task.
-            self._running[-1 - j] = _Run(1, job.planned, end, (), "done", size, job.labels)
+            self._running[-1 - j] = _Run(1, job.planned, end, (), job.memory_mb, "done", size, job.labels)
             heappush(self._ends, (end, -1 - j))
 
     def view(self, slot: int, waiting: tuple[Task, ...] = (), ended: tuple[Ended, ...] = ()) -> View:
@@ -141,13 +112,8 @@ class CapacityState:
         while self._ends and self._ends[0][0] <= slot:
             end, i = heappop(self._ends)
             run = self._running.pop(i)
-            if run.rest:
-                admitted = self._admitted[i]
-                nodes = admitted.nodes() if admitted.kind is ScheduleKind.ANY else {}
-                for k, t in run.rest:
-                    node = nodes.pop(t, k)
-                    self._given_back.add((i, t))
-                    self._add(node, t, -admitted.rates[self._type_of[node]], -admitted.memory_mb, -1)
+            for k, t, rate in run.rest:
+                self._add(k, t, -rate, -run.memory_mb, -1)
             run.add_to(self._used, end)
             if i >= 0:
                 ended.append(Ended(i, end, run.how))
@@ -158,54 +124,24 @@ class CapacityState:
                     self._add(k, t, -job.compute, -job.memory_mb, -1)
         return ended
 
-    def take(self, task: Task, answer: Any, work: int | None = None) -> Decision | Late | str | None:
+    def take(self, task: Task, answer: Any, work: int | None = None) -> Decision | str | None:
         """Copy, check and book an answer to an arrival; Foul names the first equation that it breaks.
 
-        Parameters
-        ----------
-        work : samples that the task really takes, where that is not its `work`.
+        `work`: samples that the task really takes, where that is not its `work`.
         """
-        plain_answer = _copied(task.index, answer)
-        if plain_answer is None or plain_answer == WAIT:
-            return None if plain_answer is None else WAIT
-        if isinstance(plain_answer, Starts | int):
+        decision = _copied(task.index, answer)
+        if decision is None or decision == WAIT:
+            return None if decision is None else WAIT
+        if isinstance(decision, Starts | int):
             raise RuleViolation("protocol", task.index, refusal(answer, "Decision of integers", TypeError()))
-        assert not isinstance(plain_answer, str)
-        if isinstance(plain_answer, Late):
-            self._move(task, plain_answer.moves)
-        decision = plain_answer.decision if isinstance(plain_answer, Late) else plain_answer
+        assert not isinstance(decision, str)
         self.admit(task, decision, work)
-        return plain_answer
+        return decision
 
     def admit(self, task: Task, decision: Decision, work: int | None = None) -> None:
         """Check and book a decision; Foul names the first equation that it breaks."""
         self._judge(task, decision)
         self._book(task, decision, work)
-
-    def _move(self, task: Task, moves: Sequence[Move]) -> None:
-        """Let cells of earlier tasks change nodes, all at once."""
-        for who, slot, node in moves:
-            if (who, slot) in self._given_back:  # an algorithm need not know that the run has ended
-                continue
-            earlier = self._admitted.get(who)
-            what = f"moves the cell of task {who} in slot {slot}"
-            if earlier is None or slot not in earlier.nodes():
-                raise RuleViolation("moves", task.index, f"{what}, which has none there")
-            if slot <= task.arrival:
-                raise RuleViolation("moves", task.index, f"{what}, which has begun: it is slot {task.arrival}")
-            if earlier.kind is not ScheduleKind.ANY:
-                raise RuleViolation("R2", task.index, f"{what}: that task stays on its nodes")
-            before = earlier.nodes()[slot]
-            if not (0 <= node < len(self._type_of) and self._type_of[node] == self._type_of[before]):
-                raise RuleViolation("moves", task.index, f"{what} to node {node}, which is no node of its type")
-            rate = earlier.rates[self._type_of[node]]
-            self._add(before, slot, -rate, -earlier.memory_mb, -1)
-            self._add(node, slot, rate, earlier.memory_mb, 1)
-            earlier.nodes()[slot] = node
-        for _, slot, node in moves:
-            for equation, table in (("4f", self._compute), ("4g", self._memory)):
-                if table[node][slot - 1] < 0:
-                    raise RuleViolation(equation, task.index, f"moves too much to node {node} in slot {slot}")
 
     def _add(self, node: int, slot: int, *amounts: int) -> None:
         """So many samples, megabytes and tasks are on the node in the slot, or fewer than before."""
@@ -286,7 +222,6 @@ class CapacityState:
         if decision.cells:
             self._note_end(task, decision, task.work if work is None else work)
         rates = task.rate.tolist()
-        self._admitted[task.index] = _Admitted(decision.cells, rates, task.memory_mb, task.run)
         if len(decision.cells) <= _FEW_CELLS:
             for node, slot in decision.cells:
                 self._add(node, slot, rates[self._type_of[node]], task.memory_mb, 1)
@@ -309,38 +244,35 @@ class CapacityState:
         """The run ends when its work is done, or at its limit."""
         slots = [slot for _, slot in decision.cells]
         first, last, how = min(slots), max(slots), "done"
-        rest: tuple[tuple[int, int], ...] = ()
+        rest: tuple[tuple[int, int, int], ...] = ()
         if task.limit is not None:
             cells = sorted(decision.cells, key=lambda cell: cell[1])
-            rates = task.rate.tolist()
-            ran = count_cells_run(cells, [rates[self._type_of[node]] for node, _ in cells], work)
-            rest, how = tuple(cells[ran:]), "killed" if work > task.limit else "done"
+            speeds = task.rate[[self._type_of[node] for node, _ in cells]].tolist()
+            ran = count_cells_run(cells, speeds, work)
+            rest = tuple([(*cell, rate) for cell, rate in zip(cells[ran:], speeds[ran:], strict=True)])
+            how = "killed" if work > task.limit else "done"
             end = cells[ran - 1][1] + 1
         else:
             end = last + 1
         self._is_labelled = self._is_labelled or bool(task.labels.user or task.labels.group)
-        self._running[task.index] = _Run(first, last, end, rest, how, len(slots) - len(rest), task.labels)
+        used = len(slots) - len(rest)
+        self._running[task.index] = _Run(first, last, end, rest, task.memory_mb, how, used, task.labels)
         heappush(self._ends, (end, task.index))
         if rest:
             heappush(self._early, (end, task.index))
 
 
 class _Run(NamedTuple):
-    """A run that has not ended.
+    """A run that has not ended."""
 
-    Parameters
-    ----------
-    first, last : slots that are booked.
-    end : the first slot after its real end; rest : cells that are given back then; how : it ends.
-    cells : it runs in.
-    """
-
-    first: int
+    first: int  # first, last: slots that are booked
     last: int
-    end: int
-    rest: tuple[tuple[int, int], ...]
+    end: int  # the first slot after its real end; how: it ends
+    # (node, slot, samples) of the cells that are given back then; memory_mb: in each.
+    rest: tuple[tuple[int, int, int], ...]
+    memory_mb: int
     how: str
-    cells: int
+    cells: int  # it runs in
     labels: Labels
 
     def add_to(self, used: tuple[dict[str, int], ...], slot: int) -> None:
@@ -351,8 +283,7 @@ class _Run(NamedTuple):
                 table[name] = table.get(name, 0) + cells
 
 
-def _copied(index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
-    """The answer as a Decision of plain integers; Foul if it is none."""
+def _copied(index: int | None, answer: Any) -> Decision | Starts | str | int | None:
     try:
         return plain(answer)
     except (TypeError, ValueError) as error:
@@ -425,9 +356,7 @@ def _kept_arrivals(instance: Instance) -> Arrivals:
 class Simulator:
     """The books and the arrivals of one run on one instance; `books` of another table are gone on with.
 
-    Parameters
-    ----------
-    late : no task leaves at its deadline; a run that ends later is void.
+    `late`: no task leaves at its deadline; a run that ends later is void.
     """
 
     noun = "task"
@@ -506,7 +435,7 @@ class Simulator:
             yield Question([None], [], view, SLOT)
         self._ended = []
 
-    def take(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
+    def take(self, event: str, index: int | None, answer: Any) -> Decision | Starts | str | int | None:
         """Judge an answer and book it; None for a rejection."""
         if answer is None:
             return None
@@ -521,8 +450,8 @@ class Simulator:
         else:
             task = self._arrivals.task(index)
             taken = self.books.take(task, answer, int(self._instance.work[index]))
-            if isinstance(taken, Decision | Late):
-                self._booked[index] = taken.decision if isinstance(taken, Late) else taken
+            if isinstance(taken, Decision):
+                self._booked[index] = taken
         if taken == WAIT:
             leaves = find_last_start(task, self.public, late=self._late) + 1
             if leaves > self._slot:
@@ -559,7 +488,7 @@ class Simulator:
         self._wake = starts.wake
         return starts
 
-    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Late | Starts | str | int | None:
+    def copied(self, event: str, index: int | None, answer: Any) -> Decision | Starts | str | int | None:
         """The answer in plain integers; Foul if it is none."""
         if event == SETTLE:
             if type(answer) is not int or abs(answer) > PAYMENT_LIMIT:
@@ -574,13 +503,7 @@ class Simulator:
 
 
 def find_last_start(task: Task, public: Public, *, late: bool) -> int:
-    """The last slot in which some schedule of a task can begin on an empty cluster; 0 where there is none.
-
-    Parameters
-    ----------
-    late : it may end after its deadline. That of a task with a limit may end after it in any case: its work may be
-        done before.
-    """
+    """The last slot in which some schedule of a task can begin on an empty cluster; 0 where there is none."""
     end = public.slots if late else task.deadline
     last = 0
     for g, node in enumerate(public.node_types):

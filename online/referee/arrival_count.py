@@ -8,22 +8,16 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import NamedTuple
 
-EVERY = 0.25
-"""Seconds between two counts that are told."""
+EVERY = 0.25  # Seconds between two counts that are told
 
 
 class ArrivalCount(NamedTuple):
-    """How far a run is.
+    """How far a run is."""
 
-    Parameters
-    ----------
-    answered, arrivals : of the simulation that goes on.
-    before, after : arrivals of other simulations of the same run that are over, or come next: a user's algorithm is
-        run again on the first half.
-    """
-
-    answered: int
+    answered: int  # answered, arrivals: of the simulation that goes on
     arrivals: int
+    # before, after: arrivals of other simulations of the same run that are over, or come next: a user's algorithm is
+    # run again on the first half.
     before: int = 0
     after: int = 0
 
@@ -38,8 +32,8 @@ class ArrivalCount(NamedTuple):
         return f"{self.answered:,} of {self.arrivals:,} arrivals{', repeated' * (self.before > 0)}"
 
 
+# Is called with the count, a few times a second at most, and with None when the run is over
 Tell = Callable[[ArrivalCount | None], None]
-"""Is called with the count, a few times a second at most, and with None when the run is over."""
 
 _tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
 _others: ContextVar[tuple[int, int]] = ContextVar("others", default=(0, 0))
@@ -70,10 +64,7 @@ def other_simulations(before: int, after: int) -> Iterator[None]:
 class Counter:
     """The count of one simulation.
 
-    Parameters
-    ----------
-    tell : is called now and as arrivals are answered.
-    arrivals : how many will come.
+    `tell`: is called now and as arrivals are answered.
     """
 
     def __init__(self, tell: Tell, arrivals: int) -> None:

@@ -21,21 +21,21 @@ from ratiobench.online.modules import parse_source
 from ratiobench.online.registry import Instance, Registry
 
 _ROOT = Path(instances.__file__).resolve().parent.parent
+# The generators' tables, the shipped instances of every family, and the certificates of standard sets
 PROJECT_DATA = (
     *(folder for name in ("data", "named") for folder in _ROOT.glob(f"instances/*/{name}")),
     _ROOT / "bench" / "standard",
 )
-"""The generators' tables, the shipped instances of every family, and the certificates of standard sets."""
 _SEEN = ("ratiobench.formulations", "ratiobench.online", "ratiobench.instances.io")
 _LAYERS = ("bench", "formulations", "instances", "online")
 _SCAN_LIMIT = 2**28
 _KERNEL = ("/proc/", "/sys/", "/dev/")
+# A statement that imports, or a line of text that looks like one
 _IMPORT = re.compile(
     rb"^[ \t]*(from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)|import[ \t][^\n]*)", re.MULTILINE
 )
-"""A statement that imports, or a line of text that looks like one."""
+# One that may stand behind another one in its line
 _BEHIND = re.compile(rb"[:;][ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import[ \t])")
-"""One that may stand behind another one in its line."""
 
 
 @cache

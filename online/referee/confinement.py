@@ -19,15 +19,12 @@ from typing import IO
 
 from ratiobench.online.referee import landlock, system_calls
 
-PROCESSES = 64
-"""Of a user's algorithm, its own included; more is a violation."""
-_THREADS = 256
-"""Threads beside four per core, over all processes; the kernel counts them where it knows whose they are."""
+PROCESSES = 64  # Of a user's algorithm, its own included; more is a violation
+_THREADS = 256  # Threads beside four per core, over all processes; the kernel counts them where it knows whose they are
 _OPEN_FILES = 1024
-FILE_BYTES = 2**28
-"""Of each file that is written."""
+FILE_BYTES = 2**28  # Of each file that is written
+# Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for
 _ADDRESSES = 2**36
-"""Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for."""
 _LENGTH = struct.Struct("=I")
 _CAPABILITIES = struct.Struct("=Ii")
 _CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24
@@ -35,20 +32,12 @@ _CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """How a process is confined by Landlock and a filter of system calls.
+    """How a process is confined by Landlock and a filter of system calls."""
 
-    Parameters
-    ----------
-    rules : of `ratiobench.online.referee.landlock.restrict`.
-    folder : the only one that can be written; it becomes the current one.
-    environment : the variables inside.
-    cpu_seconds : of each process.
-    """
-
-    rules: Sequence[tuple[str, str]]
-    folder: str
-    environment: Mapping[str, str]
-    cpu_seconds: int
+    rules: Sequence[tuple[str, str]]  # of `ratiobench.online.referee.landlock.restrict`
+    folder: str  # the only one that can be written; it becomes the current one
+    environment: Mapping[str, str]  # the variables inside
+    cpu_seconds: int  # of each process
 
 
 def send(confinement: Confinement, pipe: IO[bytes]) -> None:
@@ -59,12 +48,7 @@ def send(confinement: Confinement, pipe: IO[bytes]) -> None:
 
 
 def receive() -> None:
-    """Read a `Confinement` from the standard input, and confine this process.
-
-    Raises
-    ------
-    OSError : the kernel refuses a part of it; the process must not go on.
-    """
+    """Read a `Confinement` from the standard input, and confine this process."""
     (length,) = _LENGTH.unpack(_read(_LENGTH.size))
     confine(pickle.loads(_read(length)))
 
@@ -81,12 +65,7 @@ def _read(size: int) -> bytes:
 
 
 def confine(confinement: Confinement) -> None:
-    """Confine this process by Landlock, a filter of system calls and limits, and drop all capabilities.
-
-    Raises
-    ------
-    OSError : the kernel refuses a part of it, or there is more than one thread.
-    """
+    """Confine this process by Landlock, a filter of system calls and limits, and drop all capabilities."""
     if len(os.listdir("/proc/self/task")) > 1:
         raise OSError("a process with several threads cannot be confined")
     os.environ.clear()
@@ -101,13 +80,7 @@ def confine(confinement: Confinement) -> None:
 
 
 def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
-    """Limit this process and what it starts: CPU time, open files, size of files, addresses, no core files.
-
-    Parameters
-    ----------
-    cpu_seconds : of each process; then the kernel ends it.
-    count_threads : limit the number of threads, too: in a namespace of users of its own, where no others count.
-    """
+    """Limit this process and what it starts: CPU time, open files, size of files, addresses, no core files."""
     if sys.platform == "win32":
         return
     import resource

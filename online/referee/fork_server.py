@@ -31,11 +31,10 @@ from typing import IO, Any
 
 from ratiobench.formulations.processes import run_keeper, set_dumpable
 
-SERVERS = 2
-"""Servers of a process: runs with an even number start from the first one, others from the second one."""
+SERVERS = 2  # Servers of a process: runs with an even number start from the first one, others from the second one
 _OURS = "ratiobench."
+# Beginnings of the environment variables that Python and its libraries read once, when they are loaded
 _READ_AT_START = ("PYTHON", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "LD_", "MALLOC_", "LC_", "LANG", "TZ")
-"""Beginnings of the environment variables that Python and its libraries read once, when they are loaded."""
 _MESSAGE = 2**17
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; "
@@ -46,11 +45,8 @@ _BOOT = (
 class ServedProcess:
     """A process that a server started for another process; the part of `subprocess.Popen` that is needed here.
 
-    Parameters
-    ----------
-    pid : of the process that stands for it.
-    stdin, stdout, stderr : our ends of its pipes.
-    status : receives its exit status; closing it says that nobody asks for the status any more.
+    `stdin`, `stdout`, `stderr`: our ends of its pipes; `status`: receives its exit status; closing it says that nobody
+    asks for the status any more.
     """
 
     def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes], status: socket.socket) -> None:
@@ -65,12 +61,7 @@ class ServedProcess:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the exit status; -SIGKILL where the server is gone.
-
-        Raises
-        ------
-        subprocess.TimeoutExpired : it still runs.
-        """
+        """Wait for the exit status; -SIGKILL where the server is gone."""
         if self.returncode is None:
             poll = select.poll()
             poll.register(self._status, select.POLLIN)
@@ -131,12 +122,6 @@ class _Server:
             )
 
     def fork(self, path: Sequence[str], watched: Sequence[str], environment: Mapping[str, str] | None) -> ForkedProcess:
-        """Start a process; with an environment, one that waits to be confined.
-
-        Raises
-        ------
-        OSError : the server is gone, or the message is too long.
-        """
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
             for descriptor in (stdin, stdout, stderr):
@@ -159,7 +144,6 @@ class _Server:
             return ForkedProcess(int(answer), pipes[0], pipes[1], pipes[2], status)
 
     def close(self) -> None:
-        """End it, with what it has forked."""
         self._control.close()
         self._process.kill()
         self._process.wait()
@@ -179,17 +163,8 @@ def start(
 ) -> ForkedProcess | None:
     """Fork a process that answers by `ratiobench.online.referee.runner.serve`, below a keeper.
 
-    Parameters
-    ----------
-    path : its module path.
-    protocol : the family's module that says what an answer is.
-    number : of the run, among those that are compared with each other.
-    watched : files that its watch looks for: the server finds out once under which names they are opened.
-    confined : the variables of a process that confines itself by what it then gets through its standard input.
-
-    Returns
-    -------
-    The process; None where there is none to be had: no Linux, a family from elsewhere, a server that does not answer.
+    Returns the process; None where there is none to be had: no Linux, a family from elsewhere, a server that does not
+    answer.
     """
     global _owner
     if sys.platform != "linux" or not protocol.startswith(_OURS):

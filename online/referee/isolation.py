@@ -64,36 +64,27 @@ from ratiobench.online.registry import Instance, Registry
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remarks
 from ratiobench.online.spec import Spec, suggest_commas, version
 
-ANSWER_SECONDS = 600.0
-"""An algorithm that does not answer in this time has broken the protocol."""
-BUILD_SECONDS = 30.0
-"""Where a run has a limit, building the algorithm has this much more: its process has to start."""
+ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has broken the protocol
+BUILD_SECONDS = 30.0  # Where a run has a limit, building the algorithm has this much more: its process has to start
+# So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
 COMPILING_SECONDS = 120.0
-"""So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit."""
-MEMORY_MB = 4096
-"""An algorithm that takes more memory, with the processes it starts, has broken the protocol."""
-OUTPUT_BYTES = 5 * 10**6
-"""What an algorithm prints beyond that, in all its runs on an instance, is dropped."""
+MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
+OUTPUT_BYTES = 5 * 10**6  # What an algorithm prints beyond that, in all its runs on an instance, is dropped
+# Files that an algorithm may read before and between its decisions: each is looked through for the future
 FILES = 1_000
-"""Files that an algorithm may read before and between its decisions: each is looked through for the future."""
-REPEATS = 6
-"""So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek."""
+REPEATS = 6  # So many whole runs must agree before one that drew is taken for reproducible, or one is said to peek
 T = TypeVar("T")
 AnyProcess = subprocess.Popen[bytes] | fork_server.ServedProcess
-Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]
-"""The constants of these names, with their values."""
+Settle = Callable[[tuple[str, ...]], tuple[Constant, ...]]  # The constants of these names, with their values
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from ratiobench.formulations.processes import run_keeper; "
     "run_keeper({parent}); from ratiobench.online.referee import confinement; {confine}"
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
-_CPU_SECONDS = 86_400
-"""Of each process of an isolated algorithm, where a run has no limit."""
-_OWN_PROCESSES = 3
-"""Beside those of the algorithm: the keeper, or bubblewrap and the server inside."""
-_FOLDER_FILES = 10_000
-"""Files and folders that an algorithm under Landlock may keep in its temporary folder."""
+_CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
+_OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
+_FOLDER_FILES = 10_000  # Files and folders that an algorithm under Landlock may keep in its temporary folder
 
 
 class _Guard:
@@ -119,11 +110,9 @@ class _Guard:
             self._end = (self._end[0] + seconds, self._end[1])
 
     def ask(self) -> None:
-        """The clock for one answer starts."""
         self._deadline = time.monotonic() + ANSWER_SECONDS
 
     def answered(self) -> None:
-        """The clock stops."""
         self._deadline = None
 
     def _run(self) -> None:
@@ -147,13 +136,11 @@ class _Guard:
                 return
 
     def stop(self) -> None:
-        """No more killing."""
         self._done.set()
         _await_end(self._thread)
 
 
 def _is_too_full(folder: str) -> bool:
-    """Whether there is more in a folder than an algorithm may write."""
     count = size = 0
     for parent, folders, files in os.walk(folder):
         count += len(folders) + len(files)
@@ -207,7 +194,6 @@ class _Shut:
         self._lock, self._holders, self._before = threading.RLock(), 0, False
 
     def change(self, by: int) -> None:
-        """One holder more or less."""
         with self._lock:
             if self._holders == 0:
                 self._before = is_dumpable()
@@ -221,28 +207,14 @@ _shut = _Shut()
 class Runner:
     """The referee's end of the algorithm's process; every way in which that can fail is a Foul.
 
-    Parameters
-    ----------
-    protocol : the family's module that says what an answer is.
-    betrays : whether a file that the algorithm read shows what it must not know.
-    echo : takes what it prints.
-    seed : name of the random stream of an algorithm that draws: it gets a number that depends on this alone, as its
-        attribute `seed` if it is declared `randomised`, and from the second repetition on in the place of an option
-        `seed`.
-    number : of the run, among those that are compared with each other: two in a row share no hash seed.
-
-    Attributes
-    ----------
-    randomised : it says so itself.
-    drew : something was drawn in its process from a source that nobody seeded.
-    started : the programs that it has started, by their names; our solvers are not among them.
-    compiling : seconds that numba took in its process since the algorithm was built.
-    isolation : how the process is isolated (`ratiobench.online.remarks`); empty where isolation does not apply.
-
-    Raises
-    ------
-    InputError : for a module or class that does not exist or cannot be built, and where there is to be a sandbox and
-        cannot be one.
+    `protocol`: the family's module that says what an answer is; `betrays`: whether a file that the algorithm read shows
+    what it must not know; `seed`: name of the random stream of an algorithm that draws: it gets a number that depends
+    on this alone, as its attribute `seed` if it is declared `randomised`, and from the second repetition on in the
+    place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
+    no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
+    that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
+    process since the algorithm was built; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty
+    where isolation does not apply.
     """
 
     def __init__(
@@ -301,12 +273,7 @@ class Runner:
             raise RuleViolation("error", None, reply)
 
     def start(self, public: Any, constants: Mapping[str, Fraction]) -> None:
-        """Hand over the public part and the constants.
-
-        Raises
-        ------
-        InputError : for an option that the algorithm has not read by then.
-        """
+        """Hand over the public part and the constants."""
         self._guard.begin()
         unread = self._exchange(("start", public, dict(constants)), None, lambda reply: list(reply["unread"]))
         if unread:
@@ -465,8 +432,8 @@ def _start(
     )
 
 
+# Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap
 _CPU_TIME_IS_UP = tuple(getattr(signal, "SIGXCPU", 24) * sign + shift for sign, shift in ((-1, 0), (1, 128)))
-"""Exit statuses of a process that the kernel ended for its processor time; the second one comes through bubblewrap."""
 
 
 def _cpu_seconds() -> int:
@@ -478,7 +445,6 @@ def _cpu_seconds() -> int:
 
 
 def _heard(answer: Any) -> Any:
-    """An answer; or why it was not sent."""
     return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
 
@@ -487,7 +453,6 @@ _REPLIES = {"build": _READY, "renew": _READY, "start": ("started",), "ask": ("an
 
 
 def _how_built(spec: Spec, reply: str) -> str:
-    """What to do where a class is not there, or built with arguments that it does not take."""
     context = run_context.current()
     if reply.startswith("ModuleNotFoundError") and context.isolate is not False:
         return (
@@ -539,36 +504,20 @@ def _detail(reply: Mapping[str, Any]) -> str:
 
 
 def require_buildable(registry: Registry[Any], text: str) -> None:
-    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process.
-
-    Raises
-    ------
-    InputError : for a module, class or constructor that does not do. What else goes wrong is the run's to say.
-    """
+    """Refuse an import path whose class does not exist or cannot be built; it is built once, in its own process."""
     is_randomised(registry, text)
 
 
 def is_randomised(registry: Registry[Any], text: str) -> bool:
-    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`.
-
-    Raises
-    ------
-    InputError : as `require_buildable`.
-    """
+    """Whether repetitions of a run may differ: the algorithm says so, or has an option `seed`."""
     spec = registry.parse(text)
     if spec.entry is not None:
-        inside = spec.entry.own(spec.options)
-        return spec.entry.is_randomised(spec.options) if inside is None else _try_to_build(*inside, version(spec))[0]
+        return spec.entry.is_randomised(spec.options)
     return _try_to_build(spec, registry.protocol, version(spec))[0] or "seed" in spec.options
 
 
 def declared_constants(registry: Registry[Any], text: str) -> tuple[str, ...]:
-    """The constants that an algorithm needs and that its name does not state.
-
-    Raises
-    ------
-    InputError : as `require_buildable`.
-    """
+    """The constants that an algorithm needs and that its name does not state."""
     spec = registry.parse(text)
     declared = registry.declared(spec) if spec.entry else _try_to_build(spec, registry.protocol, version(spec))[1]
     return tuple(name for name in declared if name not in spec.given)
@@ -595,31 +544,20 @@ def _try_to_build(spec: Spec, protocol: str, code: str) -> tuple[bool, tuple[str
 
 @dataclass(slots=True)
 class UserRun:
-    """A run of anyone's algorithm.
+    """A run of anyone's algorithm."""
 
-    Parameters
-    ----------
-    log : every question that was answered, with its answer; it ends before a foul.
-    violations : empty, or what ended or spoilt it.
-    constants : those it declares, settled.
-    counts : what it counts itself.
-    remarks : its name, what it says of itself on one line, the programs it started, and how it was isolated.
-    exposed : what it shows of itself for audits, in JSON values that nobody has checked.
-    drew : something was drawn in its process from a source that nobody seeded.
-    batch : it answers all arrivals of a moment together.
-    seconds : wall time of start and decisions, with the way to the algorithm's process and back; not of its building,
-        nor of what numba compiles in it.
-    """
-
-    log: list[LogEntry]
-    violations: list[Violation]
-    constants: tuple[Constant, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
+    violations: list[Violation]  # empty, or what ended or spoilt it
+    constants: tuple[Constant, ...] = ()  # those it declares, settled
+    counts: Mapping[str, int] = field(default_factory=dict)  # what it counts itself
+    # its name, what it says of itself on one line, the programs it started, and how it was isolated.
     remarks: Remarks = field(default=Remarks(""))
+    # wall time of start and decisions, with the way to the algorithm's process and back; not of its building, nor of
+    # what numba compiles in it.
     seconds: float = 0.0
-    exposed: Any = None
-    drew: bool = False
-    batch: bool = False
+    exposed: Any = None  # what it shows of itself for audits, in JSON values that nobody has checked
+    drew: bool = False  # something was drawn in its process from a source that nobody seeded
+    batch: bool = False  # it answers all arrivals of a moment together
 
 
 def _perform(

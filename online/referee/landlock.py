@@ -17,21 +17,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
-_CREATE, _ADD, _RESTRICT = 444, 445, 446
-"""System calls, with the same numbers on all machines."""
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # System calls, with the same numbers on all machines
 _ASK_VERSION, _BENEATH = 1, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+# How many rights on files each version knows; later ones know as many as the last here
 _RIGHTS_OF_VERSION = (0, 13, 14, 15, 15, 16)
-"""How many rights on files each version knows; later ones know as many as the last here."""
 _TRUNCATE = 1 << 14
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 _MAKE_SOCKET = 1 << 9
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
-_TCP, _SCOPES = 3, 3
-"""Bind and connect by TCP; named sockets without a file, and signals."""
+_TCP, _SCOPES = 3, 3  # Bind and connect by TCP; named sockets without a file, and signals
 TCP_VERSION, SIGNALS_VERSION = 4, 6
+# List a folder; read what is beneath; read and write existing files; do all beneath but make devices and sockets
 LIST, READ, USE, WRITE = "list", "read", "use", "write"
-"""List a folder; read what is beneath; read and write existing files; do all beneath but make devices and sockets."""
 _NO_NEW_PRIVILEGES = 38
 
 
@@ -49,15 +47,6 @@ def restrict(rules: Iterable[tuple[str, str]], known: int | None = None) -> None
     """Restrict this thread, and all threads and processes that it starts, to the files of the rules; for ever.
 
     No TCP, no signal to a process outside, and no socket of another process, as far as the kernel's version goes.
-
-    Parameters
-    ----------
-    rules : paths, each with LIST, READ, USE or WRITE. Paths that do not exist are left out.
-    known : a version of Landlock that is assumed; by default the kernel's own.
-
-    Raises
-    ------
-    OSError : the kernel refuses it.
     """
     known = version() if known is None else known
     libc = ctypes.CDLL(None, use_errno=True)

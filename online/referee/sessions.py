@@ -36,8 +36,7 @@ from ratiobench.online.referee.confinement import limit_resources
 from ratiobench.online.referee.fork_server import ServedProcess
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
-SERVERS = 2
-"""Sandboxes of a session: runs with an even number start in the first one, others in the second one."""
+SERVERS = 2  # Sandboxes of a session: runs with an even number start in the first one, others in the second one
 _MESSAGE = 2**17
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; "
@@ -48,9 +47,7 @@ _BOOT = (
 class IsolatedFork(ServedProcess):
     """A run's process in the sandbox of a session.
 
-    Parameters
-    ----------
-    server : the sandbox. Its process stands for the run's in counts of memory: nothing else runs in it.
+    `server`: the sandbox. Its process stands for the run's in counts of memory: nothing else runs in it.
     """
 
     def __init__(
@@ -95,27 +92,16 @@ class _Sandbox:
 
     @property
     def alive(self) -> bool:
-        """Whether it can start a run."""
         return self._process.poll() is None
 
     def await_ready(self) -> None:
-        """Wait until runs can start at once.
-
-        Raises
-        ------
-        OSError : the server is gone.
-        """
+        """Wait until runs can start at once."""
         if not self._ready and not self._control.recv(32):
             raise ConnectionError("the server of the sandbox is gone")
         self._ready = True
 
     def fork(self, cpu_seconds: int) -> IsolatedFork:
-        """Start a process that may use so much processor time.
-
-        Raises
-        ------
-        OSError : the server is gone.
-        """
+        """Start a process that may use so much processor time."""
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
             for descriptor in (stdin, stdout, stderr):
@@ -135,12 +121,10 @@ class _Sandbox:
             return IsolatedFork(self, pipes[0], pipes[1], pipes[2], status)
 
     def end_run(self) -> None:
-        """End the run that is going on."""
         with contextlib.suppress(OSError):
             self._control.send(b"end")
 
     def close(self) -> None:
-        """End it, with all that runs inside."""
         self._control.close()
         if self._process.poll() is None:
             kill_tree(self._process)
@@ -150,9 +134,7 @@ class _Sandbox:
 class Session:
     """The sandboxes of one algorithm.
 
-    Parameters
-    ----------
-    preload : modules of libraries that the server loads once for all runs; those that are not there are left out.
+    `preload`: modules of libraries that the server loads once for all runs; those that are not there are left out.
     """
 
     def __init__(self, preload: Sequence[str] = ()) -> None:
@@ -161,14 +143,7 @@ class Session:
         self._servers: dict[tuple[str, int], _Sandbox] = {}
 
     def start(self, protocol: str, number: int, cpu_seconds: int) -> IsolatedFork:
-        """A process that answers by `ratiobench.online.referee.runner.serve`.
-
-        Parameters
-        ----------
-        protocol : the family's module that says what an answer is.
-        number : of the run, among those that are compared with each other.
-        cpu_seconds : processor time of each of its processes.
-        """
+        """A process that answers by `ratiobench.online.referee.runner.serve`."""
         for again in (False, True):
             server = self._server(protocol, number % SERVERS)
             try:
@@ -185,12 +160,7 @@ class Session:
         return bool(self._servers) and all(each.alive for each in self._servers.values())
 
     def prepare(self, protocol: str) -> None:
-        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need.
-
-        Raises
-        ------
-        InputError : Python does not start in them: packages that it needs lie outside the folders that they show.
-        """
+        """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need."""
         servers = [self._server(protocol, place) for place in range(SERVERS)]
         try:
             for server in servers:
@@ -202,7 +172,6 @@ class Session:
             raise InputError("--isolate", "", problem) from None
 
     def _server(self, protocol: str, place: int) -> _Sandbox:
-        """The sandbox of this place, started where there is none or it has ended."""
         server = self._servers.get((protocol, place))
         if server is None or not server.alive:
             if server is not None:
@@ -222,20 +191,13 @@ _current: ContextVar[Session | None] = ContextVar("session", default=None)
 current = _current.get
 
 
+# By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in
 _kept: dict[tuple[int, str, tuple[str, ...]], Session] = {}
-"""By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in."""
 
 
 @contextlib.contextmanager
 def session(preload: Sequence[str] = (), *, keep: bool = False) -> Iterator[Session]:
-    """Inside, isolated runs of this thread share the sandboxes of one session.
-
-    Parameters
-    ----------
-    preload : as of `Session`.
-    keep : the sandboxes stay for the next session with these modules, until this process ends: what evaluates many
-        algorithms one after another starts them once.
-    """
+    """Inside, isolated runs of this thread share the sandboxes of one session."""
     key = os.getpid(), os.getcwd(), tuple(preload)
     opened = _kept.pop(key, None) or Session(preload)
     token = _current.set(opened)
@@ -265,11 +227,6 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
     """Fork a process for every message on standard input, until its other end is closed.
 
     In a forked process this goes on as `ratiobench.online.referee.runner.serve`. One run goes on at a time.
-
-    Parameters
-    ----------
-    writable : folders that can be written; what is in them now is what every run finds.
-    preload : modules to load before the first run.
     """
     if not _is_inside():  # it ends every process that it sees
         os._exit(1)

@@ -20,10 +20,9 @@ from ratiobench.online.answers import shorten
 from ratiobench.online.outcome import Violation
 from ratiobench.online.referee.arrival_count import start_counting
 
-ARRIVAL = "arrival"
-"""The event that every family has: something arrives, and `decide` says what is done with it."""
+ARRIVAL = "arrival"  # The event that every family has: something arrives, and `decide` says what is done with it
+# An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`
 HANDLER = "at_"
-"""An algorithm answers another event by its method of this name with the event behind it: `at_change`, `at_slot`."""
 
 
 class RuleViolation(Exception):
@@ -44,35 +43,24 @@ class RefusedAnswer(str):
 
 
 class Question(NamedTuple):
-    """What is put to the algorithm at once.
+    """What is put to the algorithm at once."""
 
-    Parameters
-    ----------
-    indices : what each answer is about, in order: an arrival by its place, or None where it is about no single one.
-    arrivals : what is shown of each, made for this question; None where there is nothing to show. Empty at an event at
-        which nothing is ever shown but the view.
-    view : the state as the algorithm sees it.
-    event : what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
-    """
-
+    # what each answer is about, in order: an arrival by its place, or None where it is about no single one.
     indices: Sequence[int | None]
+    # what is shown of each, made for this question; None where there is nothing to show. Empty at an event at which
+    # nothing is ever shown but the view.
     arrivals: Sequence[Any]
-    view: Any
+    view: Any  # the state as the algorithm sees it
+    # what happened: `ARRIVAL`, or any other name that the family gives ("completion", "tick", ...).
     event: str = ARRIVAL
 
 
 class LogEntry(NamedTuple):
-    """One entry of the log of a run: a question, as far as it tells one from another, and the answer that was booked.
+    """One entry of the log of a run: a question, as far as it tells one from another, and the booked answer."""
 
-    Parameters
-    ----------
-    event, about : of the question: what happened, and to which arrival, if to one.
-    answer : in builtin types; None where nothing was booked (a rejection, or an event that changes nothing).
-    """
-
-    event: str
+    event: str  # event, about: of the question: what happened, and to which arrival, if to one
     about: int | None
-    answer: Any
+    answer: Any  # in builtin types; None where nothing was booked (a rejection, or an event that changes nothing)
 
 
 Log = Sequence[LogEntry]
@@ -117,32 +105,22 @@ class Simulator(Protocol):
         ...
 
 
-Ask = Callable[[Question], Sequence[Any]]
-"""Put a question to the algorithm; answers in the order of its indices."""
+Ask = Callable[[Question], Sequence[Any]]  # Put a question to the algorithm; answers in the order of its indices
 
 
 class Transcript(NamedTuple):
     """A run as far as it came.
 
-    Parameters
-    ----------
-    log : every question that was answered, with its answer; it ends before a foul.
-    violations : empty, or the foul that ended it.
-    kept : (place in the log, answer) of the answers that can be altered afterwards.
+    `kept`: (place in the log, answer) of the answers that can be altered afterwards.
     """
 
-    log: list[LogEntry]
-    violations: list[Violation]
+    log: list[LogEntry]  # every question that was answered, with its answer; it ends before a foul
+    violations: list[Violation]  # empty, or the foul that ended it
     mutable_answers: list[tuple[int, Any]]
 
 
 def simulate(table: Simulator, ask: Ask, *, batch: bool, span: tuple[int, int | None] = (0, None)) -> Transcript:
-    """Put every question to the algorithm and book the answers; stops at the first foul.
-
-    Parameters
-    ----------
-    span : the first question that is put, and the one before which it ends: the books have the answers to earlier ones.
-    """
+    """Put every question to the algorithm and book the answers; stops at the first foul."""
     transcript = Transcript([], [], [])
     counter = start_counting(table.arrivals)
     try:

@@ -18,20 +18,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-_GET_SECCOMP, _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 21, 22, 2, 38
-"""Of Linux's `prctl`."""
+_GET_SECCOMP, _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 21, 22, 2, 38  # Of Linux's `prctl`
+# Instructions of classic BPF: load a word, jump if equal, if greater, if a bit is set, return, bitwise and
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_BITS, _RETURN, _AND = 0x20, 0x15, 0x25, 0x45, 0x06, 0x54
-"""Instructions of classic BPF: load a word, jump if equal, if greater, if a bit is set, return, bitwise and."""
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Offsets in `struct seccomp_data`."""
-_NAMESPACES = 0x7E020000
-"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET."""
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # Offsets in `struct seccomp_data`
+_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _AF_UNIX, _SOCK_TYPE, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 0xF, 1, 5
 _DEATH_SIGNAL, _SIGKILL = 1, 9
 _TERMINAL_INPUT, _TERMINAL_CONTROL = 0x5412, 0x541C
-_LAST = 469
-"""The last system call that is known here (Linux 6.17); later ones do not exist inside."""
+_LAST = 469  # The last system call that is known here (Linux 6.17); later ones do not exist inside
 
 _REFUSED: Mapping[str, tuple[int, int]] = {
     # Other processes.
@@ -64,25 +60,25 @@ _REFUSED_X86: Mapping[str, int] = {
     "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "_sysctl": 156, "create_module": 174,
     "lookup_dcookie": 212,
 }  # fmt: skip
+# Programs do without these where a kernel does not have them
 _ABSENT: Mapping[str, tuple[int, int]] = {
     "clone3": (435, 435), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424),
 }  # fmt: skip
-"""Programs do without these where a kernel does not have them."""
+# Changes of files by their names that Landlock does not look at
 _ATTRIBUTES: Mapping[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
     "file_setattr": (469, 469), "utimensat": (280, 88), "truncate": (76, 45),
 }  # fmt: skip
-"""Changes of files by their names that Landlock does not look at."""
 _ATTRIBUTES_X86: Mapping[str, int] = {
     "chmod": 90, "chown": 92, "lchown": 94, "utime": 132, "utimes": 235, "futimesat": 261
 }  # fmt: skip
+# Their arguments decide
 _CHECKED: Mapping[str, tuple[int, int]] = {
     "socketpair": (53, 199), "clone": (56, 220), "prctl": (157, 167), "prlimit64": (302, 261), "ioctl": (16, 29),
 }  # fmt: skip
-"""Their arguments decide."""
 _SIGNALS: Mapping[str, tuple[int, int]] = {
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240),
@@ -111,15 +107,8 @@ def is_supported() -> bool:
 def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to: int | None = None) -> bytes:
     """The filter, as the kernel and bubblewrap read it: an array of `struct sock_filter`.
 
-    Parameters
-    ----------
-    machine : x86_64 or aarch64; empty for this one.
-    keep_attributes : files keep mode, owner, times and further attributes: Landlock does not protect these.
-    signals_to : the only process that may be sent signals; None: any process that the kernel allows.
-
-    Raises
-    ------
-    KeyError : another machine.
+    `machine`: x86_64 or aarch64; empty for this one; `signals_to`: the only process that may be sent signals; None: any
+    process that the kernel allows.
     """
     found = MACHINES[machine or platform.machine()]
     place = found.place
@@ -181,7 +170,6 @@ def _end(allowed: bool) -> Sequence[bytes]:
 
 
 def _instruction(code: int, operand: int, equal: int = 0, other: int = 0) -> bytes:
-    """One instruction; `equal` and `other` are the instructions to be left out after a jump."""
     return struct.pack("=HBBI", code, equal, other, operand)
 
 
@@ -192,12 +180,7 @@ class _Program(ctypes.Structure):
 
 
 def install(code: bytes) -> None:
-    """Put a filter on this thread, and on all threads and processes that it starts; it stays.
-
-    Raises
-    ------
-    OSError : the kernel refuses it.
-    """
+    """Put a filter on this thread, and on all threads and processes that it starts; it stays."""
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))

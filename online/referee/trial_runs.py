@@ -19,9 +19,7 @@ from ratiobench.online.spec import Spec
 class TrialRuns:
     """An algorithm that is started anew for every run, and built anew after one that was not valid.
 
-    Parameters
-    ----------
-    protocol : the family's module that says what an answer is.
+    `protocol`: the family's module that says what an answer is.
     """
 
     def __init__(self, spec: Spec, protocol: str) -> None:

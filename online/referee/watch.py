@@ -25,29 +25,16 @@ _NEVER = ("gc.get_objects", "gc.get_referrers", "gc.get_referents")
 _NOT_WHILE_DECIDING = ("socket.connect", "sqlite3.connect")
 _COMMANDS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 _COPIES = ("os.fork", "os.forkpty")
+# In a command: the module that is run or imported, and whatever has a dot inside
 _MODULES = re.compile(r"[a-z_]\w*(?:[.]\w+)+|(?:(?<=-m)|(?<=-m )|(?<=import )|(?<=from ))[a-z_]\w*")
-"""In a command: the module that is run or imported, and whatever has a dot inside."""
 _DEVICES = ("/proc/", "/sys/", "/dev/")
 _PROCESS = re.compile(r"/proc/(\d+)/(statm$|task/\d+/children$)?")
-_REPORTED = 1000
-"""At most so many files are reported per message."""
-_NAMED = 5
-"""At most so many programs that the algorithm started are named."""
+_REPORTED = 1000  # At most so many files are reported per message
+_NAMED = 5  # At most so many programs that the algorithm started are named
 
 
 def watch(replies: int, barred: Mapping[str, str]) -> tuple[Callable[[bool], None], Callable[[], dict[str, list[str]]]]:
-    """Watch what this process does, from now on: what is never allowed ends it.
-
-    Parameters
-    ----------
-    replies : file descriptor for the report.
-    barred : the modules that may not be loaded, each with its file.
-
-    Returns
-    -------
-    A function to be told whether the algorithm decides, and one that gives the files read since its last call and the
-    programs started so far, by their names.
-    """
+    """Watch what this process does, from now on: what is never allowed ends it."""
     # All that the hook uses is bound here. No object holds it, and names in modules can be given another meaning.
     dumps, write, leave, here = json.dumps, os.write, os._exit, os.getpid()
     realpath, fsdecode, path_like, frame_at = os.path.realpath, os.fsdecode, os.PathLike, sys._getframe

@@ -18,8 +18,7 @@ from ratiobench.online.tenants.plans import cost_at
 
 _A, _B, _C = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
 _30, _27, _31, _1 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(1)
-BATCH = 8
-"""Children are sorted when there are so many times as many as states are kept."""
+BATCH = 8  # Children are sorted when there are so many times as many as states are kept
 
 
 @inlined
@@ -77,7 +76,6 @@ def find_distinct(kind, free, cost, chosen):  # type: ignore[no-untyped-def]
 
 @inlined
 def _before(f, one, two, a, b):  # type: ignore[no-untyped-def]
-    """Does entry a come before entry b?"""
     return f[a] < f[b] or (f[a] == f[b] and (one[a] < one[b] or (one[a] == one[b] and two[a] < two[b])))
 
 

@@ -12,8 +12,7 @@ from ratiobench.formulations.kernels import compiled, inner, inner_allocating
 from ratiobench.online.tenants.beam import _before, find_distinct, gpu_word, job_word, spread
 from ratiobench.online.tenants.plans import GREEDY, append, cost_at
 
-NODES = 4_000_000
-"""Most states that are kept: about 300 MB."""
+NODES = 4_000_000  # Most states that are kept: about 300 MB
 
 
 @inner
@@ -46,7 +45,6 @@ def _pop(heap, size, f, one, two):  # type: ignore[no-untyped-def]
 
 @inner
 def _slot(slots, one, two, a, b):  # type: ignore[no-untyped-def]
-    """Where the node with this key stands, or would."""
     at = np.int64(a & np.uint64(len(slots) - 1))
     while slots[at] >= 0 and not (one[slots[at]] == a and two[slots[at]] == b):
         at = (at + 1) & (len(slots) - 1)
@@ -62,7 +60,6 @@ def _grown(column):  # type: ignore[no-untyped-def]
 
 @inner
 def _rebuild(node, parent, job, gpu, jobs, plan, free, cost, placed):  # type: ignore[no-untyped-def]
-    """The queues of a node into the plan, and its ticks, costs and jobs."""
     m = len(plan.kind)
     for g in range(m):
         free[g] = plan.free[g]

@@ -16,8 +16,8 @@ from ratiobench.instances.tenants.model import IntArray, Job, Public
 from ratiobench.online.tenants.protocol import Queues
 
 NEVER = 1 << 62
+# Where `append` puts a job: where it costs least, starts first, ends first, or takes the least money
 GREEDY, LEAST_LOADED, FASTEST, CHEAPEST = range(4)
-"""Where `append` puts a job: where it costs least, starts first, ends first, or takes the least money."""
 
 
 class Jobs(NamedTuple):

@@ -27,12 +27,9 @@ from ratiobench.online.answers import InvalidAnswer, read_part
 
 __all__ = ["GpuType", "Job", "Policy", "Public", "Queues", "View", "excess", "plain"]
 
-NUMBER_LIMIT = 2**53
-"""No number in an answer is larger."""
-NAMED_LIMIT = 100_000
-"""No answer names more jobs, and none has more queues."""
-Queues = tuple[tuple[int, ...], ...]
-"""The jobs of every GPU, by index, in the order in which they start."""
+NUMBER_LIMIT = 2**53  # No number in an answer is larger
+NAMED_LIMIT = 100_000  # No answer names more jobs, and none has more queues
+Queues = tuple[tuple[int, ...], ...]  # The jobs of every GPU, by index, in the order in which they start
 
 
 @dataclass(frozen=True, slots=True, eq=False)

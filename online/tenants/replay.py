@@ -31,7 +31,6 @@ def replay(instance: Instance, log: Log) -> Solution:
 
 
 def _plans(instance: Instance, log: Log) -> Iterator[tuple[int, Queues]]:
-    """The last queues that were answered in each tick, with the tick."""
     latest: dict[int, Queues] = {}
     for entry in log:
         if entry.answer is not None and entry.about is not None:

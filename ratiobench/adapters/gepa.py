@@ -12,24 +12,20 @@ instance, where the policy loses against the best known solution.
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate
-from ratiobench.bench.evaluation.cases import PARTS, TINY, find_family, list_names
+from ratiobench.bench.evaluation.cases import PARTS, TINY, find_cases, find_family
 from ratiobench.bench.evaluation.result import CaseResult, Evaluation, round_down
 from ratiobench.bench.family.standard import MAIN, read_set
 
-__all__ = ["PolicyAdapter", "ScriptedProposer", "instance_names"]
+__all__ = ["PolicyAdapter", "instance_names"]
 
-COMPONENT = "policy"
-"""The component of a candidate that is the policy's text."""
-LOSSES = 6
-"""Arrivals that the feedback on an instance tells one by one."""
+COMPONENT = "policy"  # The component of a candidate that is the policy's text
+LOSSES = 6  # Arrivals that the feedback on an instance tells one by one
 
 
 def instance_names(
@@ -41,7 +37,7 @@ def instance_names(
     ----------
     family : name of the family (``list problems``).
     set : name of the standard set, or its manifest file.
-    seed : names the tiny instances.
+    seed : of the tiny instances; another one than 1 draws those of ``parts`` and ``days``, too.
     tiny : how many tiny instances are drawn.
     stages : names of the stages: ``tiny``, ``parts``, ``days``.
 
@@ -59,7 +55,7 @@ def instance_names(
     >>> len(instance_names("lora", tiny=3, stages=["tiny"]))
     3
     """
-    return list_names(find_family(family), read_set(set), seed, tiny, stages)
+    return [name for stage in stages for name in find_cases(find_family(family), read_set(set), stage, seed, tiny)]
 
 
 class PolicyAdapter:
@@ -141,35 +137,3 @@ def _trace(found: Evaluation, result: CaseResult) -> dict[str, str]:
         lines = [] if loss is None else [*loss.summary, *(f"- {each.text}" for each in loss.losses[:LOSSES])]
         text = "\n".join([f"{100 * round_down(result.share):.1f} % of OPT is certainly reached.", *lines])
     return {"Inputs": f"instance {result.name}", "Generated Outputs": f"value {result.value}", "Feedback": text}
-
-
-class ScriptedProposer:
-    """Proposes the candidate's policy with one number changed, in place of GEPA's reflection.
-
-    Parameters
-    ----------
-    seed : of the random changes.
-    """
-
-    def __init__(self, seed: int = 0) -> None:
-        self._draws = random.Random(seed)
-
-    def __call__(
-        self,
-        candidate: dict[str, str],
-        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
-        components_to_update: list[str],
-    ) -> dict[str, str]:
-        """Change one number in the text of each component.
-
-        Parameters
-        ----------
-        candidate : texts by component.
-        reflective_dataset : feedback by component; not used.
-        components_to_update : names of the components to change.
-
-        Returns
-        -------
-        The new texts by component.
-        """
-        return {name: mutate(candidate[name], self._draws) for name in components_to_update}

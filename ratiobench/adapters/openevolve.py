@@ -12,22 +12,16 @@ cascade of `ratiobench.evaluate` and its option `threshold` decide.
 
 from __future__ import annotations
 
-import hashlib
-import random
-import re
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ratiobench.adapters.metrics import artifacts_of, metrics_of
-from ratiobench.adapters.mutation import mutate
 from ratiobench.bench.api_policies import evaluate as evaluate_policy
 from ratiobench.bench.evaluation.cases import STAGES
+from ratiobench.bench.evaluation.result import Evaluation, round_down
 
-__all__ = ["ScriptedModel", "evaluate", "evaluators", "scripted_config"]
-
-_PROGRAM = re.compile(r"# Current Program\s*\n```[a-z]*\n(.*?)```", re.DOTALL)
-"""The program in OpenEvolve's prompt for a full rewrite."""
+__all__ = ["evaluate", "evaluators"]
 
 
 def evaluate(program_path: str, **options: Any) -> Any:
@@ -40,7 +34,9 @@ def evaluate(program_path: str, **options: Any) -> Any:
 
     Returns
     -------
-    OpenEvolve's `EvaluationResult` with metrics and artifacts.
+    OpenEvolve's `EvaluationResult`. Its metrics are combined_score, valid (0 or 1), headroom, headroom_of_best_shipped,
+    ms_per_decision, and share_STAGE of each stage; those without a value are left out. Its artifacts are feedback,
+    shares (JSON by instance), and invalid_reason and stopped if there is a reason.
 
     Raises
     ------
@@ -48,8 +44,28 @@ def evaluate(program_path: str, **options: Any) -> Any:
     """
     from openevolve.evaluation_result import EvaluationResult
 
-    found = evaluate_policy(program_path, **options)
-    return EvaluationResult(metrics=metrics_of(found), artifacts=artifacts_of(found))
+    result = evaluate_policy(program_path, **options)
+    return EvaluationResult(metrics=_metrics(result), artifacts=_artifacts(result))
+
+
+def _metrics(result: Evaluation) -> dict[str, float]:
+    metrics = {"combined_score": result.combined_score, "valid": float(result.valid)}
+    if result.headroom is not None:
+        metrics["headroom"] = result.headroom
+    if result.shipped is not None:
+        metrics["headroom_of_best_shipped"] = round_down(result.shipped.headroom)
+    if result.seconds_per_decision is not None:
+        metrics["ms_per_decision"] = 1000 * result.seconds_per_decision
+    return metrics | {f"share_{stage.name}": round_down(stage.share) for stage in result.stages}
+
+
+def _artifacts(result: Evaluation) -> dict[str, str]:
+    artifacts = {"feedback": result.text, "shares": json.dumps(result.shares)}
+    if result.reason:
+        artifacts["invalid_reason"] = result.reason
+    if result.stopped:
+        artifacts["stopped"] = result.stopped
+    return artifacts
 
 
 def _evaluate_until(program_path: str, *, count: int, **options: Any) -> Any:
@@ -72,76 +88,3 @@ def evaluators(**options: Any) -> tuple[Callable[..., Any], ...]:
     """
     stages = (partial(_evaluate_until, count=count, **options) for count in (1, 2, 3))
     return partial(evaluate, **options), *stages
-
-
-class ScriptedModel:
-    """Answers a prompt with its current program, one number in it changed, in place of a language model.
-
-    The answer depends on the program and on how many answers this object has given.
-
-    Parameters
-    ----------
-    model_cfg : OpenEvolve's configuration of the model; `random_seed` is read.
-    """
-
-    last_usage = None
-
-    def __init__(self, model_cfg: Any = None) -> None:
-        self._seed = getattr(model_cfg, "random_seed", None) or 0
-        self._answers = 0
-
-    async def generate(self, prompt: str, **kwargs: Any) -> str:
-        """Answer a prompt.
-
-        Parameters
-        ----------
-        prompt : its text.
-        kwargs : as of `generate_with_context`.
-
-        Returns
-        -------
-        The answer: a program in a code block.
-        """
-        return await self.generate_with_context("", [{"content": prompt}], **kwargs)
-
-    async def generate_with_context(self, system_message: str, messages: list[Mapping[str, str]], **kwargs: Any) -> str:
-        """Answer the last message.
-
-        Parameters
-        ----------
-        system_message : not used.
-        messages : the conversation; the last one has the current program in a code block.
-        kwargs : `seed` is read, all others are ignored.
-
-        Returns
-        -------
-        The answer: a program in a code block.
-        """
-        found = _PROGRAM.findall(messages[-1]["content"])
-        program = found[-1] if found else ""
-        self._answers += 1
-        digest = hashlib.sha256(f"{self._seed} {self._answers} {kwargs.get('seed')} {program}".encode()).hexdigest()
-        return f"```python\n{mutate(program, random.Random(digest))}```"
-
-
-def scripted_config(**settings: Any) -> Any:
-    """Make a configuration of OpenEvolve that has `ScriptedModel` in place of a language model.
-
-    Parameters
-    ----------
-    settings : attributes of its `Config`, such as max_iterations, random_seed.
-
-    Returns
-    -------
-    OpenEvolve's `Config`.
-
-    Raises
-    ------
-    ModuleNotFoundError : the package `openevolve` is not installed.
-    """
-    from openevolve.config import Config, LLMModelConfig
-
-    config = Config(**{"diff_based_evolution": False, "max_code_length": 100_000, **settings})
-    config.llm.models = [LLMModelConfig(name="scripted", init_client=ScriptedModel)]
-    config.llm.evaluator_models = list(config.llm.models)
-    return config

@@ -22,8 +22,7 @@ __all__ = ["EdgeflowEnvironment"]
 JOB_FEATURES = 3
 CANDIDATE_FEATURES = 4
 CLUSTER_FEATURES = 3
-TIMES = 16
-"""Times at which the observation has the load that is due."""
+TIMES = 16  # Times at which the observation has the load that is due
 
 
 class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
@@ -135,7 +134,6 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._question = None
 
     def _answer(self, question: Question) -> None:
-        """Who runs from now on."""
         index = question.indices[0]
         shares = self._plan(question.view)
         self._log.append(LogEntry(question.event, index, self._simulator.take(question.event, index, shares)))

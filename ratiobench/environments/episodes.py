@@ -6,15 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ratiobench.bench.commands.shared import read_given
-from ratiobench.bench.evaluation.cases import (
-    PARTS,
-    TINY,
-    entries_of,
-    find_family,
-    known_interval,
-    set_case,
-    tiny_cases,
-)
+from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
 from ratiobench.bench.family.standard import read_set
 from ratiobench.instances.io.errors import InputError
 

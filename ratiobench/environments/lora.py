@@ -229,7 +229,6 @@ class _Episode:
         )
 
     def begin(self) -> None:
-        """Everything is free."""
         self.free = tuple(
             np.repeat(self._capacity[row][self.kind][:, None], self.instance.slots, axis=1) for row in (0, 1)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,14 @@ import pytest
 
 from ratiobench.adapters import gepa as gepa_adapter
 from ratiobench.adapters import openevolve as openevolve_adapter
-from ratiobench.adapters import shinka as shinka_adapter
-from ratiobench.adapters.mutation import mutate
-from tests.support.policies import CRASHES, EXAMPLES, write
+from tests.support.policies import CRASHES, EXAMPLES
+from tests.support.scripted import ScriptedProposer, mutate, scripted_config
 
 FAMILIES = ("lora", "eapm", "edgeflow", "tenants")
 FEW: dict[str, Any] = {"tiny": 2, "stage": ("tiny",), "isolate": False}
 
 
 def test_a_mutation_changes_one_number() -> None:
-    """Only in the block, and the same draws give the same text."""
     text = (EXAMPLES / "lora.py").read_text(encoding="utf-8")
     changed = mutate(text, random.Random(1))
     assert changed == mutate(text, random.Random(1))
@@ -52,7 +49,7 @@ def test_openevolve_evolves_with_scripted_mutations(tmp_path: Path) -> None:
         f"from ratiobench.adapters.openevolve import evaluators\nevaluate, *_ = evaluators(**{FEW!r})\n",
         encoding="utf-8",
     )
-    config = openevolve_adapter.scripted_config(max_iterations=3, random_seed=1)
+    config = scripted_config(max_iterations=3, random_seed=1)
     config.evaluator.cascade_evaluation = False
     config.evaluator.parallel_evaluations = 1
     result = openevolve.run_evolution(EXAMPLES / "lora.py", path, config, 3, str(tmp_path / "out"))
@@ -73,7 +70,7 @@ def test_gepa_evolves_with_scripted_mutations(family: str) -> None:
         trainset=names,
         valset=names,
         adapter=adapter,
-        custom_candidate_proposer=gepa_adapter.ScriptedProposer(seed=1),
+        custom_candidate_proposer=ScriptedProposer(seed=1),
         max_metric_calls=10,
         reflection_minibatch_size=2,
     )
@@ -92,27 +89,3 @@ def test_gepa_gets_the_reason_of_an_invalid_policy() -> None:
     batch = gepa_adapter.PolicyAdapter(**FEW).evaluate(names, {"policy": CRASHES}, capture_traces=True)
     assert batch.scores == [0, 0]
     assert "ZeroDivisionError" in batch.trajectories[0]["Feedback"]
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_shinka_reads_the_results(family: str, tmp_path: Path) -> None:
-    """`metrics.json` and `correct.json` in its format, by its own reader where the package is installed."""
-    found = shinka_adapter.main(
-        ["--program_path", str(EXAMPLES / f"{family}.py"), "--results_dir", str(tmp_path)], family=family, **FEW
-    )
-    metrics = json.loads((tmp_path / "metrics.json").read_text())
-    assert metrics["combined_score"] == found.combined_score
-    assert metrics["text_feedback"] == found.text
-    assert json.loads((tmp_path / "correct.json").read_text()) == {"correct": True, "error": None}
-    reader = pytest.importorskip("shinka.utils.general")
-    read = reader.load_results(str(tmp_path))
-    assert read["metrics"] == metrics
-    assert read["correct"]["correct"]
-
-
-def test_shinka_gets_the_reason_of_an_invalid_policy(tmp_path: Path) -> None:
-    """A crash is not correct, and says where."""
-    shinka_adapter.main(["--program_path", write(tmp_path, CRASHES), "--results_dir", str(tmp_path / "out")], **FEW)
-    correct = json.loads((tmp_path / "out" / "correct.json").read_text())
-    assert not correct["correct"]
-    assert "ZeroDivisionError" in correct["error"]

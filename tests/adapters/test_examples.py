@@ -1,9 +1,10 @@
-"""The examples in `docs/examples`, small: evolution shown on hidden instances, and the loop of an agent."""
+"""The examples in `docs/examples` and in docs/evaluate.md, small."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +12,7 @@ from types import ModuleType
 import pytest
 
 import ratiobench
-from ratiobench.bench.evaluation.cases import find_family
-from ratiobench.bench.hidden.law import Law, Template
-from ratiobench.bench.hidden.reveal import reveal
+from tests.support.policies import CRASHES, write
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -27,28 +26,19 @@ def _load(path: Path) -> ModuleType:
     return found
 
 
-def test_an_evolved_policy_is_shown_on_hidden_instances(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """OpenEvolve's package on two tiny instances, then both versions on a hidden one, and the set revealed."""
-    pytest.importorskip("openevolve")
-    example = _load(EXAMPLES / "openevolve" / "hidden.py")
-    family = find_family("lora")
-    assert family.evaluation is not None
-    recipe = {key: value for key, value in family.evaluation.tiny_recipe(1, 3).items() if key != "name"}
-    law = Law("lora", "R1", (Template("tiny_contention", "days", recipe, {}),))
-    (tmp_path / "law.json").write_text(json.dumps(law.document()))
-    words = ["lora", "2", str(tmp_path / "out"), "--tiny", "2", "--stages", "tiny", "--no-isolate"]
-    monkeypatch.setattr(sys, "argv", ["hidden.py", *words, "--law", str(tmp_path / "law.json")])
-    for name in ("FAMILY", "TINY", "STAGES"):
-        monkeypatch.delenv(name, raising=False)
-    example.main()
-    text = capsys.readouterr().out
-    assert "2 candidates in" in text
-    assert text.count("commitment ") == 2
-    assert "gap" in text
-    found = reveal(tmp_path / "out" / "hidden.json", None, isolate=False, workers=1, tell=lambda line: None)
-    assert (found.evaluations, found.runs) == (2, 4)
+@pytest.mark.parametrize(("text", "valid"), [((EXAMPLES / "policies" / "lora.py").read_text(), True), (CRASHES, False)])
+def test_the_program_for_shinka(text: str, valid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of docs/evaluate.md: it writes the score, and why a policy is not correct."""
+    [code] = re.findall(r"```python\n(.*?)```", (EXAMPLES.parent / "evaluate.md").read_text(), flags=re.DOTALL)
+    code = code.replace('family="lora"', 'family="lora", stage="tiny", tiny=2, isolate=False')
+    out = tmp_path / "results"
+    words = ["evaluate.py", "--program_path", write(tmp_path, text), "--results_dir", str(out)]
+    monkeypatch.setattr(sys, "argv", words)
+    exec(code, {})
+    assert (json.loads((out / "metrics.json").read_text())["combined_score"] > 0) == valid
+    correct = json.loads((out / "correct.json").read_text())
+    assert correct["correct"] == valid
+    assert valid or "ZeroDivisionError" in correct["error"]
 
 
 @pytest.mark.parametrize("name", ["Lora-v0", "Edgeflow-v0", "Tenants-v0"])

@@ -27,7 +27,6 @@ def _registered() -> None:
 
 
 def _play(environment: Any, instance: int, choose: Any) -> tuple[float, dict[str, Any]]:
-    """The return of an episode, and what it ends with."""
     _, info = environment.reset(seed=0, options={"instance": instance})
     total, ended = 0.0, False
     while not ended:
@@ -57,7 +56,6 @@ def test_the_return_is_the_welfare() -> None:
 
 
 def test_the_best_candidate_is_that_of_greedy() -> None:
-    """Taking the first candidate always earns what `greedy` earns."""
     environment = gymnasium.make("ratiobench/Lora-v0", count=3).unwrapped
     values = rb.play([each.instance for each in tiny_cases(find_family("lora"), 1, 3)], "greedy").value.tolist()
     assert [_play(environment, each, lambda mask: int(mask[1]))[0] for each in range(3)] == values
@@ -106,7 +104,6 @@ def test_an_agent_sees_the_same_under_the_referee() -> None:
 
 
 def test_an_action_without_a_candidate_rejects() -> None:
-    """A masked action changes nothing and earns nothing."""
     environment = gymnasium.make("ratiobench/Lora-v0", k=2, count=2).unwrapped
     _, info = environment.reset(seed=0)
     assert info["action_mask"].tolist() == environment.action_masks().tolist()
@@ -115,7 +112,6 @@ def test_an_action_without_a_candidate_rejects() -> None:
 
 
 def test_several_environments_step_at_once() -> None:
-    """Vectorised by Gymnasium."""
     vector = gymnasium.make_vec("ratiobench/Lora-v0", num_envs=3, vectorization_mode="sync", count=2)
     seen, _ = vector.reset(seed=1)
     assert seen.shape[0] == 3
@@ -132,7 +128,6 @@ def test_instances_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_the_entry_point_registers_in_its_namespace() -> None:
-    """As Gymnasium calls it when ratiobench is installed."""
     from gymnasium.envs.registration import namespace, registry
 
     entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["gymnasium.envs"]
@@ -186,7 +181,6 @@ def test_jobs_of_edgeflow_use_edge_servers() -> None:
 
 
 def test_several_environments_of_edgeflow_step_at_once() -> None:
-    """Vectorised by Gymnasium."""
     vector = gymnasium.make_vec("ratiobench/Edgeflow-v0", num_envs=2, vectorization_mode="sync", count=2)
     seen, _ = vector.reset(seed=1)
     assert seen.shape[0] == 2

@@ -70,7 +70,7 @@ def sacct() -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("log", marks=pytest.mark.nightly)])  # marks all that use it
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The log, imported with a range of bids and a list price; and its backtest with all defaults."""
     here = tmp_path_factory.mktemp("advice")
@@ -133,7 +133,6 @@ def test_days_that_may_pause_and_move_have_all_policies() -> None:
 def test_an_algorithm_without_a_form_is_left_out_in_a_line(
     inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By which reason; the others run. Where none is left, that is the error."""
     words = ["backtest", "days", *QUICK[:2], "--out", str(tmp_path / "out"), "-a", "learned,greedy,titan"]
     assert main(words) == 0
     told = capsys.readouterr()
@@ -145,7 +144,6 @@ def test_an_algorithm_without_a_form_is_left_out_in_a_line(
 
 
 def test_claims_are_checked_when_that_is_asked_for(inside: Path) -> None:
-    """No row has a verdict."""
     rows = pd.read_csv("out/results.csv", dtype=str, keep_default_na=False)
     assert not [name for name in rows.columns if name.startswith("theorem")]
 
@@ -167,7 +165,6 @@ def test_policies_that_decide_later_have_a_table_of_their_own(inside: Path, caps
 
 
 def test_measures_are_means_over_the_days(inside: Path) -> None:
-    """Of the rows; killed runs are a sum."""
     rows = pd.read_csv("out/results.csv", dtype=str, keep_default_na=False)
     mine = rows[(rows["algorithm"] == "queue") & (rows["group"] == "days")]
     found = evaluated().policy("queue").measures
@@ -178,7 +175,6 @@ def test_measures_are_means_over_the_days(inside: Path) -> None:
 
 @pytest.mark.parametrize("by", ["wait", "slowdown", "met", "revenue"])
 def test_policies_are_ranked_by_another_measure(inside: Path, by: str) -> None:
-    """The best is that by the measure, and the answer says who is best by welfare."""
     with Store.open(Path("out") / STORE, create=False) as store:
         results = read_results(store)
     about = {**results.about, "backtest": {**results.about["backtest"], "by": by}}
@@ -206,7 +202,6 @@ def test_another_measure_is_an_option_and_nothing_runs_again(
 
 
 def test_a_measure_that_runs_do_not_have_is_refused(inside: Path) -> None:
-    """Of another family, or an unknown one."""
     with pytest.raises(InputError, match="wait"):
         make_backtest(families()["eapm"], find_days(Path("days"))[1], ["greedy"], 1, by="wait")
     with pytest.raises(InputError, match="--by"):
@@ -229,7 +224,6 @@ def test_the_answer_says_how_much_of_opt_is_certain_and_what_is_left() -> None:
 
 
 def test_a_wide_interval_on_opt_is_told() -> None:
-    """From 3 % on, with both ends."""
     found = judged([policy("a", [40, 40]), policy("b", [30, 40])])
     for high, is_told in ((50, True), (46, False)):
         other = replace(found, opt={day: (Fraction(45), Fraction(high)) for day in found.days})
@@ -269,7 +263,6 @@ def test_what_is_bid_at_one_price_is_the_list_price(inside: Path, tmp_path: Path
 
 
 def test_the_list_prices_of_an_import_are_a_file_to_edit(inside: Path, tmp_path: Path) -> None:
-    """By the speed of the node type; without a list price there is none."""
     text = Path("days/prices.toml").read_text()
     assert '[types."fast"]\ngpus = 8\nprice = 2\n' in text
     assert '[types."slow"]\ngpus = 8\nprice = 1' in text
@@ -308,7 +301,6 @@ def test_an_imported_day_says_what_was_assumed_for_how_much_of_it(inside: Path) 
 
 
 def test_the_answer_and_the_page_have_what_it_rests_on(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its weight; what is left out is loud from a twentieth on."""
     assert main(["report", "out"]) == 0
     text = capsys.readouterr().out
     page = Path("out/backtest.html").read_text()
@@ -360,9 +352,7 @@ def test_assumptions_are_added_up_over_days() -> None:
     """Those left out first; hours that are not known of a day are not known."""
     one = DayFacts(jobs=4, hours=Fraction(9), assumptions=(Assumption("x", 2, Fraction(3)),))
     two = DayFacts(
-        jobs=1,
-        hours=Fraction(1),
-        assumptions=(Assumption("x", 1, Fraction(1)), Assumption("y", 1, None, "left out")),
+        jobs=1, hours=Fraction(1), assumptions=(Assumption("x", 1, Fraction(1)), Assumption("y", 1, None, "left out"))
     )
     found = replace(judged([policy("a", [1, 2])]), facts={"d0": one, "d1": two})
     basis = sum_assumptions(found)
@@ -377,7 +367,6 @@ def test_assumptions_are_added_up_over_days() -> None:
                  {"kind": "", "jobs": 1, "listed_bids": False, "assumptions": [], "busiest": "1/0"}],
 )  # fmt: skip
 def test_facts_that_a_run_does_not_write_are_refused(document: Any) -> None:
-    """In a line that names the store."""
     with pytest.raises(InputError, match="store"):
         read_facts(document, "store", "facts")
 
@@ -394,7 +383,6 @@ def tied(**facts: Any) -> list[str]:
 
 
 def test_days_on_which_nothing_is_contended_say_so() -> None:
-    """And the load at which they would not be so."""
     [why] = [
         each for each in tied(busiest=Fraction(3, 5), contended=Fraction(12, 5)) if each.startswith("Why they tie")
     ]
@@ -556,7 +544,6 @@ def test_history_is_changed_alike(inside: Path, tmp_path: Path) -> None:
 
 
 def test_a_change_that_cannot_be_is_one_line(inside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything runs."""
     assert main(["backtest", "days", *QUICK, "--what-if", "nodes.fst=+1", "--out", "never"]) == 2
     told = capsys.readouterr().err
     assert "did you mean 'fast'" in told
@@ -565,7 +552,6 @@ def test_a_change_that_cannot_be_is_one_line(inside: Path, capsys: pytest.Captur
 
 
 def test_a_notebook_has_the_same_options(inside: Path, tmp_path: Path) -> None:
-    """As the command."""
     found = ratiobench.backtest(
         "days", ["greedy", "queue"], tmp_path / "out", by="met", what_if=["nodes.slow=+1"], workers=1
     )
@@ -574,7 +560,6 @@ def test_a_notebook_has_the_same_options(inside: Path, tmp_path: Path) -> None:
 
 
 def test_whoever_lacks_the_measure_is_not_ranked_by_it() -> None:
-    """And the answer says that none can be."""
     found = judged([policy("a", [1, 2], scores={})])
     found = replace(found, best="", differences=[], criterion=CRITERIA["wait"])
     assert advise(found, LORA)[0] == "No policy has a mean wait on every day, so none can be recommended by it."

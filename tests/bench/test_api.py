@@ -1,4 +1,4 @@
-"""The commands as functions: the same numbers, from scripts that need no main guard; tables as Parquet."""
+"""The commands as functions: the same numbers, from scripts that need no main guard."""
 
 from __future__ import annotations
 
@@ -154,27 +154,11 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert repr(hostile).isprintable()
 
 
-def test_a_picture_is_converted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file named .pdf has SVG text in it: a converter makes it in plain colours, or it is refused."""
+def test_a_picture_is_saved_as_svg(tmp_path: Path) -> None:
     picture = stack_charts("x", [("h", draw_reached([GroupMean("", "a", Fraction(1, 3))], "g"))])
-    monkeypatch.setitem(sys.modules, "cairosvg", None)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for name, told in (
-        ("share.pdf", r"nothing is installed that makes PDF.*\[figures\]"),
-        ("share.tiff", "not as '.tiff'"),
-    ):
-        with pytest.raises(InputError, match=told):
-            picture.save(tmp_path / name)
-        assert not (tmp_path / name).exists()
-    program = tmp_path / "rsvg-convert"
-    program.write_text(f"#!{sys.executable}\nimport sys\nprint('%PDF', sys.argv[1:], sys.stdin.read())\n")
-    program.chmod(0o755)
-    saved = picture.save(tmp_path / "share.pdf").read_text()
-    assert saved.startswith("%PDF ['--format=pdf'] <svg")
-    assert "var(--" not in saved
-    assert ":is(" not in saved
-    assert ".chart .bar, .chart .dot {" in saved
-    assert "#0072b2" in saved
+    with pytest.raises(InputError, match=r"saved as \.svg, not as '\.pdf'"):
+        picture.save(tmp_path / "share.pdf")
+    assert not (tmp_path / "share.pdf").exists()
     assert picture.save(tmp_path / "share.svg").read_text() == picture.svg
 
 
@@ -187,10 +171,7 @@ def test_a_dictionary_of_instances_is_told_from_an_instance() -> None:
 
 def test_instances_runs_and_reports_show_themselves() -> None:
     """Of both families: the figures that matter, short, and nothing unescaped."""
-    for file, size in (
-        (LORA, "3 tasks, 1 nodes, 5 slots"),
-        (eapm_path("free_energy"), "users, 2 machines"),
-    ):
+    for file, size in ((LORA, "3 tasks, 1 nodes, 5 slots"), (eapm_path("free_energy"), "users, 2 machines")):
         known = ratiobench.instance(file)
         assert repr(known).startswith(f"<Instance {known.name}: ")
         assert size in repr(known)
@@ -230,7 +211,6 @@ def test_run_runs_exactly_the_algorithms_that_are_named(tmp_path: Path) -> None:
 
 
 def test_one_algorithm_may_be_a_string(tmp_path: Path) -> None:
-    """Not a list of its letters."""
     found = ratiobench.run("toy", add="above:mark=70", only="toy0", out=tmp_path, workers=1)
     assert list(found.rows["algorithm"]) == ["first", "above:mark=50", "one", "above:mark=70"]
 
@@ -274,30 +254,3 @@ def test_importing_the_package_loads_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert {"run", "opt"} <= set(dir(ratiobench))
-
-
-def test_parquet_holds_what_the_csv_holds(tmp_path: Path) -> None:
-    """Text for text, exact fractions included; floats are floats."""
-    pytest.importorskip("pyarrow")
-    assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet"]) == 1
-    assert main(["report", str(tmp_path), "--parquet"]) == 1
-    stored = pd.read_parquet(tmp_path / "results.parquet")
-    assert str(stored["ratio_lower_float"].dtype).lower() == "float64"
-    written = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False)
-    assert list(stored.columns) == list(written.columns)
-    for name in written:
-        if not COLUMNS.get(str(name), "").startswith("float:"):
-            told = ["" if pd.isna(value) else str(value) for value in stored[name]]
-            assert told == list(written[name]), name
-    floats = [float(value) for value in written["reached_float"] if value]
-    assert list(stored["reached_float"].dropna()) == floats
-
-
-def test_without_pyarrow_parquet_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The missing package is named, status 2, before anything is written."""
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert main(["report", str(tmp_path), "--parquet"]) == 2
-    assert "`pyarrow`, which is not installed: " in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

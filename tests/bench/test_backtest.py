@@ -111,7 +111,6 @@ def test_days_may_be_recipes_of_a_file(inside: Path, tmp_path: Path, history: st
 
 
 def test_without_audits_nothing_is_said_to_have_been_checked(inside: Path, tmp_path: Path) -> None:
-    """The same runs and answer as with `--audits`; where the guarantee would be checked it says that it was not."""
     words = ["backtest", "days", "-a", "greedy,pdftsp", "--workers", "1", "--quiet"]
     assert main([*words, "--audits", "--out", str(tmp_path / "a")]) == 0
     assert main([*words, "--out", str(tmp_path / "b")]) == 0
@@ -302,7 +301,6 @@ def test_a_history_of_the_past_may_be_named(inside: Path, tmp_path: Path, capsys
 def test_what_cannot_be_used_is_one_line(
     inside: Path, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, and nothing is written."""
     from ratiobench.instances.eapm.named import names, path
     from ratiobench.instances.lora.named import named
 
@@ -491,7 +489,6 @@ def test_being_ahead_on_every_one_of_many_days_is_no_chance() -> None:
 
 
 def test_the_least_of_a_cost_is_best() -> None:
-    """Ahead is who costs less."""
     found = judged([policy("a", [10, 20, 30]), policy("b", [20, 31, 40])], Sense.LEAST)
     assert found.differences[0].estimate.mean == Fraction(31, 3)
     assert found.differences[0].ahead == 3
@@ -506,7 +503,6 @@ def test_equal_policies_and_a_single_day_are_said_to_be_so() -> None:
 
 
 def test_whoever_knew_the_future_or_lacks_a_day_is_not_recommended() -> None:
-    """It is said, and why."""
     found = judged([policy("a", [10, 20]), policy("b", [9, 20])])
     knew = policy("c", [50, 50], sources=frozenset({Source.ORACLE}))
     lacks = policy("d", [50], trouble="1 invalid of 2 days: overbooks")
@@ -519,7 +515,6 @@ def test_whoever_knew_the_future_or_lacks_a_day_is_not_recommended() -> None:
 def test_the_example_is_always_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A log and its cluster, which `import` takes as they are."""
     monkeypatch.chdir(tmp_path)
     assert main(["import", "--example", "jobs.csv"]) == 0
     assert "import jobs.csv --format csv --cluster jobs.toml --out days\n" in capsys.readouterr().out

@@ -57,7 +57,6 @@ def test_list_names_what_there_is(what: str, capsys: pytest.CaptureFixture[str])
 def test_opt_prints_the_documented_keys_and_check_accepts_its_solution(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The JSON document is itself a solution file, and --solution writes one."""
     solution = tmp_path / "solution.json"
     assert main(["opt", file, "--effort", "2", "--json", "--solution", str(solution)]) == 0
     document = said(capsys)
@@ -154,7 +153,6 @@ UNUSABLE = [
     (["run", "toy", "--effort", "most"], "--effort"),
     (["run", "toy", "--out", "{new}", "--only", "[!t]*"], "--only: '[!t]*' fits no case"),
     (["run", "toy", "--out", "{new}", "--rows", "[!f]*x"], "--rows: '[!f]*x' fits no algorithm"),
-    (["run", "toy", "--out", "{new}", "--share", "{broken}"], "not a sound result store"),
     (["compare", "{missing}", "{missing}"], "no result store"),
     (["compare", "{folder}", "{folder}", "--csv", "{folder}"], "it is a folder"),
     (["run", "toy", "--out", "{file}/below"], "cannot be made"),
@@ -248,7 +246,6 @@ def test_audit_looks_for_the_class_before_it_solves(
 def test_an_instance_too_large_for_a_run_is_named_by_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not by the name that stands in it."""
     document = json.loads(Path(LORA).read_text(encoding="utf-8"))
     document["node_types"][0]["count"] = 2**40
     large = tmp_path / "large.json"
@@ -343,7 +340,6 @@ def test_a_family_without_auctions_has_no_bidders(file: str, capsys: pytest.Capt
 
 
 def test_a_reader_that_goes_away_is_no_traceback(file: str) -> None:
-    """`... | head -1` ends quietly."""
     command = f"{sys.executable} -m ratiobench list algorithms | head -n 1"
     done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.count("\n") == 1

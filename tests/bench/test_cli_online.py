@@ -1,4 +1,4 @@
-"""`online` with several algorithms: the same figures as of each alone, and of a suite's rows."""
+"""`simulate` with several algorithms: the same figures as of each alone, and of a suite's rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def test_several_algorithms_stand_in_a_table_with_their_ratios(file: str, capsys
 
 
 def test_the_file_may_stand_behind_the_algorithms(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As it may with one; without any file the line says so."""
     for names in (["first"], ["first", "one"]):
         before = [" ".join(line.split()) for line in printed(capsys, "simulate", file, "--algorithm", *names)]
         behind = [" ".join(line.split()) for line in printed(capsys, "simulate", "--algorithm", *names, file)]
@@ -122,7 +121,6 @@ def test_json_has_every_run_with_its_exact_ratio(file: str, capsys: pytest.Captu
 def test_without_opt_there_are_no_ratios(
     file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And nothing is solved."""
     monkeypatch.setattr(type(FAMILY), "solve", lambda *_: pytest.fail("solved"))
     lines = printed(capsys, "simulate", file, "--algorithm", "first", "one", "--no-opt")
     assert lines[0].split() == ["algorithm", "welfare", "profit", "admitted", "seconds", "state"]
@@ -212,7 +210,6 @@ def test_what_cannot_be_compared_is_refused_before_any_run(
 
 
 def test_without_migration_all_stay_on_one_node(capsys: pytest.CaptureFixture[str]) -> None:
-    """The optimum, and every run."""
     lines = printed(capsys, "simulate", LORA, "--algorithm", "greedy", "eft", "--no-migration")
     assert lines[0].startswith("OPT without migration = ")
 
@@ -220,7 +217,6 @@ def test_without_migration_all_stay_on_one_node(capsys: pytest.CaptureFixture[st
 def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is not named; what cannot be built says what to do."""
     (tmp_path / "nothing.py").write_text(
         "class Nothing:\n"
         "    def start(self, public, constants):\n        pass\n"
@@ -233,10 +229,7 @@ def test_anyones_own_algorithm_is_not_said_to_have_an_unknown_arithmetic(
     assert last.endswith(" s from the start of the algorithm to its last decision")
     assert "arithmetic" not in last
     for name, told in (
-        (
-            "nothing:Nothing:margin=2",
-            "it takes no options (margin): leave them out, or write `def __init__(self",
-        ),
+        ("nothing:Nothing:margin=2", "it takes no options (margin): leave them out, or write `def __init__(self"),
         ("nothing:Nothing:margin=", "'margin=' is not key=value: an option needs a value behind `=`"),
         ("nothing:Needs", "without options behind its name it is built without arguments"),
     ):

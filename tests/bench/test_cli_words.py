@@ -1,10 +1,9 @@
-"""The words of the command line: help, version, completion, and what was probably meant by a word that is not known."""
+"""The words of the command line: help, version, and what was probably meant by a word that is not known."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import io
 import os
 import re
 import subprocess
@@ -18,7 +17,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.cli.parser import make_parser, thread_parser
-from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.registry import claim_searches, families, find_suite
 from ratiobench.bench.running import runner
 from ratiobench.formulations.report import Termination
 from ratiobench.formulations.worker import Reply
@@ -90,7 +89,6 @@ def parsers() -> Iterator[argparse.ArgumentParser]:
 
 
 def test_every_option_and_argument_is_described() -> None:
-    """In every help, and every command in that of all; no description twice in one of them."""
     count = 0
     for parser in parsers():
         assert parser.description
@@ -127,7 +125,6 @@ def test_every_option_and_argument_is_described() -> None:
         (["run", "quick", "--algorithm", "greeedy", "--out", "nowhere"], "'greedy'"),
         (["audit", LORA, "--algorithm", "pdftsp", "--claim", "theorm5"], "'theorem5'"),
         (["search", "lema3"], "'lemma3'"),
-        (["perf", "start-up"], "'startup'"),
         (["explain", LORA, "--claim", "teorem5"], "'theorem5'"),
         (["opt", LORA, "--formulation", "tigth"], "'tight'"),
         (["export", LORA, "--format", "msp"], "'mps'"),
@@ -150,12 +147,10 @@ def test_what_was_probably_meant_is_asked(
 def test_nothing_is_guessed_where_nothing_is_near(
     arguments: list[str], file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor of an option that is written short."""
     assert "did you mean" not in refused(capsys, *(part.format(file=file) for part in arguments))
 
 
 def test_names_are_near_whatever_the_case_of_their_letters() -> None:
-    """One of them, as it is spelt; all are named before it."""
     assert find_nearest("PDFTSP", ["eft", "pdftsp"]) == "pdftsp"
     assert find_nearest("x" * 10**6, ["eft"]) == ""
     assert suggest_name("nothing", ["eft"]) == ""
@@ -180,7 +175,7 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
     line = refused(capsys, "run", file)
     assert "is a file and no suite" in line
     assert "`opt FILE`" in line
-    assert "`online FILE --algorithm NAME ...`" in line
+    assert "`simulate FILE --algorithm NAME ...`" in line
     assert "is a folder and no suite" in refused(capsys, "run", str(tmp_path))
     assert len(line) < 600
 
@@ -188,62 +183,13 @@ def test_files_and_folders_are_no_suites(file: str, tmp_path: Path, capsys: pyte
 def test_families_of_problems_and_constructions_of_instances_have_words_of_their_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`problems` names the file formats; `families`, the old word for constructions, says what it is."""
     assert main(["list", "problems"]) == 0
     problems = capsys.readouterr().out
     for family in families().values():
         assert f"{family.name}:\n  {family.format} " in problems
     assert "the most profit rate is best (units/s); suites: " in problems
     assert main(["list", "constructions"]) == 0
-    constructions = capsys.readouterr().out
-    assert "lead:L,s,r,c,n,rate" in constructions
-    assert main(["list", "families"]) == 0
-    old = capsys.readouterr().out
-    assert old.startswith(constructions)
-    assert "Families of problems: `list problems`." in old
-
-
-def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a shell is offered at the end of the line."""
-    argcomplete = pytest.importorskip("argcomplete")
-    monkeypatch.setenv("_ARGCOMPLETE", "1")
-    monkeypatch.setenv("_ARGCOMPLETE_IFS", "\n")
-    monkeypatch.setenv("COMP_LINE", line)
-    monkeypatch.setenv("COMP_POINT", str(len(line)))
-    offered = io.BytesIO()
-    stream = io.TextIOWrapper(offered, write_through=True)
-
-    class Ended(Exception):
-        pass
-
-    def end(code: int) -> None:
-        raise Ended(code)
-
-    # It takes file descriptor 9 for messages, which is somebody else's here.
-    monkeypatch.setattr(argcomplete.CompletionFinder, "_init_debug_stream", lambda self: None)
-    with pytest.raises(Ended):
-        argcomplete.CompletionFinder()(make_parser(), exit_method=end, output_stream=stream)
-    return [each.strip() for each in offered.getvalue().decode().split("\n")]
-
-
-def test_a_shell_completes_commands_options_suites_algorithms_and_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `argcomplete`; names are those that `list` prints."""
-    assert complete("ratiobench repo", monkeypatch) == ["report"]
-    assert complete("ratiobench opt FILE --back", monkeypatch) == ["--backend"]
-    assert set(complete("ratiobench run toy-", monkeypatch)) >= {"toy-plots", "toy-many"}
-    assert complete("ratiobench simulate FILE --algorithm gree", monkeypatch) == ["greedy"]
-    assert "theorem5_repaired" in complete("ratiobench audit FILE --claim theorem5", monkeypatch)
-    assert complete("ratiobench search theorem5_repaired_", monkeypatch) == ["theorem5_repaired_a"]
-    assert complete("ratiobench list constr", monkeypatch) == ["constructions"]
-
-
-def test_completion_is_asked_for_by_the_shell_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it, or without the package, nothing of it is loaded and a command runs."""
-    monkeypatch.delenv("_ARGCOMPLETE", raising=False)
-    monkeypatch.setitem(sys.modules, "argcomplete", None)
-    assert main(["list", "traces"]) == 0
-    monkeypatch.setenv("_ARGCOMPLETE", "1")
-    assert main(["list", "traces"]) == 0
+    assert "lead:L,s,r,c,n,rate" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -289,13 +235,12 @@ def test_what_installs_an_extra_is_the_pip_of_the_python_that_runs(
         "ratiobench.instances.io.errors.sys.executable", str(tmp_path / ".nox" / "bench" / "bin" / "python")
     )
     local = os.path.join(".nox", "bench", "bin", "python")
-    assert install_command("parquet") == f"{local} -m pip install -e '.[parquet]'"
+    assert install_command("scip") == f"{local} -m pip install -e '.[scip]'"
     monkeypatch.setattr("ratiobench.instances.io.errors.sys.executable", "/opt/my python")
     assert install_command("dask") == "'/opt/my python' -m pip install -e '.[dask]'"
 
 
 def test_an_algorithm_of_another_family_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not that there is none of this name; in every command that takes an algorithm."""
     told = "elasticflow: an algorithm of the family edgeflow; the instances here are of lora"
     for command in (["simulate", LORA], ["audit", LORA], ["run", "quick", "--out", "nowhere"]):
         assert told in refused(capsys, *command, "-a", "elasticflow")
@@ -320,7 +265,6 @@ def test_a_file_in_place_of_a_module_is_understood(
 def test_a_file_without_an_algorithm_is_said_to_be_missing_or_without_a_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And not to be a name that `list algorithms` should have."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("x = 1\n")
     told = refused(capsys, "simulate", LORA, "-a", "mime.py")
@@ -353,7 +297,7 @@ def test_options_behind_a_colon_are_said_to_need_a_comma(
     assert "separated by commas" not in refused(capsys, "simulate", LORA, "-a", wrong, "--no-isolate")
 
 
-def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_and_backends_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """Each by family; those of `list claims` are what `audit --claim` takes, a solver says what it solves."""
     assert main(["list", "claims"]) == 0
     claims = capsys.readouterr().out
@@ -362,18 +306,22 @@ def test_claims_backends_and_searches_are_listed(capsys: pytest.CaptureFixture[s
     assert main(["list", "backends"]) == 0
     lora = capsys.readouterr().out.partition("lora:")[2].partition("tenants:")[0]
     assert "printed-ortools" in next(line for line in lora.splitlines() if line.split()[:1] == ["cbc"])
-    assert main(["list", "searches"]) == 0
-    assert "  lemma3 " in capsys.readouterr().out
+
+
+def test_the_guides_name_what_can_be_searched_for_and_what_a_sweep_varies() -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "guide"
+    claims = (guide / "audits.md").read_text("utf-8").partition("It knows these claims")[2].partition("`search ")[0]
+    assert {name for name in re.findall(r"`(\w+)`", claims) if name not in families()} == set(claim_searches())
+    axes = (guide / "run.md").read_text("utf-8").partition("they are `nodes`")[2].partition("\n")[0]
+    assert ["nodes", *re.findall(r"`(\w+)`", axes)] == [axis.name for axis in find_suite("sweep")[1].axes]
 
 
 def test_history_of_no_day_is_said_to_be_an_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not merely that 0 is out of range."""
     line = refused(capsys, "backtest", str(tmp_path), "--history", "0")
     assert "from the day itself (oracle)" in line
 
 
 def test_all_missing_fields_are_named_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first with its path, the others behind it."""
     half = tmp_path / "half.json"
     half.write_text('{"format": "ratiobench/lora/1", "slots": 3}')
     line = refused(capsys, "opt", str(half))
@@ -396,7 +344,6 @@ def test_a_long_list_is_behind_a_command() -> None:
 
 @pytest.mark.parametrize("command", ["report", "backtest"])
 def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, as for any folder that is not there."""
     assert main([command, "x" * 10_000]) == 2
     said = capsys.readouterr().err
     assert said.startswith("ratiobench: xxx")

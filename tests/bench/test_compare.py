@@ -172,7 +172,6 @@ def test_stages_are_timed_over_the_cases_of_both(whole: Path, tmp_path: Path) ->
 
 
 def test_a_folder_without_results_is_one_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, nothing is written."""
     file = tmp_path / "rows.csv"
     assert main(["compare", str(whole), str(tmp_path / "none"), "--csv", str(file)]) == 2
     assert "there is no result store here" in capsys.readouterr().err

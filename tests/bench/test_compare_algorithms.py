@@ -184,7 +184,6 @@ def test_the_section_follows_from_the_rows(folder: Path, found: Results) -> None
 
 @pytest.mark.parametrize("what", ["case", "algorithm"])
 def test_one_case_or_one_algorithm_is_no_comparison(found: Results, what: str) -> None:
-    """The section is left out."""
     rows = [row for row in found.records if getattr(row, what) == getattr(found.records[0], what)]
     assert compare_algorithms(replace(found, records=rows)) is None
 

@@ -108,14 +108,21 @@ def table(out: Path) -> str:
         return read_results(store).rows.to_csv()
 
 
-@pytest.mark.parametrize(("suite", "only"), [("toy", ()), ("toy-bad", ()), ("tiny", ("tiny_two_types", "thm5_T5*"))])
+@pytest.mark.parametrize(
+    ("suite", "only"),
+    [
+        ("toy", ()),
+        pytest.param("toy-bad", (), marks=pytest.mark.nightly),
+        pytest.param("tiny", ("tiny_two_types", "thm5_T5*"), marks=pytest.mark.nightly),
+    ],
+)
 def test_the_table_is_that_of_a_pool(suite: str, only: tuple[str, ...], cluster: Cluster, tmp_path: Path) -> None:
-    """Bit for bit, failures with their reasons included."""
     pool = run(suite, tmp_path / "pool", only=only)
     assert run(suite, tmp_path / "dask", only=only, dask=cluster.address) == pool
     assert len(pool.splitlines()) > 4
 
 
+@pytest.mark.nightly
 def test_a_limit_holds_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     """The piece that hangs is ended, with the same reason as in a pool, and its worker goes on."""
     before = cluster.workers()
@@ -154,6 +161,7 @@ def kill_the_worker() -> None:
     time.sleep(60)
 
 
+@pytest.mark.nightly
 def test_a_piece_that_kills_its_workers_is_given_up(cluster: Cluster) -> None:
     """After as many workers as the scheduler allows it is lost with a reason, and the next piece runs."""
     pool = DaskCluster(cluster.address)
@@ -165,6 +173,7 @@ def test_a_piece_that_kills_its_workers_is_given_up(cluster: Cluster) -> None:
         pool.shutdown()
 
 
+@pytest.mark.nightly
 def test_the_schedulers_death_is_one_line_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +203,7 @@ def test_the_schedulers_death_is_one_line_and_the_run_can_be_resumed(
     assert run("toy", out) == run("toy", tmp_path / "whole")
 
 
+@pytest.mark.nightly
 def test_a_module_that_the_workers_lack_is_named(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +217,7 @@ def test_a_module_that_the_workers_lack_is_named(
     assert text.count(",ok,") == 11
 
 
+@pytest.mark.nightly
 def test_workers_with_other_code_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,6 +229,7 @@ def test_workers_with_other_code_are_refused(
     assert "its version of ratiobench, or of a package, is not the one here" in errors
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,6 +244,7 @@ def test_a_cluster_that_is_not_there_is_one_line(
     assert not out.exists()
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_stays_without_workers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +265,7 @@ def test_a_cluster_that_stays_without_workers_is_given_up(
     assert run("toy", tmp_path / "out").count(",ok,") == 14
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", ["silent", "noise", "closed", "worker"])
 def test_what_is_no_scheduler_is_refused_in_a_line(
     what: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -284,7 +298,6 @@ def test_what_is_no_scheduler_is_refused_in_a_line(
 def test_what_is_no_address_is_refused_in_a_line(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of bounded length, status 2."""
     assert main(["run", "toy", "--dask", address, "--out", str(tmp_path / "out")]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("ratiobench: --dask: no dask scheduler answers at ")

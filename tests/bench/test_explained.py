@@ -30,7 +30,7 @@ from ratiobench.instances.lora.named import named, path
 from tests.support.rows import made_row
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
-from tests.tools import citations
+from tools import citations
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +117,6 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.usefixtures("toy")
 def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As for every part that a family may leave out."""
     file = tmp_path / "toy.json"
     file.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 4, "room": 3})))
     assert main(["explain", str(file)]) == 2
@@ -125,7 +124,6 @@ def test_a_family_without_the_part_says_so(tmp_path: Path, capsys: pytest.Captur
 
 
 def _settled(claim: str, algorithm: str, tasks: int, there: str = "abc") -> ClaimSummary:
-    """A claim that this algorithm violates on an instance of so many tasks."""
     assert LORA.statements is not None
     statement = next(each for each in LORA.statements() if each.name == claim)
     sides = {f"{claim}_left": "2", f"{claim}_right": "1", f"{claim}_reason": ""}

@@ -101,6 +101,7 @@ def _json(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.nightly
 def test_every_command_works(family: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Run, page, generate, opt, check, online, audit, list: the least is best, ratios are not below 1."""
     assert main(["run", "queue", "--workers", "1", "--quiet", "--out", "out"]) == 0
@@ -203,7 +204,6 @@ def test_a_log_that_was_altered_is_found(family: Any, capsys: pytest.CaptureFixt
 
 
 def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the file, the field and the value; status 2."""
     Path("bad.json").write_text(
         json.dumps({"format": "ratiobench/queue/1", "name": "x", "jobs": [[0, 0]], "closed": []})
     )
@@ -224,7 +224,6 @@ def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str])
 def test_a_family_that_is_not_there_is_one_line(
     family: Any, module: str, problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the variable and the module; status 2."""
     monkeypatch.setenv("RATIOBENCH_FAMILIES", module)
     families.cache_clear()
     assert main(["list", "suites"]) == 2

@@ -184,7 +184,6 @@ def test_what_the_paper_prints_stands_beside_ours(folder: Path) -> None:
 
 
 def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> None:
-    """They are in no mean, and the figure says how many there were."""
     from ratiobench.bench.cli.main import main
 
     assert main(["run", "toy-bad", "--out", str(tmp_path), "--quiet", "--workers", "1"]) == 1
@@ -196,7 +195,6 @@ def test_failed_and_invalid_runs_are_left_out_and_counted(tmp_path: Path) -> Non
 
 
 def test_a_figure_of_groups_that_did_not_run_is_empty(found: Results) -> None:
-    """No row, and axes without anything on them."""
     figure = means_of(found, "welfare", ("nowhere",))
     assert len(figure.means) == 0
     assert charts.find_spans(figure) == {}
@@ -426,7 +424,6 @@ def test_the_best_bid_of_a_curve_is_found_with_its_end(pieces: list[Any], truthf
 def test_the_best_bids_are_said_with_both_their_ends(
     where: BidRange, bid: int, other: int, closed: bool, said: str
 ) -> None:
-    """No bid outside of the piece is said to gain."""
     assert gain(bid, 1, where, other, closed, endless=other == 99).describe(str) == said
 
 

@@ -55,6 +55,8 @@ FORGED: list[tuple[str, str, Any, str]] = [
     ("online", "welfare", "1/0", "case 'toy0', online, welfare: '1/0' is not what"),
     ("online", "valid", "yes", "case 'toy0', online, valid: 'yes' is not what"),
     ("online", "admitted", True, "case 'toy0', online, admitted: true is not what"),
+    ("online", "remarks", MISSING, "'remarks': the field is missing"),
+    ("online", "remarks", {}, "is not as `run` stores it"),
     ("online", "constants", [7], "case 'toy0', online, constants[0]: 7 is not an object"),
     ("online", "constants", [{"name": "a"}], "case 'toy0', online, constants[0], value: the field is missing"),
     ("online", "seconds", None, "case 'toy0', online, seconds: null is not what"),
@@ -88,7 +90,6 @@ FORGED: list[tuple[str, str, Any, str]] = [
 def test_a_forged_field_is_named(
     table: str, name: str, value: Any, words: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever stands there instead."""
     out = shutil.copytree(folder, tmp_path / "out")
     place, column = {"case": ("cases", "content"), "about": ("about", "content")}.get(table, ("pieces", "payload"))
     chosen = f" WHERE stage = '{table}'" if place == "pieces" else ""
@@ -108,7 +109,6 @@ def test_a_forged_field_is_named(
 
 
 def test_a_key_that_stands_twice_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which of the two counts nobody can say."""
     out = shutil.copytree(folder, tmp_path / "out")
     with sqlite3.connect(out / "results.sqlite") as connection:
         connection.execute(
@@ -120,7 +120,6 @@ def test_a_key_that_stands_twice_is_named(folder: Path, tmp_path: Path, capsys: 
 def test_payloads_of_two_algorithms_are_told_apart(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was measured of one may not stand as another's row."""
     out = shutil.copytree(folder, tmp_path / "out")
     with sqlite3.connect(out / "results.sqlite") as connection:
         chosen = "SELECT payload FROM pieces WHERE stage = 'online' AND key LIKE 'first%'"
@@ -129,7 +128,6 @@ def test_payloads_of_two_algorithms_are_told_apart(
 
 
 def test_fractions_stay_where_values_are_no_integers(folder: Path) -> None:
-    """A profit rate is one, and what `Fraction` does not write is none in any family."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         [case] = store.cases()
         piece = store.get("online", case.instance, case.algorithms[0][1])
@@ -148,7 +146,6 @@ def test_fractions_stay_where_values_are_no_integers(folder: Path) -> None:
 def test_what_is_no_json_object_is_named(
     where: str, text: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In every table of the store."""
     out = shutil.copytree(folder, tmp_path / "out")
     with sqlite3.connect(out / "results.sqlite") as connection:
         connection.execute(f"UPDATE {where} = ?", (text,))

@@ -222,7 +222,6 @@ def test_nothing_is_hidden() -> None:
 
 
 def test_only_failures_and_nothing_at_all() -> None:
-    """There is a sentence, and no number in it."""
     assert headline([]).lines() == ["Nothing has run yet."]
     assert headline([row("a", "x", None, state="failed")]).lines() == [
         "Cases: a; Best: no run has a share of OPT",
@@ -296,7 +295,6 @@ def test_a_claim_and_the_assumptions_of_its_proof_are_two_facts() -> None:
 
 
 def test_date_version_and_machine_in_one_line() -> None:
-    """As far as they are known."""
     made = {
         "packages": {"ratiobench": "1.2"},
         "code": {"commit": "abcdef0123", "changed since": "yes"},
@@ -350,6 +348,6 @@ def test_names_of_ones_own_and_labels_that_are_loud() -> None:
         "mine:Own",
         "a.b:C:k=v",
     ]
-    remarks = Remarks("mine:Own", isolated="isolated", overcharged=Part(2, 3))
-    assert split_overcharge(remarks) == ("mine:Own (isolated)", "charged above their bid: 2 of 3 admitted")
+    remarks = Remarks("mine:Own", isolated="Landlock", overcharged=Part(2, 3))
+    assert split_overcharge(remarks) == ("mine:Own (isolated by Landlock)", "charged above their bid: 2 of 3 admitted")
     assert split_overcharge(Remarks("x", ("admit=all",))) == ("x (admit=all)", "")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.instances.io.files import limit_file_size
 from ratiobench.instances.lora.format import read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +53,6 @@ def test_a_log_becomes_instances_and_a_report(here: Path, capsys: pytest.Capture
 
 
 def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what the run itself would."""
     assert main([*BASE, "--dry-run", "--days", "7", "--slot", "5m", "--price", "2", "--slack", "1.5"]) == 0
     assert "1 instances, nothing was written" in capsys.readouterr().out
     assert sorted(path.name for path in here.iterdir()) == ["cluster.toml", "log.csv"]
@@ -78,7 +78,6 @@ def test_a_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]
 def test_what_cannot_be_is_one_line_and_nothing_is_written(
     words: list[str], problem: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2."""
     try:
         status = main([*BASE, "--out", "days", *words])
     except SystemExit as end:
@@ -121,7 +120,6 @@ def test_what_is_too_large_is_skipped_and_named_like_any_bad_value(
 
 
 def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, with the first of them."""
     Path("log.csv").write_text(LOG.replace(",900,", ",x,"))
     assert main([*BASE, "--out", "days", "--skip-bad"]) == 2
     told = "no jobs; lines that could not be read: 3, the first: log.csv: line 2 duration: 'x' is not a number"
@@ -129,7 +127,6 @@ def test_a_log_of_bad_lines_alone_says_what_is_wrong(here: Path, capsys: pytest.
 
 
 def test_a_log_of_which_every_job_is_left_out_makes_no_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The rules say why."""
     Path("log.csv").write_text(LOG.replace(",900,", ",900,9"))
     assert main([*BASE, "--out", "days"]) == 2
     assert (
@@ -162,7 +159,10 @@ def _limited_memory(words: list[str], megabytes: int = 700) -> tuple[int, str]:
     return done.returncode, "".join(said)
 
 
-@pytest.mark.parametrize("form", ["csv", "sacct", "swf", "philly", "pai", "helios"])
+@pytest.mark.parametrize(
+    "form",
+    ["csv", *(pytest.param(form, marks=pytest.mark.nightly) for form in ("sacct", "swf", "philly", "pai", "helios"))],
+)
 def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: Path) -> None:
     """300 KB of gzip that are 300 MB without a line break, and 100 MB of one row of CSV over many lines."""
     Path("log.gz").write_bytes(gzip.compress(b"1") + gzip.compress(b"1" * 2**24) * 18)
@@ -180,7 +180,14 @@ def test_a_log_of_one_endless_line_is_refused_in_little_memory(form: str, here: 
         )
 
 
-@pytest.mark.parametrize(("form", "key"), [("sacct-json", "jobs"), ("kueue", "items"), ("k8s", "items")])
+@pytest.mark.parametrize(
+    ("form", "key"),
+    [
+        ("sacct-json", "jobs"),
+        pytest.param("kueue", "items", marks=pytest.mark.nightly),
+        pytest.param("k8s", "items", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, key: str, here: Path) -> None:
     """A text without an end, and millions of empty lists; a million spaces are nothing.
 
@@ -196,7 +203,7 @@ def test_a_document_of_one_endless_job_is_refused_in_little_memory(form: str, ke
 
 
 def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No device; up to --max-bytes, packed and unpacked; pipes and standard input are files like others."""
+    """No device; up to the limit, packed and unpacked; pipes and standard input are files like others."""
     words = ["--format", "csv", "--cluster", "cluster.toml", "--dry-run"]
     assert _limited_memory(["import", "/dev/zero", *words]) == (
         2,
@@ -205,10 +212,12 @@ def test_a_log_is_read_like_an_instance(here: Path, capsys: pytest.CaptureFixtur
     size = len(LOG.encode())
     Path("log.csv.gz").write_bytes(gzip.compress(LOG.encode() * 100))
     for name, how, most in (("log.csv", "", size - 1), ("log.csv.gz", "unpacked, ", 1000)):
-        assert main(["import", name, *words, "--max-bytes", str(most)]) == 2
-        limit = f"more than {most} bytes, the most that is read (--max-bytes)"
+        with limit_file_size(most):
+            assert main(["import", name, *words]) == 2
+        limit = f"more than {most} bytes, the most that is read"
         assert capsys.readouterr().err == f"ratiobench: {name}: {how}{limit}\n"
-    assert main(["import", "log.csv", *words, "--max-bytes", str(size)]) == 0
+    with limit_file_size(size):
+        assert main(["import", "log.csv", *words]) == 0
     capsys.readouterr()
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_bytes(gzip.compress(LOG.encode())))

@@ -34,7 +34,6 @@ FIGURES = st.lists(st.integers(1, 10**6).map(Fraction), min_size=2, max_size=8)
 
 @pytest.mark.parametrize(("freedom", "printed"), TABLE.items())
 def test_quantiles_are_those_of_the_tables(freedom: int, printed: float) -> None:
-    """All printed digits."""
     assert quantile(freedom) == pytest.approx(printed, abs=6e-7)
 
 
@@ -60,7 +59,6 @@ def test_the_density_between_the_quantiles_integrates_to_the_confidence(freedom:
 
 
 def test_quantiles_that_make_no_sense_are_refused() -> None:
-    """No degrees of freedom, a confidence of one."""
     with pytest.raises(ValueError, match="degrees of freedom"):
         quantile(0)
     with pytest.raises(ValueError, match="confidence"):
@@ -78,7 +76,6 @@ def test_a_mean_is_exact_and_its_interval_is_that_of_the_textbook() -> None:
 
 
 def test_one_figure_has_no_interval_and_none_has_no_mean() -> None:
-    """Nothing is made up."""
     assert (mean([Fraction(3)]).mean, mean([Fraction(3)]).low, mean([Fraction(3)]).high) == (3, None, None)
     assert mean([]).mean is None
     assert improvement([Fraction(3)], [Fraction(2)]).mean == 50
@@ -127,7 +124,6 @@ def test_fieller_intervals_are_the_ratios_that_a_paired_test_accepts(ours: list[
 
 
 def test_percentages_of_nothing_are_not_given() -> None:
-    """Below a mean that is not positive there is nothing to be better than, by percent."""
     assert improvement([Fraction(3), Fraction(4)], [Fraction(-2), Fraction(1)]).mean is None
     assert improvement([Fraction(3), Fraction(4)], [Fraction(0), Fraction(0)]).mean is None
     with pytest.raises(ValueError, match="shorter"):

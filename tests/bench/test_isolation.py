@@ -39,26 +39,15 @@ class Marks:
 class Built(Marks):
     def __init__(self):
         self.start(None, None)
-
-
-class Prices(Marks):
-    def start(self, public, constants):
-        super().start(public, constants)
-        self.types = len(public.node_types)
-
-    def decide(self, task, view):
-        return [[0] * (task.deadline - task.arrival + 1)] * self.types
 """
 FILE = str(path("tiny_contention"))
-NAME, GUARDED = "marks:Marks", "guarded:inner=marks:Prices"
+NAME = "marks:Marks"
 WORDS = {
     "audit": ("audit", FILE, "--algorithm", NAME),
     "audit of a bidder": ("audit", FILE, "--algorithm", NAME, "--task", "0"),
     "explain": ("explain", FILE, "--algorithm", NAME),
     "search": ("search", "--algorithm", NAME, "--tries", "4", "--tasks", "2"),
     "search against": ("search", "--algorithm", "greedy", "--against", NAME, "--tries", "4", "--tasks", "2"),
-    "simulate with prices in a guard": ("simulate", FILE, "--algorithm", GUARDED, "--no-opt"),
-    "audit of prices in a guard": ("audit", FILE, "--algorithm", GUARDED, "--claim", "rational"),
 }
 
 
@@ -105,9 +94,9 @@ def _message(call: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_isolate_by_default(mark: Path, function: str) -> None:
-    """As the commands do; `isolate=False` does without."""
     assert sandbox.choose(None) in FUNCTIONS[function]()
     assert not mark.exists()
     assert sandbox.choose(None) not in FUNCTIONS[function](isolate=False)
@@ -136,13 +125,14 @@ def test_explanations_of_a_suite_are_made_in_its_context(mark: Path, monkeypatch
         store_explanations(*given)
 
     monkeypatch.setattr("ratiobench.bench.running.explanations.store_explanations", remember)
-    found = ratiobench.run("tiny", [GUARDED], "out", only="tiny_contention", workers=1)
+    found = ratiobench.run("tiny", [NAME], "out", only="tiny_contention", workers=1)
     assert seen == [sandbox.choose(None)]
     assert not mark.exists()
-    assert found.rows["label"].tolist() == [f"{GUARDED} (oracle constants) (isolated by {seen[0]})"]
+    assert found.rows["label"].tolist() == [f"{NAME} (isolated by {seen[0]})"]
     assert found.about["provenance"]["machine"]["isolation"].lower().startswith(seen[0].lower())
 
 
+@pytest.mark.nightly
 def test_a_family_of_ones_own_is_not_isolated(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Rows and provenance say so; where isolation is required it is an error, before anything runs."""
     words = ("queue", "--algorithm", "policies:Mine", "--workers", "1", "--quiet", "--out")

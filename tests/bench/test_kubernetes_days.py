@@ -69,7 +69,6 @@ def test_pods_are_imported_as_the_jobs_that_they_were(
 
 
 def test_the_wrong_format_is_named(made: list[Load], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line that says which format reads these objects."""
     words = write(tmp_path, workloads(made[:3]))
     assert main([*words, "--format", "k8s", "--dry-run"]) == 2
     assert (

@@ -14,7 +14,6 @@ KINDS = (*mutations.LOGS, "cluster", "suite", "recipe")
 
 
 def test_what_the_mutants_are_made_of_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is changed in it."""
     monkeypatch.chdir(tmp_path)
     logs = [(form, text, mutations.CLUSTER) for form, texts in mutations.LOGS.items() for text in texts]
     for form, log, cluster in logs + [("csv", mutations.CSV, cluster) for cluster in mutations.CLUSTERS[1:]]:
@@ -52,7 +51,6 @@ def test_mutants_are_read_or_refused_in_one_line(seed: int, tmp_path: Path, monk
 def test_a_mutant_that_is_not_as_it_should_be_is_found(
     words: list[str], wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the tool looks for."""
     monkeypatch.chdir(tmp_path)
     _, problem = mutations.try_mutant(mutations.Mutant("", {"my.toml": b"x"}, words, ("my.toml",)))
     assert problem.startswith(wrong)

@@ -39,6 +39,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import path
 
 LORA = str(path("thm5_T5_3tasks"))
+# Functions, and their commands; `results` and `instance` read what the others take
 FUNCTIONS = {
     "run": "run",
     "backtest": "backtest",
@@ -53,25 +54,24 @@ FUNCTIONS = {
     "generate": "generate",
     "imported": "import",
 }
-"""Functions, and their commands; `results` and `instance` read what the others take."""
-EVERYWHERE = {"max_bytes": "how much of a file is read; a script holds its instances itself"}
+# Options that the command line has alone, and why
 COMMAND_ONLY = {
     "simulate": dict.fromkeys(("no_opt", "certificate", "csv"), "the function returns one run, without OPT"),
     "audit": dict.fromkeys(("task", "curve", "csv"), "the function returns the claims of a run as a table"),
     "check": {"explain": "text for people"},
     "search": dict.fromkeys(("out", "resume"), "the function keeps no state in a folder"),
-    "limit": dict.fromkeys(("csv", "figure"), "the function returns all rows as a table"),
+    "limit": {"csv": "the function returns all rows as a table"},
     "compare": dict.fromkeys(("names", "csv"), "the function returns all rows as a table"),
     "imported": dict.fromkeys(("out", "dry_run", "example"), "the function writes nothing"),
     "generate": {"out": "the function writes nothing"},
 }
-"""Options that the command line has alone, and why."""
+# Keywords that the function has alone, and why
 FUNCTION_ONLY = {
     "simulate": {"prior": "another day as an object; on the command line `prior=FILE` in the name"},
     "audit": {"prior": "the same"},
     "generate": {"keys": "of a recipe; on the command line they stand behind its name"},
 }
-"""Keywords that the function has alone, and why."""
+# Options that are an argument of another name
 SPELT = {
     "simulate": {"algorithms": "algorithm"},
     "limit": {"algorithms": "algorithm"},
@@ -79,15 +79,15 @@ SPELT = {
     "check": {"solution": "judged", "certificate": "judged"},
     "generate": {"suite": "what"},
 }
-"""Options that are an argument of another name."""
+# Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
+# without a limit is a short one there
 DEFAULTS = {
     "run": {"quiet": True},
     "backtest": {"quiet": True},
     "search": {"tries": 3000, "algorithm": None},
     "imported": {"format": ""},
 }
-"""Defaults of functions that are not those of the command line: progress is printed on request in a notebook; a search
-without a limit is a short one there."""
+# The least that a command line has
 NEEDED = {
     "run": ["SUITE"],
     "backtest": ["DIR"],
@@ -102,7 +102,6 @@ NEEDED = {
     "generate": ["SUITE", "--out", "DIR"],
     "import": ["LOG", "--format", "csv", "--cluster", "TOML", "--dry-run"],
 }
-"""The least that a command line has."""
 
 
 def commands() -> Iterator[tuple[list[str], Command]]:
@@ -133,7 +132,7 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
     signature = inspect.signature(getattr(ratiobench, function)).parameters
     spelt = SPELT.get(function, {})
     described = options_of(single(name).options)
-    alone = {**EVERYWHERE, **COMMAND_ONLY.get(function, {})}
+    alone = COMMAND_ONLY.get(function, {})
     expected = {spelt.get(each, each) for each in described if each not in alone}
     assert set(signature) == expected | set(FUNCTION_ONLY.get(function, {}))
     assert set(COMMAND_ONLY.get(function, {})) <= set(described)
@@ -148,7 +147,6 @@ def test_a_function_has_the_options_of_its_command(function: str) -> None:
 
 
 def test_the_command_line_has_the_options_that_are_declared() -> None:
-    """All of them, and none besides --json, --debug and --help; each in the help of its command."""
     top = make_parser().commands.choices
     for words, command in commands():
         parser = top[words[0]]
@@ -213,10 +211,8 @@ def test_lists_are_written_the_same_way_everywhere() -> None:
 
 
 def test_a_switch_without_a_default_can_be_set_either_way() -> None:
-    """Left alone it decides by what there is."""
-    for words in (["evaluate", "mine.py"], ["submit", "mine.py", "--out", "x"]):
-        found = [parsed(*words, *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
-        assert found == [None, True, False]
+    found = [parsed("evaluate", "mine.py", *more).isolate for more in ([], ["--isolate"], ["--no-isolate"])]
+    assert found == [None, True, False]
 
 
 def test_names_keep_their_commas() -> None:
@@ -251,7 +247,7 @@ def test_the_command_of_a_run_makes_the_same_run() -> None:
 
 def test_isolation_can_be_asked_for_or_declined() -> None:
     """Of every command that runs users' algorithms; by default it is neither."""
-    for words in (["simulate", "x.json", "-a", "b"], ["limit", "two:theta=9"], ["run", "toy"], ["backtest", "days"],
+    for words in (["simulate", "x.json", "-a", "b"], ["limit", "rising:theta=9"], ["run", "toy"], ["backtest", "days"],
                   ["evaluate", "mine.py"]):  # fmt: skip
         chosen = [parsed(*words, *more).isolate for more in ((), ("--isolate",), ("--no-isolate",))]
         assert chosen == [None, True, False]
@@ -268,7 +264,6 @@ def test_an_option_is_checked_whoever_sets_it() -> None:
 
 
 def test_the_page_of_commands_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page is written when the documentation is built."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
     page = "\n".join(importlib.import_module("generated_pages").describe_commands())
     for each in COMMANDS.values():

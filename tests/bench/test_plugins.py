@@ -1,4 +1,4 @@
-"""Plug-ins: what an installed package adds by entry points; `new` and `check-algorithm`."""
+"""Plug-ins: what an installed package adds by entry points; `check-algorithm`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.support.policies import CRASHES, EXAMPLES, OVERBOOKS, REJECTS, write
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "instances" / "lora" / "named" / "tiny_contention.json"
+FAMILY = ROOT / "bench" / "family" / "five_files.md"
 CLAIM = """
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.theory.claim import Claim
@@ -46,20 +47,19 @@ def version():
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package with an algorithm, a claim, a backend and a family, installed by pip."""
-    made = tmp_path_factory.mktemp("family")
-    assert main(["new", "family", "lines", "--out", str(made / "lines")]) == 0
+    family = re.findall(r"## `(queue_family/\S+)`\n.*?```python\n(.*?)```", FAMILY.read_text("utf-8"), re.DOTALL)
     files = {
         "somebodys/__init__.py": "",
         "somebodys/policies.py": (EXAMPLES / "lora.py").read_text(encoding="utf-8"),
         "somebodys/claims.py": CLAIM,
         "somebodys/backend.py": BACKEND,
-        **{f"lines/{file.name}": file.read_text() for file in (made / "lines" / "lines").iterdir()},
+        **dict(family),
     }
     entries = (
         "[ratiobench.algorithms]\nlora.threshold = somebodys.policies:Threshold\n"
         "[ratiobench.claims]\nlora.few = somebodys.claims:CLAIM\n"
         "[ratiobench.backends]\nsomebodys = somebodys.backend\n"
-        "[ratiobench.families]\nlines = lines\n"
+        "[ratiobench.families]\nqueue = queue_family\n"
     )
     return install(tmp_path_factory.mktemp("package"), "somebodys_policy", files, entries)
 
@@ -89,7 +89,6 @@ def test_an_installed_algorithm_makes_a_row(installed: Path, tmp_path: Path) -> 
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    """All keys of a document with their values, at any depth."""
     if isinstance(value, list):
         return [pair for each in value for pair in _pairs(each)]
     if not isinstance(value, dict):
@@ -97,6 +96,7 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
     return [*value.items(), *(pair for each in value.values() for pair in _pairs(each))]
 
 
+@pytest.mark.nightly
 def test_an_installed_claim_is_audited(installed: Path, tmp_path: Path) -> None:
     """It is listed and checked on a run, alone or among all."""
     assert "admitted <= arrivals" in _run(installed, tmp_path, "list", "claims")
@@ -105,6 +105,7 @@ def test_an_installed_claim_is_audited(installed: Path, tmp_path: Path) -> None:
         assert "few" in json.dumps(found)
 
 
+@pytest.mark.nightly
 def test_an_installed_backend_solves(installed: Path, tmp_path: Path) -> None:
     """A formulation that is a linear model takes it, and OPT is the known one."""
     assert "plug-in of somebodys_policy" in _run(installed, tmp_path, "list", "backends")
@@ -115,45 +116,9 @@ def test_an_installed_backend_solves(installed: Path, tmp_path: Path) -> None:
 
 
 def test_an_installed_family_has_its_suite(installed: Path, tmp_path: Path) -> None:
-    """Its suite runs as one of ours."""
-    assert "lines:" in _run(installed, tmp_path, "list", "suites")
-    _run(installed, tmp_path, "run", "lines", "--workers", "1", "--quiet", "--out", "out", "--only", "lines0")
+    assert "queue:" in _run(installed, tmp_path, "list", "suites")
+    _run(installed, tmp_path, "run", "queue", "--workers", "1", "--quiet", "--out", "out", "--only", "queue0")
     assert (tmp_path / "out" / "results.csv").exists()
-
-
-TEMPLATES = (
-    *(("algorithm", family) for family in ("lora", "eapm", "edgeflow", "tenants")),
-    ("claim", "lora"),
-    ("family", "lora"),
-)
-
-
-def test_templates_pass_their_own_tests(tmp_path: Path) -> None:
-    """The packages that `new` writes, with pytest; every package has a test that passes."""
-    parts = [tmp_path / f"my_{kind}_{family}" for kind, family in TEMPLATES]
-    for part, (kind, family) in zip(parts, TEMPLATES, strict=True):
-        assert main(["new", kind, part.name, "--family", family, "--out", str(part)]) == 0
-    options = {"PYTEST_ADDOPTS": "", "PYTHONPATH": os.pathsep.join(map(str, [*parts, ROOT]))}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *map(str, parts)],
-        cwd=tmp_path, env=os.environ | options, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:]
-    for part in parts:
-        assert re.search(rf"test_{part.name}\.py::\w+ PASSED", done.stdout), part.name
-
-
-def test_new_refuses_bad_names_and_full_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is no module's, a folder with files, a family that does not exist."""
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "x").touch()
-    for words in (
-        ["new", "algorithm", "My-Name"], ["new", "claim", "class"],
-        ["new", "claim", "mine", "--out", str(tmp_path / "full")],
-        ["new", "algorithm", "mine", "--family", "eapn", "--out", str(tmp_path / "new")],
-    ):  # fmt: skip
-        assert main(words) == 2
-        assert capsys.readouterr().err.count("\n") == 1
 
 
 READS_ALL = """
@@ -199,7 +164,6 @@ def test_check_algorithm_names_what_failed(text: str, failed: str, tmp_path: Pat
 
 
 def test_the_command_says_ready(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """`ready` with status 0, `not ready: ...` with status 1."""
     assert main(["check-algorithm", write(tmp_path, REJECTS), "--tiny", "1"]) == 0
     assert capsys.readouterr().out.endswith("policy.py:Rejects: ready\n")
     assert main(["check-algorithm", write(tmp_path, CRASHES), "--tiny", "1", "--json"]) == 1

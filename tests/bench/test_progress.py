@@ -125,7 +125,6 @@ def test_the_time_left_goes_by_what_like_work_took_on_instances_of_like_size() -
 
 
 def test_what_an_earlier_run_took_says_nothing_of_the_time_left() -> None:
-    """Pieces that were found are done, and no measure of anything."""
     progress = Progress(dict.fromkeys("abc", ("OPT", "fast")), quiet=True)
     progress.advance("a", "OPT", None)
     progress.advance("a", "fast", None)
@@ -219,9 +218,9 @@ def test_a_run_says_what_it_does_before_and_after_its_pieces(
         for what in ("getting ready", "writing the tables and the page"):
             assert bool(re.search(rf"^\.\.\. {what}, \d+ s so far$", errors, flags=re.MULTILINE)) == said
         assert ("5 of 5 cases, " in errors) == said
-        monkeypatch.setattr("ratiobench.bench.results.parquet.require", lambda: time.sleep(0.2))
-        monkeypatch.setattr("ratiobench.bench.results.parquet.write", lambda *_: None)
-        assert main(["report", str(tmp_path / str(said)), "--parquet", *more]) == 0
+        with monkeypatch.context() as slow:
+            slow.setattr("ratiobench.bench.report.write.write_report", lambda *_, **__: time.sleep(0.2) or 0)
+            assert main(["report", str(tmp_path / str(said)), *more]) == 0
         assert ("... reading results and drawing, " in capsys.readouterr().err) == said
 
 
@@ -265,8 +264,6 @@ def test_the_innermost_heartbeat_is_told_what_is_at_work(
 def test_what_waits_for_a_compilation_names_the_kernel(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The outermost one that is being compiled, for as long as it is."""
-
     def outer() -> None:
         """Stands for a kernel."""
 
@@ -282,7 +279,6 @@ def test_what_waits_for_a_compilation_names_the_kernel(
 
 
 def _wait_for(capsys: pytest.CaptureFixture[str], line: re.Pattern[str]) -> None:
-    """Until a line like this is printed."""
     for _ in range(1000):
         if line.search(capsys.readouterr().err):
             return

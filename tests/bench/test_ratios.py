@@ -179,7 +179,6 @@ def test_the_true_ratio_lies_in_the_interval(first: int, opt: int, last: int, va
 
 
 def _part(opt: Fraction, value: Fraction, sense: Sense) -> Fraction:
-    """The part of OPT that was reached, where OPT is known."""
     if sense is Sense.MOST:
         return value / opt if opt else Fraction(value == 0)
     return opt / value if value else Fraction(1)
@@ -189,7 +188,6 @@ def _part(opt: Fraction, value: Fraction, sense: Sense) -> Fraction:
 def test_a_share_and_a_surplus_hold_wherever_opt_lies(
     sense: Sense, three: list[int], other: int, place: Fraction
 ) -> None:
-    """For every OPT in the interval that can be true beside both values."""
     low, value, high = map(Fraction, sorted(three))
     if sense is Sense.MOST:
         lower, upper, value = low, high, min(value, Fraction(low))

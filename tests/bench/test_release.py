@@ -14,8 +14,7 @@ from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 
 ROOT = Path(__file__).resolve().parents[2]
-SCREEN = 50
-"""Most lines of a release in the changelog."""
+SCREEN = 50  # Most lines of a release in the changelog
 
 
 def test_the_changelog_has_a_dated_screen_for_the_version() -> None:

@@ -15,7 +15,6 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.results.means import GroupMean
 from ratiobench.bench.results.remarks import MOST, label_of_runs, remarks_below, remarks_of_runs, with_remarks
-from ratiobench.bench.storage.old_labels import read_old_label
 from ratiobench.online.remarks import Part, Remarks
 from tests.support.toy_runs import made, toy  # noqa: F401
 
@@ -50,8 +49,8 @@ def noted(name: str, *notes: str, **more: Any) -> Remarks:
         ("eft", [EFT["profitable"]] * 3, "admit=profitable"),
         ("eft:admit=all", [EFT["all"]] * 3, ""),
         ("online:shares=excluded", [ONLINE] * 2, "makespan=true"),
-        ("mine:Class:odd=a (b)", [noted("mine:Class:odd=a (b)", "two (of them)", isolated="isolated")] * 2,
-         "two (of them) and isolated"),
+        ("mine:Class:odd=a (b)", [noted("mine:Class:odd=a (b)", "two (of them)", isolated="Landlock")] * 2,
+         "two (of them) and isolated by Landlock"),
         ("mine:Class", (noted("mine:Class", "open (never closed"), noted("mine:Class", "\x1b[2J")),
          r"open (never closed in 1 of 2 runs and \x1b[2J in 1 of 2 runs"),
         ("best of two", (noted("pdftsp:alpha=2", "oracle constants"), Remarks("pdftsp:alpha=3")),
@@ -82,68 +81,43 @@ def test_means_are_called_as_their_runs_are(algorithm: str, runs: Sequence[Remar
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "remarks"),
+    "remarks",
     [
-        ("titan", LIMITS[0]),
-        ("titan:effort=3", replace(LIMITS[2], solvers=("HiGHS 1.15.1",))),
-        ("online:rule=exact-step", Remarks("online:rule=exact-step", limit=Part(3, 7))),
-        ("pdftsp:units=canonical", CHARGED),
-        ("eft:admit=all", EFT["all"]),
-        ("eft", EFT["profitable"]),
-        ("online:shares=excluded", ONLINE),
-        ("greedy", Remarks("greedy")),
-        ("eris", noted("eris", "Eris-style")),
-        (
-            "mine:Class:odd=a (b)",
-            noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated="isolated"),
-        ),
-        ("mine:Class", noted("mine:Class", "open (never closed")),
-        ("mine:Class", noted("mine:Class", "a=b")),
-        ("mine:Class", noted("mine:Class", isolated="Landlock")),
-        ("mine:Class", noted("mine:Class", isolated="none")),
-        ("x", noted("x", overcharged=Part(1, 2), findings=("late binding: 3 cells moved",), single_node=True)),
+        replace(LIMITS[2], solvers=("HiGHS 1.15.1",)),
+        CHARGED,
+        ONLINE,
+        Remarks("greedy"),
+        noted("mine:Class:odd=a (b)", "two (of them)", starts=("a", "b"), isolated="bubblewrap"),
+        noted("x", overcharged=Part(1, 2), single_node=True),
     ],
 )
-def test_labels_of_old_stores_are_read(algorithm: str, remarks: Remarks) -> None:
-    """The facts come back, and render as the label that was stored; JSON gives back the very same."""
-    assert read_old_label(algorithm, remarks.label) == remarks
+def test_stored_remarks_are_read_as_they_were(remarks: Remarks) -> None:
     assert Remarks.from_document(json.loads(json.dumps(remarks.document()))) == remarks
-
-
-@pytest.mark.parametrize("label", ["", "x", "x (", "x ()", "x (a) b (c)", "x (at limit 5 of 144, gap 0.3281 %)", "((x"])
-def test_odd_labels_of_old_stores_stay_as_they_are(label: str) -> None:
-    """No text of a forged store is changed or refused."""
-    assert read_old_label("x", label).label in (label, f"{label})")
 
 
 @pytest.mark.parametrize(
     "document",
     [{}, {"name": 1}, {"name": "x", "limit": [1]}, {"name": "x", "limit": [1, -2]}, {"name": "x", "notes": "a"},
-     {"name": "x", "isolated": 1}, {"name": "x", "isolated": "well"}, {"name": "x", "gap_ppm": 1.5},
+     {"name": "x", "isolated": True}, {"name": "x", "isolated": "well"}, {"name": "x", "gap_ppm": 1.5},
      {"name": "x", "said": "a"}],
 )  # fmt: skip
 def test_remarks_that_no_run_stored_are_refused(document: dict[str, Any]) -> None:
-    """Each field has its kind."""
     with pytest.raises(ValueError, match="no"):
         Remarks.from_document(document)
 
 
 def test_how_a_run_was_isolated_is_in_its_label() -> None:
-    """Rows that version 0.1 stored do not say by what."""
-    labels = [Remarks.from_document({"name": "x", "isolated": each}).label for each in (True, "bubblewrap", "Landlock")]
-    assert labels == ["x (isolated)", "x (isolated by bubblewrap)", "x (isolated by Landlock)"]
-    assert Remarks("x", isolated="none").label == "x (not isolated)"
+    labels = [Remarks("x", isolated=each).label for each in ("bubblewrap", "Landlock", "none")]
+    assert labels == ["x (isolated by bubblewrap)", "x (isolated by Landlock)", "x (not isolated)"]
 
 
 def test_many_different_things_are_a_number() -> None:
-    """And long ones are shortened."""
     said = remarks_of_runs("a", [noted("a", f"number {n}") for n in range(MOST + 9)])
     assert said.endswith(f"number {MOST - 1} in 1 of {MOST + 9} runs and 9 more")
     assert len(remarks_of_runs("a", [noted("a", "x" * 10_000)] * 2)) < 200
 
 
 def test_a_note_names_groups_only_where_they_differ() -> None:
-    """A figure of many groups says once what is the same in all."""
     means = [
         GroupMean(group, name, None, remarks=said)
         for group, said in (("one", "at limit 1 of 2, gap 3 %"), ("two", ""))
@@ -160,18 +134,16 @@ def test_a_note_names_groups_only_where_they_differ() -> None:
 def folder(toy: None, tmp_path: Path) -> Path:  # noqa: F811
     """Results with figures, in which one run of `first` was at a limit."""
     out = made("toy-plots", tmp_path / "out")
-    _label(out, "first (at limit 3 of 4, gap 50 %)")
+    _store_remarks(out, Remarks("first", limit=Part(3, 4), gap_ppm=500_000))
     return out
 
 
-def _label(out: Path, label: str) -> None:
-    """Store this label, as before remarks were stored."""
+def _store_remarks(out: Path, remarks: Remarks) -> None:
     with sqlite3.connect(out / "results.sqlite") as connection:
         chosen = "stage = 'online' AND key LIKE 'first %'"
         query = f"SELECT instance, key, payload FROM pieces WHERE {chosen} ORDER BY instance LIMIT 1"
         instance, key, payload = connection.execute(query).fetchone()
-        old = {name: value for name, value in json.loads(payload).items() if name != "remarks"}
-        text = json.dumps(old | {"label": label})
+        text = json.dumps(json.loads(payload) | {"label": remarks.label, "remarks": remarks.document()})
         query = f"UPDATE pieces SET payload = ? WHERE {chosen} AND instance = ? AND key = ?"
         connection.execute(query, (text, instance, key))
 
@@ -202,7 +174,7 @@ def test_means_say_what_their_runs_say(folder: Path, capsys: pytest.CaptureFixtu
 def test_text_of_a_store_is_safe_on_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing that a terminal obeys, no line of 100,000 characters, wherever in the store it stands."""
     evil = "\x1b]0;owned\x07\x1b[2J\nA line of its own"
-    _label(folder, f"first ({evil}{'x' * 100_000})")
+    _store_remarks(folder, noted("first", f"{evil}{'x' * 100_000}"))
     with sqlite3.connect(folder / "results.sqlite") as connection:
         for instance, key, text in connection.execute(
             "SELECT instance, key, payload FROM pieces WHERE stage = 'opt'"

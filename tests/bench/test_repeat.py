@@ -117,7 +117,6 @@ def test_there_is_no_mean_over_the_runs_that_happened_to_end(tmp_path: Path) -> 
 
 
 def test_numbers_that_cannot_be_used_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is run, and in a store."""
     for wrong in (0, 1001, 2.0, True):
         with pytest.raises(InputError, match=r"repeat: .* is not (an integer )?in 1\.\.1000"):
             ratiobench.run("drawing", out=tmp_path / "new", repeat=wrong)  # type: ignore[arg-type]
@@ -182,7 +181,7 @@ def test_who_draws_among_the_shipped() -> None:
     """Those that draw; their runs differ from repetition to repetition, and the first is the one of before."""
     lora, eapm = families()["lora"], families()["eapm"]
     drawing = [each.name for family in (lora, eapm) for each in family.algorithms() if family.is_randomised(each.name)]
-    assert drawing == ["combine", "ntm", "static", "titan"]
+    assert drawing == ["ntm", "static", "titan"]
     day = ratiobench.instance(path("tiny_vendors"))
     found = []
     for repetition in range(1, 6):

@@ -59,14 +59,7 @@ ROWS = [
         opt_lower=Fraction(6),
         opt_upper=Fraction(150),
     ),
-    made_row(
-        "nothing",
-        state="ok",
-        ratio_kind="unbounded",
-        welfare=-2,
-        opt_lower=Fraction(6),
-        opt_upper=Fraction(150),
-    ),
+    made_row("nothing", state="ok", ratio_kind="unbounded", welfare=-2, opt_lower=Fraction(6), opt_upper=Fraction(150)),
 ]
 
 
@@ -143,7 +136,7 @@ def test_what_figures_refer_to_is_on_the_page(folder: Path) -> None:
 
 def test_templates_are_loaded_where_a_page_is_made_and_not_before() -> None:
     """The commands start without Jinja and pandas; the page needs them."""
-    program = """import sys, ratiobench.bench.cli.main, ratiobench.bench.perf.command
+    program = """import sys, ratiobench.bench.cli.main
 before = [name for name in ("jinja2", "pandas") if name in sys.modules]
 import ratiobench.bench.report.page.layout
 print(before, "jinja2" in sys.modules)"""
@@ -238,7 +231,6 @@ def test_an_unbounded_ratio_is_sorted_as_the_largest_number(folder: Path) -> Non
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -> None:
-    """Up: numbers, unbounded, unknown; down: unbounded, numbers, unknown."""
     script = files("ratiobench.bench.draw").joinpath("page.js").read_text(encoding="utf-8")
     [function] = re.findall(r"^function compared\(.*?^}", script, re.DOTALL | re.MULTILINE)
     program = f"""{function}
@@ -252,7 +244,6 @@ def test_the_pages_script_sorts_unknown_last_and_unbounded_above_all_numbers() -
 
 
 def test_a_part_of_a_suite_has_no_empty_figures(tmp_path: Path) -> None:
-    """`--only` one group: figures of other groups, and other groups in figures, were not asked for."""
     made("toy-plots", tmp_path, "--only", "5 run*")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     with Store.open(tmp_path / "results.sqlite", create=False) as store:
@@ -331,14 +322,12 @@ def test_a_claim_that_a_proof_settles_stands_with_its_proof(folder: Path, capsys
 
 
 def test_the_page_says_how_the_paper_is_read(folder: Path) -> None:
-    """What the family says of it, once, as text."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<li>Numbers: <code>room</code> counts those &lt; 9 too.</li>") == 1
     assert '<a href="#readings">Readings of the paper</a>' in page
 
 
 def test_links_on_the_page_lead_somewhere(folder: Path) -> None:
-    """Every link to a place on the page has its place."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     links = set(re.findall(r'<a href="#([^"]+)"', page))
     assert links
@@ -406,7 +395,6 @@ def test_a_page_of_many_rows_lists_the_worst_of_each_check_only(folder: Path, mo
 
 
 def test_titles_of_checks_are_words() -> None:
-    """`theorem5_repaired` reads `Theorem 5 repaired`."""
     assert check_title("theorem5_repaired") == "Theorem 5 repaired"
     assert check_title("lemma1") == "Lemma 1"
     assert check_title("theorem_c_a_priori") == "Theorem C a priori"
@@ -549,7 +537,6 @@ def test_a_suite_about_verdicts_begins_with_them(folder: Path, monkeypatch: pyte
 
 
 def test_the_page_has_the_command_that_draws_a_run_over_time(folder: Path) -> None:
-    """For a family with time lines, below the command of the run; for one without there is none."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         case = store.cases()[0]
     commands = layout._case_row(case, families()["lora"]).commands

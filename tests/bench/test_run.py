@@ -19,13 +19,13 @@ import pandas as pd
 import pytest
 
 from ratiobench.bench.cli.main import main
+from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
 from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
-from tests.support.samples import samples
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -124,20 +124,32 @@ def test_opt_is_solved_once_per_content_and_settings(tmp_path: Path, monkeypatch
     assert set(first.values()) == {1}
     assert sum(line.startswith("opt") for line in first) == 4
     log.unlink()
+    for suite, failed in (("toy", 0), ("toy-none", 1)):  # one of its cases is a case of `toy`
+        assert run(suite, tmp_path / "out") == failed
+        assert all(line.startswith("generate") for line in log.read_text().splitlines())
+
+
+def test_another_effort_is_another_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--effort 2` solves again, and says so; toy0 and toy2 had effort 1, toy1 and toy3 had 2."""
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
     assert run("toy", tmp_path / "out") == 0
-    assert all(line.startswith("generate") for line in log.read_text().splitlines())
+    log.unlink()
+    assert run("toy", tmp_path / "out", "--effort", "2") == 0
+    solved = [line.rsplit(" ", 1)[1] for line in log.read_text().splitlines() if line.startswith("opt")]
+    assert sorted(solved) == ["2", "2", "4", "4"]
+    with Store.open(tmp_path / "out" / "results.sqlite") as store:
+        assert store.about()["effort"] == 2
+        assert [case.solve["effort"] for case in store.cases()] == [2, 4, 2, 4, 2]
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
-def test_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(tmp_path: Path) -> None:
-    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again.
-
-    12 kills with `--thorough`.
-    """
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.nightly)])
+def test_kills_at_random_moments_then_resume_equal_the_uninterrupted_run(kills: int, tmp_path: Path) -> None:
+    """While it starts, and some pieces further and some milliseconds later; nothing stored is lost or done again."""
     assert run("toy-many", tmp_path / "whole") == 0
     out, log = tmp_path / "out", tmp_path / "log"
     moments = Stream("tests", "kills")
-    kills = samples(12, 4)
     for kill in range(kills):
         process = start("toy-many", out, log, 0.2)
         before = pieces(out)
@@ -274,7 +286,6 @@ def test_failures_are_tried_again_only_when_asked(tmp_path: Path, monkeypatch: p
 
 
 def test_an_instance_that_cannot_be_made_is_a_row(tmp_path: Path) -> None:
-    """The other case of the suite is run all the same."""
     assert run("toy-none", tmp_path) == 1
     found = pd.read_csv(tmp_path / "results.csv", dtype=str, keep_default_na=False).set_index(["case", "algorithm"])
     assert found.loc[("none", "first"), "reason"] == "no instance: RuntimeError: this recipe cannot be made"
@@ -290,7 +301,6 @@ def test_a_piece_over_the_limit_is_ended_and_the_rest_goes_on(tmp_path: Path) ->
 
 
 def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
-    """`--algorithm` adds a row per case and re-uses what was there."""
     assert run("toy", tmp_path) == 0
     before = pieces(tmp_path)
     assert run("toy", tmp_path, "--add", "above:mark=70") == 0
@@ -300,7 +310,7 @@ def test_one_more_algorithm_runs_in_every_case(tmp_path: Path) -> None:
 
 
 def test_stored_instances_are_the_ones_that_were_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every row's instance lies beside the store, and `online` on that file gives the row's welfare."""
+    """Every row's instance lies beside the store, and `simulate` on that file gives the row's welfare."""
     assert run("toy", tmp_path) == 0
     frame = pd.read_csv(tmp_path / "results.csv", dtype=str)
     row = frame[(frame["case"] == "toy2") & (frame["algorithm"] == "first")].iloc[0]
@@ -471,6 +481,7 @@ def test_short_memory_means_fewer_workers(monkeypatch: pytest.MonkeyPatch) -> No
         assert default_workers() == workers
 
 
+@pytest.mark.nightly
 def test_the_tiny_suite_proves_every_optimum_and_both_counterexamples(tmp_path: Path) -> None:
     """All shipped instances: OPT is the stored one, every run keeps the rules, Theorem 5 fails where it is known to."""
     assert run("tiny", tmp_path) == 0
@@ -493,11 +504,12 @@ def test_a_small_scale_has_its_own_cases_folder_and_command(
 ) -> None:
     """`--scale small` runs the suite's small cases; a suite without them says so and nothing is written."""
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "fig11", "--scale", "small", "--quiet", "--workers", "1"]) == 0
-    with Store.open(tmp_path / "results" / "fig11-small" / "results.sqlite", create=False) as store:
+    assert [case.name for case in find_suite("fig11")[1].small] == ["pai_40"]
+    assert main(["run", "toy-plots", "--scale", "small", "--quiet", "--workers", "1"]) == 0
+    with Store.open(tmp_path / "results" / "toy-plots-small" / "results.sqlite", create=False) as store:
         about = store.about()
-        assert about["command"] == "python -m ratiobench run fig11 --scale small"
-        assert [case.name for case in store.cases()] == ["pai_40"]
+        assert about["command"] == "python -m ratiobench run toy-plots --scale small"
+        assert [case.name for case in store.cases()] == ["5 run 0", "5 run 1"]
     capsys.readouterr()
     assert main(["run", "toy", "--scale", "small", "--quiet"]) == 2
     assert "--scale" in capsys.readouterr().err

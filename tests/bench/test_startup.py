@@ -1,8 +1,7 @@
-"""The first run: what is compiled, how often, side by side; what is run first; what `perf startup` tells."""
+"""The first run: what is compiled, how often, side by side; what is run first."""
 
 from __future__ import annotations
 
-import csv as reader
 import json
 import subprocess
 import sys
@@ -24,9 +23,6 @@ from ratiobench.bench.family.capabilities import AUDITS, SOLVES, Step
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.lora import compilation
 from ratiobench.bench.lora.days import RUNS_ONLY
-from ratiobench.bench.perf import startup
-from ratiobench.bench.perf.measurement import Measurement
-from ratiobench.bench.perf.page import format_csv as as_csv
 from ratiobench.bench.running import kernel_compilation, kernel_record, runner
 from ratiobench.formulations.kernels import sort_few, sort_stably
 from ratiobench.formulations.lora import solve
@@ -34,11 +30,11 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import RUNS_ENVIRONMENT
 
+# Kernels that run in integers and in doubles, and so have two signatures
 IN_BOTH = {
     # Bounds are searched for in doubles and proved in integers.
     "fill", "fill_table", "cheapest", "best_pattern", "_node_values", "cover_table", "first_cover", "_profits",
 }  # fmt: skip
-"""Kernels that run in integers and in doubles, and so have two signatures."""
 
 _COUNT = """
 import json, multiprocessing, os, sys
@@ -101,6 +97,7 @@ def _counts(*arguments: str) -> Any:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.nightly
 def test_every_kernel_is_compiled_once_and_by_warm() -> None:
     """Runs of the suite compile nothing more, and a kernel has one signature, or one in integers and one in doubles."""
     warm, after = _counts()
@@ -110,6 +107,7 @@ def test_every_kernel_is_compiled_once_and_by_warm() -> None:
     assert {name: count for name, count in after.items() if count > most[name]} == {}
 
 
+@pytest.mark.nightly
 def test_steps_share_no_kernel() -> None:
     """Two processes must not write one index of the cache; what both use is compiled by a step that both wait for."""
     steps = _counts("alone")
@@ -119,6 +117,7 @@ def test_steps_share_no_kernel() -> None:
     assert {name for name, count in times.items() if count > 1} == set()
 
 
+@pytest.mark.nightly
 def test_without_audits_and_solves_their_kernels_are_left_out() -> None:
     """What an algorithm needs of them is compiled with it, still by one step alone."""
     steps = _counts("alone", "audits,solves", "greedy;pdftsp;pdftsp:units=canonical")
@@ -405,33 +404,7 @@ def test_the_largest_case_and_the_slowest_algorithm_come_first() -> None:
     assert sweep._next() is None
 
 
-def test_the_table_of_startup_is_made_from_its_file() -> None:
-    """Sums by stage, kernels by name."""
-    rows = [
-        {"stage": "install", "what": "numba", "seconds": None, "count": 35.0, "of": "MB"},
-        {"stage": "import", "what": "bench", "seconds": 0.01, "count": None, "of": ""},
-        {"stage": "compile", "what": "a.b", "seconds": 2.0, "count": 1, "of": "signatures"},
-        {"stage": "compile", "what": "a.c", "seconds": 3.0, "count": 2, "of": "signatures"},
-        {"stage": "tiny", "what": "OPT", "seconds": 4.0, "count": 1, "of": "pieces"},
-    ]
-    text = as_csv(Measurement(startup.COLUMNS, rows))
-    table = startup.markdown(list(reader.DictReader(text.splitlines()))).splitlines()
-    assert "| packages |  | 35 MB |" in table
-    assert "| compilation | 5.0 | 2 kernels |" in table
-    assert table.index("| - a.c | 3.0 | 2 |") < table.index("| - a.b | 2.0 | 1 |")
-    assert "| quick: OPT | 4.0 | 1 pieces |" in table
-
-
 def test_importing_bench_loads_nothing_large() -> None:
     """Neither NumPy nor numba nor a solver: their imports take most of a second."""
     code = "import bench, sys; print(sorted({'numpy', 'numba', 'pandas', 'ortools', 'highspy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
-
-
-def test_the_table_in_the_readme_is_that_of_the_committed_file() -> None:
-    """Word for word."""
-    folder = Path(startup.__file__).parent
-    with (folder / "startup.csv").open(encoding="utf-8", newline="") as file:
-        table = startup.markdown(list(reader.DictReader(file)))
-    readme = (folder.parents[1] / "docs" / "results" / "speed.md").read_text(encoding="utf-8")
-    assert readme.partition("<!-- startup -->\n")[2].partition("\n<!-- /startup -->")[0] == table

@@ -140,7 +140,6 @@ def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damag
 
 
 def test_a_place_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
-    """A folder where the file should be, and a folder that does not exist."""
     (tmp_path / "s.sqlite").mkdir()
     for path in (tmp_path / "s.sqlite", tmp_path / "none" / "s.sqlite"):
         with pytest.raises(InputError, match="cannot be opened"):

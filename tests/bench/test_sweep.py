@@ -17,7 +17,7 @@ from ratiobench.bench.report.rows.text import results_text
 from ratiobench.bench.report.sweep.figure import SweepFigure, bound_of
 from ratiobench.bench.results.read import Results, read_results
 from ratiobench.bench.running.options import RunOptions
-from ratiobench.bench.running.runner import find_folders, run_suite, scale_suite
+from ratiobench.bench.running.runner import find_folder, run_suite, scale_suite
 from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.generate import generate
@@ -32,7 +32,6 @@ def _sweep() -> Suite:
 
 
 def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
-    """And the suite by itself is the first axis."""
     suite = _sweep()
     assert tuple(axis.name for axis in suite.axes) == AXES
     assert suite.cases == suite.axes[0].cases
@@ -45,14 +44,13 @@ def test_every_axis_has_several_values_with_the_same_number_of_runs() -> None:
 
 
 def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
-    """Each once, in the order in which they are named."""
     suite = _sweep().select_axes(["load", "trace", "load"])
     assert suite.over == ("load", "trace")
     assert [plot.name for plot in suite.plots] == ["sweep_load", "sweep_trace"]
     assert {case.group.split()[0] for case in suite.cases} == {"load", "trace"}
     small = scale_suite(suite, "small")
     assert {group for plot in small.plots for group in plot.groups} == {case.group for case in small.cases}
-    assert find_folders(None, None, "sweep", "small", suite.over)[0] == Path("results/sweep-load-trace-small")
+    assert find_folder(None, "sweep", "small", suite.over) == Path("results/sweep-load-trace-small")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,6 @@ def test_along_takes_the_cases_and_figures_of_the_named_axes() -> None:
 def test_an_axis_that_is_none_is_one_error(
     words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It names the option and the value; nothing is written."""
     assert main(["run", *words, "--out", str(tmp_path / "out")]) == 2
     assert problem in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -92,12 +89,13 @@ def test_load_is_what_its_value_says() -> None:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Three values, two runs each, of two algorithms."""
+    """Three values, two runs each, of two algorithms; a fifth of the tasks."""
     family, suite = find_suite("sweep")
     folder = tmp_path_factory.mktemp("sweep")
+    cases = tuple(replace(case, recipe=dict(case.recipe) | {"tasks": 14}) for case in suite.small)
     run_suite(
         family,
-        suite,
+        replace(suite, small=cases),
         RunOptions(out=folder, scale="small", rows=("pdftsp:units=paper", "greedy"), quiet=True, workers=1),
     )
     with Store.open(folder / STORE) as store:
@@ -128,7 +126,6 @@ def test_the_table_has_a_line_per_value_and_algorithm(swept: Results) -> None:
 
 
 def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
-    """Every mark has its figures as text; only algorithms that the theorem bounds have a bound."""
     [chart] = draw_figure(swept, swept.plots[0], families()["lora"]).charts
     assert chart.svg.count("bound of Theorem 5, pdftsp:units=paper:") == 2 * 3  # the title and the description
     assert "bound of Theorem 5, greedy" not in chart.svg
@@ -141,10 +138,10 @@ def test_the_chart_says_the_figures_and_the_bound(swept: Results) -> None:
 
 
 def test_values_of_a_sweep_are_not_listed_case_by_case(swept: Results) -> None:
-    """The sweep's own table shows them."""
     assert "nodes 4, run 0" not in results_text(swept, families()["lora"])
 
 
+@pytest.mark.nightly
 def test_the_svg_lies_beside_the_page_and_the_run_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`run sweep --over trace` writes the picture; a second run makes no piece again."""
     words = ["run", "sweep", "--over", "trace", "--scale", "small", "--rows", "greedy", "--only", "*run 0"]

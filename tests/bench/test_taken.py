@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.tools import readme_tables
+from tools import readme_tables
 
 LINES = [
     {"plot": "reached", "group": "a", "algorithm": "old", "mean": "1/2", "said": ""},
@@ -55,7 +55,6 @@ def test_lines_of_some_algorithms_are_replaced(results: Path, tmp_path: Path) ->
 
 
 def test_lines_of_an_algorithm_that_a_suite_has_now_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They stand where the suite has them, in every group."""
     monkeypatch.setattr(readme_tables, "PAPER", tmp_path / "paper.csv")
     old = [
         {"plot": plot, "group": group, "algorithm": name, "mean": "1"}
@@ -81,7 +80,6 @@ def test_lines_of_an_algorithm_that_a_suite_has_now_are_added(tmp_path: Path, mo
     ids=["group", "column", "algorithm"],
 )
 def test_other_lines_are_refused(lines: list[dict[str, str]], results: Path, tmp_path: Path) -> None:
-    """Nothing is written then."""
     before = {each: each.read_bytes() for each in results.iterdir()}
     with pytest.raises(ValueError, match=r"toy\.csv: other lines or columns"):
         readme_tables.take(_folder(tmp_path / "part", rows=["n*"]), {results / "toy.csv": pd.DataFrame(lines)})
@@ -89,7 +87,6 @@ def test_other_lines_are_refused(lines: list[dict[str, str]], results: Path, tmp
 
 
 def test_lines_that_are_missing_are_refused(results: Path, tmp_path: Path) -> None:
-    """An algorithm of the part must have all lines that it has in the table."""
     with pytest.raises(ValueError, match="other lines"):
         readme_tables.take(_folder(tmp_path / "part", rows=["n*"]), {results / "toy.csv": pd.DataFrame(LINES[1:2])})
 

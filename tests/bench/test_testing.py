@@ -7,24 +7,18 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
 
 import ratiobench
-from ratiobench.bench.testing import assert_bound, assert_valid, instances
+from ratiobench.bench.testing import assert_bound, assert_valid
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named, path
-from tests.support.samples import samples
-from tests.support.toy_runs import toy  # noqa: F401
 
 WITNESS = path("thm5_T5_3tasks")
 
 
-@settings(max_examples=samples(15))
-@given(instances("lora", max_tasks=3))
-def test_any_tiny_instance(instance: Instance) -> None:
-    """As another project's suite would have it."""
-    assert instance.tasks <= 3
+@pytest.mark.parametrize("seed", range(5))
+def test_a_drawn_instance(seed: int) -> None:
+    [instance] = ratiobench.generate("paper", tasks=8, nodes=1, slots=12, seed=seed).values()
     run = ratiobench.simulate(instance, "greedy")
     assert assert_valid(run) is run
     assert_bound(instance, "greedy", lambda each: 10**6 * (1 + each.tasks))
@@ -60,17 +54,6 @@ def test_a_class_of_a_notebook_is_run_again_by_the_checks() -> None:
 
 
 def test_a_run_that_is_not_valid_fails() -> None:
-    """With what was violated."""
     run = ratiobench.simulate(named("tiny_contention"), "tests.support.contestants:Raises")
     with pytest.raises(AssertionError, match="not a valid run"):
         assert_valid(run)
-
-
-@pytest.mark.usefixtures("toy")
-def test_families_and_sizes() -> None:
-    """Another family has its own strategy; what does not exist is refused."""
-    one = find(instances("eapm", max_users=1), lambda _: True)
-    assert len(one.tasks) == 1
-    for arguments, sizes in ((("nothing",), {}), (("toy",), {}), (("lora",), {"max_things": 3})):
-        with pytest.raises(InputError):
-            instances(*arguments, **sizes)

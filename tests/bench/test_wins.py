@@ -39,7 +39,6 @@ def test_runs_without_a_figure_are_left_out_and_said_to_be() -> None:
 
 
 def test_means_of_runs_are_decided_by_their_intervals() -> None:
-    """Apart, overlapping, and without an interval."""
     rows = values(50, 40, 50, 45, 50, 50, 50, 40)
     ends: list[tuple[float | None, float | None]] = [(45.0, 55.0), (40.0, 60.0), (50.0, 50.0), (None, None)]
     for each, (low, high) in zip(rows[::2], ends, strict=True):

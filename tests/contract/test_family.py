@@ -19,14 +19,11 @@ def test_every_member_is_documented() -> None:
 
 @pytest.mark.parametrize("name", sorted(families()))
 def test_families_define_members_of_the_contract_and_no_others(name: str) -> None:
-    """A member under another name would never be asked for."""
     own = {each for each in vars(type(families()[name])) if not each.startswith("_")}
     assert own - {"name", "unit"} <= set(MEMBERS)
 
 
 def test_what_a_family_lacks_is_named() -> None:
-    """When its object is made, not when a command first asks."""
-
     class Half(Family):
         """Without most members."""
 
@@ -35,9 +32,8 @@ def test_what_a_family_lacks_is_named() -> None:
 
 
 def test_a_family_without_options_loses_no_more_than_these() -> None:
-    """Every optional capability has a default."""
     plain = ToyFamily()
     assert plain.certificates is plain.counterexample_search is plain.explainer is plain.gantt is None
-    assert plain.bidding is plain.timeline is plain.log_import is plain.calibrator is plain.proof_status is None
-    assert (*plain.traces(), *plain.constructions(), *plain.sources(), *plain.benchmarks()) == ()
+    assert plain.bidding is plain.timeline is plain.log_import is plain.proof_status is None
+    assert (*plain.traces(), *plain.constructions(), *plain.sources()) == ()
     assert set(plain.recipes()) == {"file"}

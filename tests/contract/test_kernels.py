@@ -13,11 +13,11 @@ from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
+# Kernels that make arrays for themselves, return none, and may be called by those that count no references
 KNOWN = {
     "answers", "best_set", "fill_nodes", "future_cost", "node_values",
     "_choose_by_sorting", "_never_pays", "_pack_anew", "_take_first",
 }  # fmt: skip
-"""Kernels that make arrays for themselves, return none, and may be called by those that count no references."""
 
 
 @cache

@@ -12,7 +12,7 @@ from ratiobench.bench.family.registry import families
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("instances", "formulations", "online", "bench")
 COMMON = {"online", "greedy", "average", "balance", "posted", "capped", "hold", "random", "fastest", "queue"}
-COMMON |= {"advice", "combine", "mirror", "pooled", "reserve", "static", "truthful", "units"}
+COMMON |= {"advice", "mirror", "pooled", "reserve", "static", "units"}
 """Names of algorithms that are words of everyday English as well."""
 
 
@@ -28,7 +28,6 @@ def _shared() -> list[Path]:
 
 
 def test_there_are_rooms_that_all_share() -> None:
-    """Otherwise the next test looks at nothing."""
     assert len(_shared()) > 90
 
 

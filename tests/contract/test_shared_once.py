@@ -15,8 +15,7 @@ from ratiobench.instances.io.files import line_of, load_json, sha256_of, write_t
 from ratiobench.instances.shipped_instances import ShippedInstances
 
 FLOORS = {floor.__name__: Path(floor.__file__ or "").parent for floor in (instances, formulations, online)}
-FEW = 16
-"""Functions with no more expressions and statements than this only hand on what is shared."""
+FEW = 16  # Functions with no more expressions and statements than this only hand on what is shared
 
 
 def functions(folder: Path) -> Iterator[tuple[str, int, str]]:
@@ -44,12 +43,10 @@ def repeated(floor: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_no_function_is_written_out_in_two_families(floor: str) -> None:
-    """Longer than a call of what stands at the root."""
     assert repeated(FLOORS[floor]) == []
 
 
 def test_a_function_that_is_written_out_twice_is_found(tmp_path: Path) -> None:
-    """Whatever it is called, and whatever its docstring says."""
     text = 'def {}(x):\n    """{}"""\n    y = sorted(x)\n    return [a + b for a in y for b in y if a < b < a + 3]\n'
     for family in ("one", "two"):
         (tmp_path / family).mkdir()

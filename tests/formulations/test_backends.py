@@ -157,7 +157,6 @@ def ends(pid: int) -> bool:
 
 
 def test_one_process_serves_many_calls(process: worker.Worker) -> None:
-    """It is long-lived, and it is not this one."""
     pids = {process.call(f"{HERE}:process_id").value for _ in range(5)}
     assert pids == {process.pid}
     assert os.getpid() not in pids
@@ -173,8 +172,8 @@ def test_a_call_without_answer_is_a_timeout_and_the_process_is_replaced(process:
     assert process.call(f"{HERE}:process_id").value not in (None, before)
 
 
+@pytest.mark.nightly
 def test_a_timeout_also_ends_what_the_worker_started(process: worker.Worker) -> None:
-    """CBC is a child of its worker; it must not survive it."""
     process.call(f"{HERE}:process_id")
     pid = process.pid
     found: list[int] = []
@@ -199,7 +198,6 @@ def test_a_timeout_also_ends_what_the_worker_started(process: worker.Worker) -> 
     ("function", "words"), [("die", "was killed by SIGKILL"), ("stop_abruptly", "exit status 7: something broke")]
 )
 def test_a_dead_process_is_a_crash_and_is_replaced(process: worker.Worker, function: str, words: str) -> None:
-    """With the manner of its death in the message."""
     reply = process.call(f"{HERE}:{function}")
     assert reply.termination is Termination.CRASH
     assert words in reply.message
@@ -207,15 +205,14 @@ def test_a_dead_process_is_a_crash_and_is_replaced(process: worker.Worker, funct
 
 
 def test_a_process_killed_between_calls_is_replaced_silently(process: worker.Worker) -> None:
-    """Nobody was waiting for it."""
     first = process.call(f"{HERE}:process_id").value
     os.kill(first, signal.SIGKILL)
     assert ends(first) or process.pid is None
     assert process.call(f"{HERE}:process_id").value != first
 
 
+@pytest.mark.nightly
 def test_a_process_killed_from_outside_during_a_call_is_a_crash(process: worker.Worker) -> None:
-    """As by the system when memory runs out."""
     process.call(f"{HERE}:process_id")
     pid = process.pid
     assert pid is not None
@@ -226,7 +223,6 @@ def test_a_process_killed_from_outside_during_a_call_is_a_crash(process: worker.
 
 
 def test_growing_past_the_memory_limit_is_memory(process: worker.Worker) -> None:
-    """Resident memory is watched."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("resident memory is watched through /proc")
     reply = process.call(f"{HERE}:grow", 2000, memory_mb=300, wall_seconds=60)
@@ -235,16 +231,16 @@ def test_growing_past_the_memory_limit_is_memory(process: worker.Worker) -> None
     assert process.call(f"{HERE}:process_id").termination is None
 
 
+@pytest.mark.nightly
 def test_the_memory_of_a_grandchild_counts(process: worker.Worker) -> None:
-    """A solver may be started by another program."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("resident memory is watched through /proc")
     reply = process.call(f"{HERE}:grow_in_a_grandchild", memory_mb=400, wall_seconds=30)
     assert reply.termination is Termination.MEMORY
 
 
+@pytest.mark.nightly
 def test_a_timeout_ends_a_detached_child_too(process: worker.Worker, tmp_path: Path) -> None:
-    """One that leads a session of its own."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("children are found through /proc")
     process.call(f"{HERE}:process_id")
@@ -271,7 +267,6 @@ def test_one_huge_allocation_is_memory(process: worker.Worker) -> None:
 def test_errors_are_replies_and_the_process_lives_on(
     process: worker.Worker, function: str, termination: Termination, words: str
 ) -> None:
-    """One line each; no exception leaves `call`."""
     before = process.call(f"{HERE}:process_id").value
     reply = process.call(f"{HERE}:{function}")
     assert reply.termination is termination
@@ -281,13 +276,11 @@ def test_errors_are_replies_and_the_process_lives_on(
 
 
 def test_what_a_solver_prints_does_not_disturb_the_replies(process: worker.Worker) -> None:
-    """Its standard output leads nowhere."""
     assert process.call(f"{HERE}:print_much").value == "done"
     assert process.call(f"{HERE}:process_id").value == process.pid
 
 
 def test_each_thread_has_its_own_worker() -> None:
-    """Two threads solve side by side; the same thread gets the same worker again."""
     here = worker.worker("test-threads")
     assert worker.worker("test-threads") is here
     found: list[worker.Worker] = []
@@ -317,16 +310,17 @@ def parent(then: str, **popen: object) -> tuple[subprocess.Popen[str], int]:
     return started, pid
 
 
-@pytest.mark.parametrize("then", ["pass", "sys.exit(3)", "raise ValueError"])
+@pytest.mark.parametrize(
+    "then", ["pass", *(pytest.param(then, marks=pytest.mark.nightly) for then in ("sys.exit(3)", "raise ValueError"))]
+)
 def test_workers_end_with_their_parent(then: str) -> None:
-    """However it ends by itself."""
     started, pid = parent(then, stderr=subprocess.DEVNULL)
     started.communicate(timeout=60)
     assert ends(pid)
 
 
-@pytest.mark.parametrize("busy", [False, True])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("busy", [pytest.param(False, marks=pytest.mark.nightly), True])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_workers_end_when_their_parent_is_killed(number: signal.Signals, busy: bool) -> None:
     """kill -9 leaves nothing behind, idle or in the middle of a call."""
     started, pid = parent(
@@ -356,6 +350,7 @@ def solve_knapsack(size: int) -> float | None:
     return backends.solve("highs", knapsack(size)).bound
 
 
+@pytest.mark.nightly
 def test_backends_work_inside_pool_processes() -> None:
     """Also in daemonic ones, which may not start `multiprocessing` children."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -364,6 +359,7 @@ def test_backends_work_inside_pool_processes() -> None:
         assert daemonic.apply(solve_knapsack, (5,)) == 5
 
 
+@pytest.mark.nightly
 def test_the_caller_imports_no_solver() -> None:
     """After solving with everything, `sys.modules` of the caller has none of them."""
     code = textwrap.dedent(
@@ -424,16 +420,13 @@ def test_an_infeasible_model_gives_neither_incumbent_nor_bound(backend: str) -> 
     assert result.values is None
 
 
-POLICIES = {"openevolve", "gepa", "shinka", "gymnasium", "ppo"}
-"""Extras of programs that search for policies."""
+POLICIES = {"openevolve", "gepa", "gymnasium", "ppo"}  # Extras of programs that search for policies
 
 
 def test_backends_that_are_extras_have_an_extra_of_their_name() -> None:
     """The command that a message names installs something, and the README names the extra."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {*backends.EXTRAS, "dask", "parquet", "completion", "calibrate", "isolate", "figures", *POLICIES} == set(
-        extras
-    )
+    assert {*backends.EXTRAS, "dask", "isolate", *POLICIES} == set(extras)
     readme = (ROOT / "docs" / "guide" / "commands.md").read_text(encoding="utf-8")
     [told] = [paragraph for paragraph in readme.split("\n\n") if paragraph.startswith("Optional extras")]
     for text in (told, (ROOT / "README.md").read_text(encoding="utf-8")):
@@ -448,7 +441,6 @@ def test_a_backend_that_does_not_exist_is_a_result() -> None:
 
 
 def test_a_result_never_carries_nan_or_infinity() -> None:
-    """Such a bound is refused where it would be made."""
     for bad in (float("nan"), float("inf"), -float("inf")):
         with pytest.raises(ValueError, match="bound"):
             BackendResult(Termination.LIMIT, bound=bad)

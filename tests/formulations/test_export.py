@@ -69,7 +69,6 @@ def test_files_read_back_by_highs_and_cbc_have_the_same_optimum(formulation: str
 
 
 def test_auto_exports_the_tight_formulation() -> None:
-    """The default."""
     instance = contended_instance(4)
     assert export(instance, "mps") == export(instance, "mps", "tight")
 
@@ -78,13 +77,11 @@ def test_auto_exports_the_tight_formulation() -> None:
     ("kind", "formulation"), [("xml", "auto"), ("mps", "cpsat"), ("lp", "enumerate"), ("lp", "no")]
 )
 def test_what_cannot_be_exported_is_an_input_error(kind: str, formulation: str) -> None:
-    """One line that names the field."""
     with pytest.raises(InputError, match=r"^(format|formulation): [^\n]+$"):
         export(one_task_instance(1, [[0]]), kind, formulation)
 
 
 def test_a_model_too_large_to_write_is_an_input_error() -> None:
-    """Before anything is built."""
     with pytest.raises(InputError, match=f"{BUILD_COLUMNS:,}"):
         export(crowded_instance(tasks=5, count=2**30, slots=20), "mps", "printed")
 

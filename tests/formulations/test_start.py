@@ -22,7 +22,7 @@ class Interrupts:
 
 sys.meta_path.insert(0, Interrupts())
 sys.argv = ["ratiobench", "list", "suites"]
-from ratiobench.bench.__main__ import main
+from ratiobench.__main__ import main
 sys.exit(main())
 """
 

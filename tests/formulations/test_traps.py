@@ -54,7 +54,6 @@ def test_highs_and_ortools_and_pulp_serve_one_caller_side_by_side() -> None:
 
 
 def test_the_backends_are_not_reached_by_imports_of_the_caller() -> None:
-    """Importing everything that callers use loads no solver."""
     code = (
         "import sys, ratiobench.formulations.lora.solve as s; s.formulations(); "
         "print([n for n in ('highspy', 'ortools', 'pulp', 'pyscipopt', 'gurobipy') if n in sys.modules])"
@@ -88,7 +87,7 @@ def cbc_at_a_limit() -> backends.BackendResult:
     return backends.solve("cbc", truth().tight, Limits(work=1))
 
 
-@pytest.mark.parametrize("formulation", ["tight", "printed"])
+@pytest.mark.parametrize("formulation", ["tight", pytest.param("printed", marks=pytest.mark.nightly)])
 def test_highs_at_a_limit_says_limit_and_its_bound_is_above_its_incumbent(formulation: str) -> None:
     """With an incumbent in hand, a stop is LIMIT, not optimal; the bound has the sign of a maximisation."""
     instance, model = hard_instance(), getattr(truth(), formulation)
@@ -108,7 +107,6 @@ def test_highs_at_a_limit_says_limit_and_its_bound_is_above_its_incumbent(formul
 
 
 def test_cbc_stopped_without_an_incumbent_gives_none_and_not_the_relaxation() -> None:
-    """What its solution file holds then are the values of a relaxation."""
     model = truth().printed
     result = backends.solve("cbc", model, Limits(seconds=0.01))
     # On a loaded machine the process may not even have started within the hard limit.

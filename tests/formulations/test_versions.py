@@ -38,7 +38,6 @@ def test_the_pinned_versions_are_those_of_the_constraints() -> None:
 
 
 def test_a_key_names_what_may_be_asked() -> None:
-    """All that come with the package, the one that is named, or nothing."""
     assert [part.split()[0] for part in package_versions().split(", ")] == ["highspy", "ortools", "pulp"]
     assert package_versions("cbc") == f"pulp {importlib.metadata.version('pulp')}"
     assert package_versions("none") == ""
@@ -46,7 +45,6 @@ def test_a_key_names_what_may_be_asked() -> None:
 
 @pytest.mark.parametrize("family", ["lora", "eapm", "edgeflow", "tenants"])
 def test_another_version_is_another_key(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a solve that may ask a solver, and of no other."""
     house = families()[family]
     settings = [SolveSettings(), SolveSettings(backend="none")]
     before = [house.solve_key(each) for each in settings]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CLOSE = 1e-9
-"""Relative difference up to which two floats are the same figure."""
+CLOSE = 1e-9  # Relative difference up to which two floats are the same figure
 
 
 def differences(stored: Any, now: Any, where: str = "") -> Iterator[str]:
@@ -44,17 +43,10 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison.
+    """One comparison."""
 
-    Parameters
-    ----------
-    compute : makes the JSON document of today, in an empty folder that is the working folder.
-    compare : yields a line for each finding, given what is stored and the document of today.
-    seconds : about how long it takes; the longest cases begin first.
-    long : whether only `--long` takes it.
-    """
-
-    compute: Callable[[Path], Any]
+    compute: Callable[[Path], Any]  # makes the JSON document of today, in an empty folder that is the working folder
+    # yields a line for each finding, given what is stored and the document of today.
     compare: Callable[[Any, Any], Iterable[str]] = differences
-    seconds: float = 1.0
-    long: bool = False
+    seconds: float = 1.0  # about how long it takes; the longest cases begin first
+    long: bool = False  # whether only `--long` takes it

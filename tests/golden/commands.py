@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+# Keys that have one of these words depend on the clock, the machine, the release, or on how a solver went about it
 LEFT_OUT = {"seconds", "time", "machine", "python", "version", "commit", "created", "date", "work", "tries"}
-"""Keys that have one of these words depend on the clock, the machine, the release, or on how a solver went about it."""
 
 
 @dataclass(frozen=True)

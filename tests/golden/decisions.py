@@ -13,15 +13,11 @@ from typing import Any
 from tests.golden.case import Case, differences
 from tests.golden.commands import document_of
 
+# Relative difference of welfare up to which these algorithms are the same; all others decide the same
 BANDS = {"titan": Fraction(2, 1000), "learned": Fraction(1, 100), "guarded": Fraction(1, 100)}
-"""Relative difference of welfare up to which these algorithms are the same; all others decide the same."""
-
-WEIGHT = ",room=weight"
-"""The guard by weight: nothing will have to be said where the guard by count has gone."""
 
 
 def _generate(recipe: str, folder: str) -> str:
-    """Write the instance of a recipe, and return its file."""
     return str(document_of("generate", recipe, "--out", folder)[0]["file"])
 
 
@@ -69,25 +65,25 @@ def _case(recipe: str, *algorithms: str, earlier: str = "", seconds: float = 1.0
     return Case(partial(_rows, recipe, algorithms, earlier), _compare, seconds)
 
 
+# The main paper's mechanism in its readings, and its baselines
 PAPER = (
     "pdftsp", "pdftsp:search=printed", "pdftsp:units=paper", "pdftsp:units=canonical", "pdftsp:payment=critical",
     "pdftsp:updates=admitted", "pdftsp:search=printed,units=paper", "pdftsp:money=1000", "pdftsp:arith=float",
     "pdftsp:alpha=3,beta=1/2", "eft", "eft:admit=all", "ntm", "ntm:admit=all", "eris",
 )  # fmt: skip
-"""The main paper's mechanism in its readings, and its baselines."""
 
 OURS = ("greedy", "posted", "posted:growth=2", "posted:room=ignored,margin=3/2", "capped", "capped:growth=3,scale=1/2")
-BANDED = ("titan", "learned", f"guarded:beta=59{WEIGHT}")
+BANDED = ("titan", "learned", "guarded:beta=59")
+# Price laws and baselines of the literature, and price rules of ours
 LITERATURE = (
     "zcl", "zcl:start=flat", "zcl:start=zero", "reserve", "reserve:loss=1/100000", "advice", "pooled", "units",
     "static", "static:split=8", "static:price=20", "mirror", "mirror:rule=first-order", "minimal-edit",
     "minimal-edit:units=canonical", "bbar-rule", "bbar-rule:divisor=2", "pricelist",
 )  # fmt: skip
-"""Price laws and baselines of the literature, and price rules of ours."""
 
 ON_ONE_NODE = tuple(f"{name}:migrate=no" for name in ("pdftsp", "eft", "greedy", "posted", "eris"))
 FROM_EARLIER_DAYS = (
-    "learned:history=EARLIER", f"learned:guard=29,history=EARLIER{WEIGHT}", f"guarded:beta=29,history=EARLIER{WEIGHT}",
+    "learned:history=EARLIER", "learned:guard=29,history=EARLIER", "guarded:beta=29,history=EARLIER",
     "posted:prior=EARLIER", "pdftsp:prior=EARLIER", "eris:prior=EARLIER", "advice:history=EARLIER",
     "mirror:history=EARLIER",
 )  # fmt: skip

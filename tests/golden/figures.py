@@ -16,21 +16,20 @@ from tests.golden.commands import ROOT, call, document_of, figures
 NAMED = ROOT / "instances" / "lora" / "named"
 THEOREM5 = NAMED / "thm5_T5_3tasks.json"
 SMALL = NAMED / "tiny_two_types.json"
+# Cases of the suite `theory` that take half of its time
 SMALL_THEORY = ("dp_*", "lemma*", "thm5_T*", "truth_*", "dropped_*", "units_*")
-"""Cases of the suite `theory` that take half of its time."""
-WIDER = Fraction(2, 10_000)
-"""How much wider than the stored one the interval on OPT may be, as a part of OPT."""
+WIDER = Fraction(2, 10_000)  # How much wider than the stored one the interval on OPT may be, as a part of OPT
+# Algorithms whose decisions may move, with how far their welfare may
 BANDS = {"titan": Fraction(2, 1000), "learned": Fraction(1, 100), "guarded": Fraction(1, 100)}
-"""Algorithms whose decisions may move, with how far their welfare may."""
+# Columns that are compared as they are, beside those of measures and claims
 PLAIN = ("state", "opt_proof", "welfare", "true_welfare", "revenue", "admitted", "constants_source", "vendors")
-"""Columns that are compared as they are, beside those of measures and claims."""
+# Beginnings of columns that follow from the value of a run and the interval on OPT
 OF_OPT = ("ratio", "reached", "behind")
-"""Beginnings of columns that follow from the value of a run and the interval on OPT."""
+# Columns of names, texts and sums of other columns
 LEFT_OUT = (
     "case", "group", "algorithm", "algorithm_key", "label", "reason", "opt", "constants", "arithmetic", "counts",
     "certificate", "profit", "bids",
 )  # fmt: skip
-"""Columns of names, texts and sums of other columns."""
 
 
 def run_suite(folder: Path, suite: str, *options: str) -> Any:
@@ -102,7 +101,6 @@ def _printed(*words: str | Path) -> Any:
 
 
 def _json(*words: str | Path) -> Case:
-    """A command whose figures are compared."""
     return Case(lambda folder: _printed(*words), seconds=4)
 
 
@@ -129,7 +127,6 @@ def _checked(folder: Path) -> Any:
 
 
 def _compared(folder: Path) -> Any:
-    """Two folders of results side by side."""
     for name, algorithms in (("one", "greedy"), ("two", "eft")):
         answer = call("run", "tiny", "--only", "tiny_*", "-a", algorithms, "--out", folder / name, "--quiet")
         assert answer.status == 0, answer.err

@@ -18,10 +18,11 @@ from typing import Any
 from tests.golden.commands import call, document_of
 
 Document = dict[str, Any]
+# Changes a copy of a certificate, given the instance; None if there is nothing to change. A text is written as is.
 Forgery = Callable[[Any, Any], Any]
-"""Changes a copy of a certificate, given the instance; None if there is nothing to change. A text is written as is."""
 
 INPUTS = Path(__file__).parent / "inputs" / "certificates.json.gz"
+# Bases from the set R1
 SHIPPED = (
     "tiny_contention", "tiny_two_types", "tiny_vendors", "tiny_three_types", "tiny_tight_windows",
     "tiny_negative_tariff", "thm5_T4_4tasks_strict", "part_40_helios", "part_40_pai", "part_60_philly",
@@ -31,7 +32,7 @@ SHIPPED = (
     "edgeflow_pai_100_16_0", "edgeflow_pai_100_32_4", "tenants_all_late", "tenants_cs_zero", "tenants_free",
     "tenants_batch_12", "tenants_pai_60_0.8",
 )  # fmt: skip
-"""Bases from the set R1."""
+# Bases made by `opt --certificate`, of the instances of these recipes
 MADE = {
     "lora_cost_table": "named:instance=tiny_cost_table",
     "lora_valuation": "named:instance=tiny_valuation",
@@ -47,7 +48,6 @@ MADE = {
     "tenants_waits": "named:instance=waits",
     "tenants_ties": "named:instance=ties",
 }
-"""Bases made by `opt --certificate`, of the instances of these recipes."""
 
 
 def seal(document: Any) -> Any:
@@ -111,12 +111,12 @@ def _without(key: str) -> Forgery:
     return lambda c, _: {k: v for k, v in c.items() if k != key}
 
 
+# What changes no content
 GOOD: dict[str, Forgery] = {
     "as it is": lambda c, _: c,
     "keys reordered": lambda c, _: dict(reversed(c.items())),
     "indented": lambda c, _: json.dumps(seal(c), indent=3),
 }
-"""What changes no content."""
 ENDS: dict[str, Forgery] = {
     "upper lowered": _moved("upper", -1),
     "upper raised": _moved("upper", 1),
@@ -162,7 +162,6 @@ UNSEALED = {"seal wrong", "seal of before", "seal no text"}
 
 
 def _rows(c: Any) -> Iterator[list[Any]]:
-    """Every list of prices of a certificate of `lora`."""
     for table in (c, *c.get("more", [])):
         yield from table["lam"]
         yield from table["phi"]
@@ -418,7 +417,6 @@ def _as_first(c: Any, i: Any) -> Any:
 
 
 def _one_node(c: Any, i: Any) -> Any:
-    """Every task runs on node 0."""
     moved = [d and d | {"cells": [[0, slot] for _, slot in d["cells"]]} for d in c["decisions"]]
     return c | {"decisions": moved} if moved != c["decisions"] else None
 
@@ -623,7 +621,6 @@ DECISIONS: dict[str, dict[str, Forgery]] = {
 
 
 def _base(instance: Path, certificate: Path, formats: set[str]) -> Document:
-    """A base: a certificate with its instance, and the ends that each of its changed proofs has."""
     told = call("check", instance, "--certificate", certificate, "--explain").out
     found = json.loads(told[told.index("{") :])
     base = {

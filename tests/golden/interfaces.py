@@ -35,31 +35,29 @@ from tests.golden.commands import call, document_of, start
 
 INPUTS = Path(__file__).parent / "inputs"
 STORED = Path(__file__).parent / "stored" / "interfaces.json"
+# A suite of each family and one of its instances
 FAMILIES = {
     "lora": ("tiny", "tiny_contention"),
     "eapm": ("eapm-named", "negative_opt"),
     "edgeflow": ("edgeflow-named", "edf_domino"),
     "tenants": ("tenants-named", "all_late"),
 }
-"""A suite of each family and one of its instances."""
+# The columns of results.csv that are stored of a run
 FIGURES = (
     "case", "algorithm", "state", "opt_lower", "opt_upper", "welfare", "revenue", "admitted", "ratio_lower",
     "ratio_upper", "constants_source",
 )  # fmt: skip
-"""The columns of results.csv that are stored of a run."""
+# The class in the policy's file of each family
 POLICIES = {"lora": "Threshold", "eapm": "Rate", "edgeflow": "LeastSlack", "tenants": "Insert"}
-"""The class in the policy's file of each family."""
+# The instance of each environment
 RECIPES = {
     "Lora": "day:trace=philly,tasks=30,nodes=2,slots=24,start=60",
     "Edgeflow": "gpu-day:jobs=30,gpus=16",
     "Tenants": "online:jobs=30",
 }
-"""The instance of each environment."""
 STEPS = 50
-ROUNDING = 1e-5
-"""Relative difference of sums over observations, which are numbers of 32 bits."""
-PATIENCE = 300
-"""Seconds to wait for another process."""
+ROUNDING = 1e-5  # Relative difference of sums over observations, which are numbers of 32 bits
+PATIENCE = 300  # Seconds to wait for another process
 
 
 def _stored(name: str) -> Any:
@@ -75,7 +73,6 @@ def _inputs(folder: Path) -> Path:
 
 
 def _instance(family: str, folder: Path) -> Path:
-    """Write an instance of a family, and return its file."""
     suite, name = FAMILIES[family]
     answer = call("generate", suite, "--only", name, "--out", folder / family)
     if answer.status:
@@ -84,13 +81,11 @@ def _instance(family: str, folder: Path) -> Path:
 
 
 def _rows(folder: Path) -> list[dict[str, str]]:
-    """The figures of results.csv."""
     with (folder / "results.csv").open(newline="") as file:
         return [{name: row.get(name, "") for name in FIGURES} for row in csv.DictReader(file)]
 
 
 def _table(results: Any) -> list[dict[str, str]]:
-    """The same figures of `Results.exact`."""
     return [{name: str(row.get(name)) for name in FIGURES} for row in results.exact.to_dict("records")]
 
 
@@ -104,8 +99,8 @@ def _finished(process: Any, name: str) -> str:
 
 # ------------------------------------------------------------------------------------------------ names and columns
 
+# Names and parameters that TARGET.md takes away
 GOING = {"backtest", "imported", "advice", "share", "commit", "law", "count", "max_bytes"}
-"""Names and parameters that TARGET.md takes away."""
 
 
 def signatures(folder: Path) -> dict[str, Any]:
@@ -364,7 +359,6 @@ def _content(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _write_wrong_files(folder: Path) -> None:
-    """Write what the wrong command lines read."""
     inputs = _inputs(folder)
     for family in FAMILIES:
         _instance(family, folder).rename(folder / f"{family}.json.gz")
@@ -396,6 +390,7 @@ def _write_wrong_files(folder: Path) -> None:
         file.truncate(2**33)
 
 
+# `what the error must name: command line`
 WRONG = """
 simulate: simulat lora.json.gz -a greedy
 run: runn tiny
@@ -461,7 +456,6 @@ theorem5: search theorem55 --out out
 results: report results
 results: compare results nowhere
 """
-"""`what the error must name: command line`."""
 
 
 # ------------------------------------------------------------------------------------------------------------- runs
@@ -536,16 +530,14 @@ def _dask() -> Iterator[str]:
 
 # ------------------------------------------------------------------------------------------------------ cheats
 
+# Cheats of the short run
 FEW = (
     "child reads", "environment", "process_vm_readv", "all objects", "temporary file", "connection", "patched checker",
     "huge number",
 )  # fmt: skip
-"""Cheats of the short run."""
-BY_CHANCE = ("hash seed", "chance")
-"""Cheats that a second run shows, unless it happens to be as the first one."""
+BY_CHANCE = ("hash seed", "chance")  # Cheats that a second run shows, unless it happens to be as the first one
 TRIES = 4
-WAYS = ("bubblewrap", "Landlock", "none")
-"""Ways of isolation, the strongest first."""
+WAYS = ("bubblewrap", "Landlock", "none")  # Ways of isolation, the strongest first
 
 
 def cheats(folder: Path, short: bool) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any
 from tests.golden.case import Case, differences
 from tests.golden.commands import document_of
 
-WIDER = Fraction(2, 100)
-"""Percentage points by which a gap may be wider than the stored one."""
+WIDER = Fraction(2, 100)  # Percentage points by which a gap may be wider than the stored one
 
 ENDS = ("lower", "upper")
 
@@ -60,6 +59,7 @@ def _without_ends(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key not in ENDS}
 
 
+# Recipes whose interval at effort 1 is compared, and about the CPU seconds of each
 RECIPES = {
     "day:nodes=2,tasks=20,seed=1": 1,
     "day:nodes=4,tasks=60,seed=2,trace=pai": 1,
@@ -103,8 +103,8 @@ RECIPES = {
     "online:jobs=120,load=2": 4,
     "online:jobs=20,load=2,tenants=3": 1,
 }
-"""Recipes whose interval at effort 1 is compared, and about the CPU seconds of each."""
 
+# Parts of 20 to 60 tasks and small instances whose certificate is compared, and about the CPU seconds of each
 CERTIFIED = {
     "day:nodes=2,tasks=20,slots=40,start=40,seed=2,sizes=own": 2,
     "day:nodes=2,tasks=30,slots=40,start=40,seed=3,trace=pai": 2,
@@ -118,7 +118,6 @@ CERTIFIED = {
     "gpu-day:jobs=20": 0,
     "online:jobs=30": 1,
 }
-"""Parts of 20 to 60 tasks and small instances whose certificate is compared, and about the CPU seconds of each."""
 
 CASES = {
     **{recipe: Case(partial(_interval, recipe), _compare, seconds) for recipe, seconds in RECIPES.items()},

@@ -18,8 +18,7 @@ from tests.golden.case import Case
 
 PARTS = ("figures", "decisions", "intervals", "verdicts", "interfaces")
 STORED = Path(__file__).parent / "stored"
-SHOWN = 20
-"""Findings of one case that are printed."""
+SHOWN = 20  # Findings of one case that are printed
 
 
 def cases_of(part: str) -> dict[str, Case]:

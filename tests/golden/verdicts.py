@@ -18,13 +18,12 @@ from tests.golden.commands import ROOT, Answer, call, document_of, figures
 
 INPUTS = Path(__file__).parent / "inputs"
 NUMBER = re.compile(r"-?\d+(?:/\d+)?")
+# A field of a certificate
 FIELD = re.compile(
     r"\b(instance|unit|lam|phi|classes|cells|more|tree|scale|prices|points|gpu_prices|edge_prices|worths|upper|lower|"
     r"decisions|sha256|format)\b"
 )
-"""A field of a certificate."""
-RULE = re.compile(r"\(\d[a-z]?(?:, ?\d[a-z]?)*\)|\(R\d\)")
-"""A rule as the papers number it."""
+RULE = re.compile(r"\(\d[a-z]?(?:, ?\d[a-z]?)*\)|\(R\d\)")  # A rule as the papers number it
 
 
 # Certificates --------------------------------------------------------------------------------------------------------
@@ -167,8 +166,8 @@ def _base(name: str) -> Any:
 
 
 FAMILIES = ("lora", "eapm", "edgeflow", "tenants")
+# Seconds of the bases that take longest
 LARGE = {"part_40_helios": 5.0, "part_40_pai": 4.0, "part_60_philly": 8.0, "part_200_pai": 12.0, "part_200_own": 5.0}
-"""Seconds of the bases that take longest."""
 CASES: dict[str, Case] = {
     f"certificates {name}": Case(functools.partial(certificates, name), compare_verdicts, LARGE.get(name, 0.5))
     for name in (*forge.SHIPPED, *forge.MADE)

@@ -54,7 +54,6 @@ def test_entries_are_those_of_the_whole(
 def test_what_is_no_json_is_one_error(
     chunk: int, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It names the line and the column, or the entry."""
     monkeypatch.setattr(json_items, "_CHUNK", chunk)
     with pytest.raises(InputError) as caught:
         entries(tmp_path, text)
@@ -80,7 +79,6 @@ def test_an_entry_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytes
     ],
 )
 def test_what_is_no_json_is_found_in_large_texts(text: str, problem: str, tmp_path: Path) -> None:
-    """Where it is, and not where the text that was read so far ends."""
     with pytest.raises(InputError) as caught:
         entries(tmp_path, text)
     assert str(caught.value).startswith(f"log: {problem}")

@@ -110,12 +110,10 @@ def test_poisson_inverts_the_distribution_function() -> None:
 
 @pytest.mark.parametrize("mean", [0, -1, 501])
 def test_poisson_refuses_other_means(mean: int) -> None:
-    """Means outside 1..500 are errors."""
     with pytest.raises(ValueError, match=r"is not in 1\.\.500"):
         Stream("x").poisson(mean, 1)
 
 
 def test_an_empty_range_is_an_error() -> None:
-    """There is no uniform law on nothing."""
     with pytest.raises(ValueError, match="no uniform law"):
         Stream("x").integers(3, 2, 1)

@@ -24,7 +24,6 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[ArrivalCount | None]:
 
 
 def test_an_algorithm_of_ours_is_simulated_once(told: list[ArrivalCount | None]) -> None:
-    """From no answer to the last one; then that it is over. The figures are the same."""
     with counted_arrivals(told.append):
         counted = run(INSTANCE, "greedy")
     assert told == [*(ArrivalCount(answered, INSTANCE.tasks) for answered in range(INSTANCE.tasks + 1)), None]
@@ -63,7 +62,6 @@ def test_counts_are_told_a_few_times_a_second(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_pool_knows_how_far_the_runs_of_its_workers_are() -> None:
-    """While a piece runs, and of no piece that counts nothing."""
     pool = SpawnPool(1)
     try:
         future = pool.submit(count_slowly)

@@ -14,7 +14,6 @@ from ratiobench.online.referee import bounds
 
 
 def test_the_instance_is_found_in_plain_and_zipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another instance, and what is none, is not; what is longer than a scan goes is taken for it."""
     instance = named("tiny_contention")
     text = dumps(instance).encode()
     files = {

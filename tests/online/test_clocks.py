@@ -89,7 +89,6 @@ def test_an_algorithm_is_warmed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("backend", "warmed"), [("none", [""]), ("highs", ["highs"])])
 def test_a_solves_clock_starts_when_all_is_ready(clock: Clock, backend: str, warmed: list[str]) -> None:
-    """Kernels where they are used, the solver where one is; the time limit is for the solve."""
     report = lora_solve.solve(named("tiny_two_types"), backend=backend, seconds=50.0)
     assert clock.done == warmed
     assert clock.now == 100
@@ -128,13 +127,11 @@ class Naps:
 
 
 @pytest.mark.parametrize(
-    ("nap_ready", "working", "limit", "stopped"),
-    [("0.6", "0.0", 0.5, False), ("0.0", "0.8", 0.5, True)],
+    ("nap_ready", "working", "limit", "stopped"), [("0.6", "0.0", 0.5, False), ("0.0", "0.8", 0.5, True)]
 )
 def test_what_anyones_algorithm_compiles_is_in_neither_its_seconds_nor_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nap_ready: str, working: str, limit: float, stopped: bool
 ) -> None:
-    """Its own process says when; what it does besides is in both."""
     (tmp_path / "naps.py").write_text(NAPS)
     monkeypatch.syspath_prepend(tmp_path)
     watch = timing.Stopwatch()
@@ -150,7 +147,6 @@ def test_what_anyones_algorithm_compiles_is_in_neither_its_seconds_nor_its_limit
 def test_the_word_of_anyones_algorithm_is_taken_for_so_much_compiling_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond that it is in its limit again."""
     monkeypatch.setattr(isolation, "COMPILING_SECONDS", 0.2)
     (tmp_path / "naps.py").write_text(NAPS)
     monkeypatch.syspath_prepend(tmp_path)
@@ -178,7 +174,6 @@ def test_a_stopwatch_leaves_out_what_is_made_ready() -> None:
 
 
 def test_a_limit_of_pieces_leaves_out_what_a_worker_makes_ready() -> None:
-    """A piece that compiles for longer than the limit is not lost; one that works for longer is."""
     pool = SpawnPool(1, limit=0.6)
     try:
         assert pool.submit(nap, 1.2, 0.1).result() == 0.1

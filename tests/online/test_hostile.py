@@ -26,7 +26,7 @@ from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSp
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.edgeflow.named import path as edgeflow_path
 from ratiobench.instances.io.errors import InputError, make_printable, name_source, shorten
-from ratiobench.instances.io.files import iterate_values, limit_file_size, load_json, read_bytes
+from ratiobench.instances.io.files import READ_LIMIT, iterate_values, limit_file_size, load_json, read_bytes
 from ratiobench.instances.lora import parse
 from ratiobench.instances.lora.named import named, path
 from ratiobench.instances.tenants.named import path as tenants_path
@@ -52,9 +52,13 @@ def written(folder: Path, document: Any) -> str:
     return str(file)
 
 
-def command(arguments: list[str], memory: int, data: bytes | int = subprocess.DEVNULL) -> tuple[int, str]:
-    """Exit status and all output of a command in a process that cannot take more memory."""
-    code = "import sys; from ratiobench.bench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+def command(
+    arguments: list[str], memory: int, data: bytes | int = subprocess.DEVNULL, size: int = READ_LIMIT
+) -> tuple[int, str]:
+    """Exit status and all output of a command in a process that cannot take more memory; `size`: the longest file."""
+    code = "import sys; from ratiobench.bench.cli.main import main; "
+    code += "from ratiobench.instances.io.files import limit_file_size\n"
+    code += f"with limit_file_size({size}): sys.exit(main(sys.argv[1:]))"
     given: Any = {"input": data} if isinstance(data, bytes) else {"stdin": data}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -92,12 +96,12 @@ def test_every_value_has_its_place() -> None:
 
 
 def test_a_gzip_bomb_is_left_at_the_limit(tmp_path: Path) -> None:
-    """8 MB that are 8 GB: read no further than --max-bytes, in little memory; the file is named."""
+    """8 MB that are 8 GB: read no further than a file may be long, in little memory; the file is named."""
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b'{"format":') + gzip.compress(b" " * 2**24) * 512)
-    status, said = command(["check", str(bomb), TINY, "--max-bytes", str(2**27)], GB)
+    status, said = command(["check", str(bomb), TINY], GB, size=2**27)
     assert status == 2
-    assert said == f"ratiobench: {bomb}: unpacked, more than {2**27} bytes, the most that is read (--max-bytes)\n"
+    assert said == f"ratiobench: {bomb}: unpacked, more than {2**27} bytes, the most that is read\n"
 
 
 def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
@@ -107,11 +111,12 @@ def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
     size = Path(TINY).stat().st_size
     prior = tmp_path / "prior.json"
     prior.write_bytes(Path(TINY).read_bytes() + b" ")
-    online = ["simulate", TINY, "--algorithm", f"posted:prior={prior}", "--max-bytes"]
-    assert main([*online, str(size)]) == 2
+    with limit_file_size(size):
+        assert main(["simulate", TINY, "--algorithm", f"posted:prior={prior}"]) == 2
     assert f"{prior}: more than {size} bytes" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(prior.read_bytes())))
-    assert main(["simulate", "-", "--algorithm", "greedy", "--max-bytes", str(size)]) == 2
+    with limit_file_size(size):
+        assert main(["simulate", "-", "--algorithm", "greedy"]) == 2
     assert "<stdin>: more than" in capsys.readouterr().err
     with limit_file_size(size):
         assert len(read_bytes(TINY)[0]) == size
@@ -235,9 +240,9 @@ def test_check_shows_the_first_violations_and_counts_the_others(
     assert safe(said)
 
 
-def long_task(work_: int) -> Document:
-    """Ten thousand slots, two node types, and one task with all of them before its deadline."""
-    document, slots = tiny(), 10_000
+def long_task(work_: int, slots: int = 10_000) -> Document:
+    """Two node types, and one task with all slots before its deadline."""
+    document = tiny()
     document["slots"] = slots
     for node in document["node_types"]:
         node |= {"tariff": [1] * slots, "compute": 1000}
@@ -245,11 +250,11 @@ def long_task(work_: int) -> Document:
     return document
 
 
+# Algorithms that are run with these options; all others are run as they are
 OPTIONS = [
     "pdftsp:arith=float", "pdftsp:search=printed,arith=float", "pdftsp:units=canonical", "posted:arith=float", "posted",
-    "queue:backfill=conservative", "reserve:arith=float", "units:arith=float", "combine:mode=split",
+    "queue:backfill=conservative", "reserve:arith=float", "units:arith=float",
 ]  # fmt: skip
-"""Algorithms that are run with these options; all others are run as they are."""
 ALGORITHMS = [*OPTIONS, *sorted(set(registry.entries()) - {name.partition(":")[0] for name in OPTIONS})]
 
 
@@ -323,13 +328,13 @@ def mutated(document: Any, draw: random.Random) -> bytes:
     return text
 
 
+# A small instance of each family, to be spoilt
 MUTATED = {
     "lora": TINY,
     "eapm": eapm_path("greedy_ties"),
     "tenants": tenants_path("load_blinds"),
     "edgeflow": edgeflow_path("edge_closes"),
 }
-"""A small instance of each family, to be spoilt."""
 
 
 @pytest.mark.parametrize("family", MUTATED)

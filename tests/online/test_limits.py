@@ -37,9 +37,9 @@ CROWD = {
 
 
 @cache
-def _long_instance() -> Instance:
-    """An instance whose last task has ten thousand slots on two types, and work of 60,000 samples."""
-    data = long_task(60_000)
+def _long_instance(work: int = 60_000, slots: int = 10_000) -> Instance:
+    """An instance whose last task has all slots on two types."""
+    data = long_task(work, slots)
     data["tasks"][-1]["rate"] = [7, 9]
     return parse(data)
 
@@ -53,7 +53,7 @@ def _too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _titan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long task has an answer. Programs that stop at once and no search: batches at a limit stand in the label."""
-    _none(name, monkeypatch)
+    _answers(name, _long_instance(6_000, 1_000))
     monkeypatch.setattr(batch, "solve", lambda *_: BackendResult(Termination.LIMIT))
     monkeypatch.setattr(batch._Batch, "_search", lambda self: None)
     result = run(generate(CROWD), name)
@@ -75,7 +75,12 @@ def _exact_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched: where the others stop at a limit it answers, and has none to tell."""
-    result = run(_long_instance(), name)
+    _answers(name, _long_instance())
+
+
+def _answers(name: str, instance: Instance) -> None:
+    """A valid run that names no limit."""
+    result = run(instance, name)
     assert result.valid
     assert "limit" not in result.label
 
@@ -122,7 +127,7 @@ LORA: dict[str, Callable[[str, pytest.MonkeyPatch], None]] = {
     "pricelist": _too_large, "queue": _none, "quota": _none, "dual-posted": _none, "dual-queue": _none,
     "dual-plan": _none,
     "zcl": _too_large, "reserve": _too_large, "advice": _too_large, "units": _too_large, "static:price=1": _too_large,
-    "mirror": _too_large, "pooled": _too_large, "combine:mode=split": _too_large, "truthful": _none,
+    "mirror": _too_large, "pooled": _too_large,
     "pdftsp:arith=float": _too_large, "pdftsp:search=printed,arith=float": _too_large,
     "pdftsp:units=canonical": _too_large, "posted:arith=float": _too_large, "reserve:arith=float": _too_large,
     "units:arith=float": _too_large, "static": _too_large,

@@ -247,7 +247,6 @@ def test_what_cannot_be_sent_is_one_line() -> None:
 
 
 def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With everything that it carries."""
     table = np.zeros(10_000)
 
     class Large(Honest):
@@ -283,8 +282,6 @@ def test_the_future_is_not_carried_along() -> None:
 
 
 def test_its_modules_must_be_there() -> None:
-    """A pickle that names a module which its process does not have is an error that names it."""
-
     class Broken(Honest):
         pass
 
@@ -320,7 +317,6 @@ def test_one_that_draws_gets_its_seed() -> None:
 
 
 def test_it_runs_in_a_sandbox() -> None:
-    """It has no file that would have to be there; what it names must be."""
     if (method := sandbox.choose(None)) == NO_ISOLATION:
         pytest.skip("there is no sandbox here")
 

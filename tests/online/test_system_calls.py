@@ -18,9 +18,9 @@ from ratiobench.online.referee.system_calls import MACHINES, build_filter
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY, ABSENT = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+# Calls that every Python program needs
 USED = {"read": (0, 63), "write": (1, 64), "openat": (257, 56), "futex": (202, 98), "mmap": (9, 222),
         "execve": (59, 221), "wait4": (61, 260), "sendmsg": (46, 211), "kill": (62, 129)}  # fmt: skip
-"""Calls that every Python program needs."""
 
 
 def verdict(code: bytes, audit: int, number: int, *arguments: int) -> int:

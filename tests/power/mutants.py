@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+# What judges, counts or stores: a fault here is a wrong result that nobody sees
 MODULES = (
     "formulations/eapm/check.py", "formulations/edgeflow/check.py", "formulations/lora/check.py",
     "formulations/tenants/check.py", "formulations/eapm/verify.py", "formulations/edgeflow/verify.py",
@@ -16,7 +17,6 @@ MODULES = (
     "online/tenants/simulator.py", "online/referee/runner.py", "formulations/engine.py", "bench/storage/store.py",
     "instances/lora/format.py",
 )  # fmt: skip
-"""What judges, counts or stores: a fault here is a wrong result that nobody sees."""
 
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
@@ -27,14 +27,9 @@ ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that can be planted: the characters [begin, end) of a file are replaced.
+    """A fault that can be planted: the characters [begin, end) of a file are replaced."""
 
-    Parameters
-    ----------
-    name : what is wrong, in words, or the place and the change of a mutant.
-    """
-
-    name: str
+    name: str  # what is wrong, in words, or the place and the change of a mutant
     file: str
     begin: int
     end: int

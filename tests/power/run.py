@@ -24,10 +24,8 @@ from tests.power.faults import faults
 from tests.power.mutants import Fault, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 60
-"""Seconds of tests for each fault."""
-MOST = 400
-"""Tests for each fault."""
+LIMIT = 60  # Seconds of tests for each fault
+MOST = 400  # Tests for each fault
 LEFT_OUT = shutil.ignore_patterns(".git", ".nox", ".venv", "results", ".whl", "_build", ".mypy_cache", ".ruff_cache")
 
 
@@ -66,7 +64,6 @@ def _relative(path: str) -> str:
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    """The environment of tests that run in a tree."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
 
 
@@ -75,8 +72,8 @@ def measure(folder: Path, workers: int, chosen: list[str]) -> Reach:
     settings = folder / "coverage.ini"
     settings.write_text(f"[run]\nsource = {ROOT}\nomit = {ROOT}/tests/*\n")
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(workers), "--dist", "loadfile",
-        "--cov", "--cov-context=test", f"--cov-config={settings}", "--cov-report=",
+        sys.executable, "-m", "pytest", "-q", "-m", "not nightly", "-p", "no:cacheprovider", "-n", str(workers),
+        "--dist", "loadfile", "--cov", "--cov-context=test", f"--cov-config={settings}", "--cov-report=",
         f"--junitxml={folder / 'tests.xml'}", "-o", "junit_family=xunit1", *chosen,
     ]  # fmt: skip
     environment = {**_environment(ROOT), "COVERAGE_FILE": str(folder / "coverage.data")}

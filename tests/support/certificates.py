@@ -17,7 +17,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
 from ratiobench.instances.lora.format import content_hash
-from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
+from tests.support.strategies.lora import tiny_documents, tiny_instances
 
 Document = dict[str, Any]
 TreePath = tuple[tuple[tuple[int, ...], bool], ...]

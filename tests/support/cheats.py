@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# A higher score than the honest policy; the same or a lower one; a run that is not valid, so that the score is 0
 WORKS, NOTHING, STOPPED = "works", "nothing", "stopped"
-"""A higher score than the honest policy; the same or a lower one; a run that is not valid, so that the score is 0."""
 
 HONEST = '''
 import os
@@ -79,30 +79,19 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """A cheat.
+    """A cheat."""
 
-    Parameters
-    ----------
-    what : it in words.
-    text : methods in the place of the honest policy's.
-    open_result : the result without isolation.
-    result : the result with isolation, of either kind.
-    root : the result without isolation is that of root; other users get nothing.
-    """
-
-    what: str
-    text: str
-    open_result: str
-    result: str
-    root: bool = False
+    what: str  # it in words
+    text: str  # methods in the place of the honest policy's
+    open_result: str  # the result without isolation
+    result: str  # the result with isolation, of either kind
+    root: bool = False  # the result without isolation is that of root; other users get nothing
 
 
-def policy_text(cheat: Cheat, wait: int) -> str:
+def policy_text(cheat: Cheat, wait: float) -> str:
     """The policy's file.
 
-    Parameters
-    ----------
-    wait : seconds for which it holds too much, so that the referee has the time to see it.
+    `wait`: seconds for which it holds too much, so that the referee has the time to see it.
     """
     lines = "\n".join(f"    {line}" if line else "" for line in cheat.text.strip("\n").split("\n"))
     return f"{HONEST}\n{lines}\n".replace("\nWAIT = 3\n", f"\nWAIT = {wait}\n")

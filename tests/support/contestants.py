@@ -560,7 +560,6 @@ class RegeneratesUsers(eapm_contestants.Honest):
 
 
 def _snoop(module: str, way: str) -> None:
-    """Get at a module's code."""
     folder = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir)
     file = os.path.join(folder, *module.split(".")) + ".py"
     command = [sys.executable, "-c", f"import {module}"]

@@ -31,11 +31,8 @@ class Examples(Generic[T]):
 
     Hypothesis is seeded by a test's function, so every parameter of one test would draw the same examples anew.
 
-    Parameters
-    ----------
-    strategy : draws values that no test changes.
-    count : how many are drawn.
-    key : what tells two examples apart; of equal ones, a third of tiny instances, the first is checked.
+    `strategy`: draws values that no test changes; `key`: what tells two examples apart; of equal ones, a third of tiny
+    instances, the first is checked.
     """
 
     def __init__(self, strategy: st.SearchStrategy[T], count: int, key: Callable[[T], Hashable]) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-MONDAY = 1_772_409_600
-"""2026-03-02T00:00:00Z."""
+MONDAY = 1_772_409_600  # 2026-03-02T00:00:00Z
 HOUR, DAY = 3600, 86_400
 CLUSTER = """usd_per_kwh = 0.12
 [[node]]
@@ -26,8 +25,8 @@ memory_gb = 40
 speed = 0.5
 watts = 300
 """
+# Namespaces, with their ClusterQueue and priority
 TEAMS = {"nlp": ("research", 0), "vision": ("research", 0), "speech": ("product", 100), "intern": ("research", -10)}
-"""Namespaces, with their ClusterQueue and priority."""
 Object = dict[str, Any]
 
 
@@ -51,9 +50,7 @@ def pod_spec(gpus: int) -> Object:
 class Load:
     """One submission: what it is, when it came, began and ended, as every view of the log shows it.
 
-    Parameters
-    ----------
-    sets : name, pods and GPUs of a pod of each of its sets of pods.
+    `sets`: name, pods and GPUs of a pod of each of its sets of pods.
     """
 
     def __init__(self, chance: random.Random, number: int, submit: int) -> None:

@@ -20,8 +20,7 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import OnlineRun
 
 CHECKED = tuple(claim for claim in CLAIMS if claim.check is not None)
-PAPER = tuple(claim for claim in CHECKED if claim.about is PDFTSP)
-"""The paper's claims that audits check."""
+PAPER = tuple(claim for claim in CHECKED if claim.about is PDFTSP)  # The paper's claims that audits check
 PAYMENTS = tuple(claim for claim in CHECKED if claim.about is OTHER_PAYMENTS)
 GUARANTEES = tuple(claim for claim in CHECKED if claim not in PAPER and claim not in PAYMENTS)
 NOTHING = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.ENUMERATION, "-", "none", Termination.NONE, False, 0.0)

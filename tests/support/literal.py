@@ -166,8 +166,7 @@ def run_pdftsp(
 
 # ------------------------------------------------------------------------------------------------ the baselines
 
-Load = dict[tuple[int, int], tuple[int, int, int]]
-"""What stands on a cell: samples, MB (base model left out), tasks."""
+Load = dict[tuple[int, int], tuple[int, int, int]]  # What stands on a cell: samples, MB (base model left out), tasks
 
 
 def _stands(load: Load, task: Task, public: Public, node: int, slot: int) -> bool:
@@ -189,8 +188,7 @@ def place(load: Load, task: Task, public: Public, cells: Cells) -> None:
         load[k, t] = (samples + rate, memory + task.memory_mb, tasks + 1)
 
 
-Answer = tuple[int | None, Cells, int | None]
-"""Vendor, cells, charge."""
+Answer = tuple[int | None, Cells, int | None]  # Vendor, cells, charge
 
 
 def run_earliest_finish(instance: Instance, *, alone: bool, profitable: bool) -> list[Answer | None]:

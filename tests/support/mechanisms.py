@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.model import Public, Task
-from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
 from ratiobench.online.lora.traces import Rule
 from tests.support.literal import schedules
+from tests.support.strategies.lora import tiny_documents, tiny_instances
 
 MECHANISMS = ("posted", "minimal-edit", "capped", "bbar-rule")
 CANONICAL = "minimal-edit:units=canonical"

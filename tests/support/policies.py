@@ -92,6 +92,7 @@ class Stays:
     def decide(self, task, view):
         return None
 """
+# Reads the standard set's certificates, if they can be seen
 LOOKS = """
 import glob
 import os
@@ -111,7 +112,6 @@ class Looks:
     def decide(self, task, view):
         return None
 """
-"""Reads the standard set's certificates, if they can be seen."""
 PEEKS = """
 import ratiobench.instances.lora.generate
 

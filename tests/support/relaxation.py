@@ -50,12 +50,7 @@ def bound_thrice(instance: Instance, seed: int) -> list[list[tuple[float, float]
 
 
 def count_programs(instance: Instance, nodes: int) -> tuple[float, int, list[float]]:
-    """A tree from no solution: its upper end, the welfare of its solution, gaps when programs of all tasks began.
-
-    Parameters
-    ----------
-    nodes : most nodes that are solved.
-    """
+    """A tree from no solution: its upper end, the welfare of its solution, gaps when programs of all tasks began."""
     p = pool(instance, spare=1)
     search = Search(Decomposition(p, lambda: False), 0, covers_in_windows)
     began: list[float] = []

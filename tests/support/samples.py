@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-LEAST = 10
-"""No sample is made smaller than this."""
-thorough = False
-"""Whether the tests take all examples; set when pytest starts, before any test is imported."""
+LEAST = 10  # No sample is made smaller than this
+thorough = False  # Whether the tests take all examples; set when pytest starts, before any test is imported
 
 
 def samples(full: int, least: int = LEAST) -> int:
-    """The number of examples that a test takes of so many: a third, rounded up.
-
-    Parameters
-    ----------
-    full : how many there are with `--thorough`.
-    least : how many it takes at least, if there are so many.
-    """
+    """The number of examples that a test takes of so many: a third, rounded up."""
     return full if thorough else min(full, max(least, -(-full // 3)))
 
 
 def of_sample(count: int, full: int) -> int:
-    """What a test expects of its sample where it expects so many of all examples: as large a share, rounded down.
-
-    Parameters
-    ----------
-    count : what is expected of all examples.
-    full : how many examples there are with `--thorough`.
-    """
+    """What a test expects of its sample where it expects so many of all examples: as large a share, rounded down."""
     return count * samples(full) // full

@@ -58,7 +58,6 @@ class _Verified:
     violations: Sequence[str]
 
     def document(self) -> dict[str, Any]:
-        """JSON values."""
         return asdict(self)
 
 
@@ -109,7 +108,7 @@ class ToyFamily(Family):
         twin = Case("twin", recipes[0], ("first", "one"), SolveSettings(effort=1), "even")
         return (
             Suite("toy", "Honest algorithms on five cases, two of one content", (*cases, twin)),
-            Suite("toy-plots", "Cases with figures of their own", _plotted(), _PLOTS),
+            Suite("toy-plots", "Cases with figures of their own", _plotted(), _PLOTS, small=_plotted()[:2]),
             Suite("toy-many", "More work than twenty runs that are killed early can do", _many()),
             Suite("toy-bad", "Algorithms that fail", (Case("bad", recipes[0], ("first", "raises", "dies", "cheats")),)),
             Suite("toy-none", "A case that cannot be made", (Case("none", {"broken": 1}, ("first",)), cases[0])),

@@ -5,7 +5,11 @@ Processes of a run import `tests.support.toy_family`, which does without pytest 
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,8 +17,7 @@ import pytest
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 
-FAMILIES = "tests.support.toy_family"
-"""The module of the family, as the variable RATIOBENCH_FAMILIES names it."""
+FAMILIES = "tests.support.toy_family"  # The module of the family, as the variable RATIOBENCH_FAMILIES names it
 
 
 @pytest.fixture
@@ -28,6 +31,14 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def made(suite: str, folder: Path, *options: str) -> Path:
     """The folder, with the results of a suite of this family; for fixtures that live longer than `toy`."""
+    return shutil.copytree(_results(suite, options), folder, dirs_exist_ok=True)
+
+
+@cache
+def _results(suite: str, options: tuple[str, ...]) -> Path:
+    """A folder with these results, made once in a process."""
+    folder = Path(tempfile.mkdtemp(prefix="ratiobench-toy-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATIOBENCH_FAMILIES", FAMILIES)
         families.cache_clear()

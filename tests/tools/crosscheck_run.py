@@ -14,25 +14,16 @@ from ratiobench.formulations.lora.crosscheck import crosscheck
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance, content_hash
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_long_tasks import solve_long_tasks
 from tests.formulations.lora.test_models import PAIRS, contended_instance, installed, prove_optimum
 from tests.formulations.lora.test_rigid_models import agree, contended_runs
 from tests.instances.lora.test_running import enclose, tiny_full_instances
 from tests.support.examples import Examples
+from tests.support.strategies.lora import tiny_instances
 
 
 def compare_solvers(number: int) -> int:
-    """Let every formulation and solver prove the optimum of an instance; the optimum by brute force.
-
-    Parameters
-    ----------
-    number : of the instance.
-
-    Raises
-    ------
-    AssertionError : a row that does not prove this optimum.
-    """
+    """Let every formulation and solver prove the optimum of an instance; the optimum by brute force."""
     instance = contended_instance(number)
     optimum, _ = enumerate_optimum(instance)
     found = crosscheck(instance)
@@ -45,12 +36,7 @@ def compare_solvers(number: int) -> int:
 
 
 def solve_by_all_pairs(instance: Instance) -> None:
-    """Let `solve` prove the optimum of an instance with every formulation and every installed solver.
-
-    Raises
-    ------
-    AssertionError : a pair that does not.
-    """
+    """Let `solve` prove the optimum of an instance with every formulation and every installed solver."""
     for formulation, backend in PAIRS:
         if backend in installed():
             prove_optimum(instance, formulation, backend)

@@ -32,10 +32,8 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 
 Document = dict[str, Any]
-SIZES = ((5, 30, 4), (3, 8, 2))
-"""Most jobs, seconds and GPUs of every other instance."""
-STATES = 5_000
-"""Instances with more states in a second are not enumerated: it would take minutes."""
+SIZES = ((5, 30, 4), (3, 8, 2))  # Most jobs, seconds and GPUs of every other instance
+STATES = 5_000  # Instances with more states in a second are not enumerated: it would take minutes
 
 
 def tiny(draw: random.Random, jobs: int = 5, seconds: int = 30, gpus: int = 4) -> Instance:

@@ -16,8 +16,7 @@ from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices
 from tests.tools.edgeflow_bounds import SIZES, tiny
 
-PLAYED = 20
-"""So many of the policies, with all choices of their options, play each instance."""
+PLAYED = 20  # So many of the policies, with all choices of their options, play each instance
 
 
 def judge(count: int, seed: int) -> int:

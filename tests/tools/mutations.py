@@ -24,10 +24,8 @@ from pathlib import Path
 
 from ratiobench.bench.cli.main import main as command
 
-LONGEST = 1700
-"""Characters of a line of error."""
-PATIENCE = 20
-"""Seconds after which a mutant is left aside: it is valid, and large."""
+LONGEST = 1700  # Characters of a line of error
+PATIENCE = 20  # Seconds after which a mutant is left aside: it is valid, and large
 
 CSV = """submit,duration,gpus,bid,deadline,memory_mb,type,name,limit,run,nodes,user
 2026-03-01T08:00:00Z,900,2,3.5,2026-03-01T12:00:00Z,4000,a,one,7200,,2,u
@@ -169,8 +167,7 @@ ODD = (
     "2026-02-30", "2026-03-01T25:00:00", "9999-12-31 23:59:59", "true", "null", "[", "{}", "1;5", "x" * 3000,
     "100000000000", "99999999999", "0.0000000001", "1e-300", " ", "\x00", "{run}", "2017-10-09",
 )  # fmt: skip
-TOML = "= "
-"""What stands before a value."""
+TOML = "= "  # What stands before a value
 _PIECES = (
     "=",
     ",",
@@ -241,20 +238,12 @@ def _mutant(text: str, draw: random.Random, mark: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mutant.
-
-    Parameters
-    ----------
-    kind : of what.
-    files : by their names, as bytes.
-    words : of the command.
-    named : one of these stands in a line of error.
-    """
+    """One mutant."""
 
     kind: str
-    files: dict[str, bytes]
-    words: list[str]
-    named: tuple[str, ...]
+    files: dict[str, bytes]  # by their names, as bytes
+    words: list[str]  # of the command
+    named: tuple[str, ...]  # one of these stands in a line of error
 
 
 def make_mutants(count: int, seed: int) -> Iterator[Mutant]:

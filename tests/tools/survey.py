@@ -18,18 +18,11 @@ from tests.support.laboratory import PAPER
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """One claim over all instances looked at.
+    """One claim over all instances looked at."""
 
-    Parameters
-    ----------
-    claim : what was checked.
-    counts : how many instances gave each verdict.
-    witness : the smallest instance that violates it (fewest tasks, then slots, then nodes, then by name), or None.
-    check : its check there.
-    """
-
-    claim: Claim
-    counts: Counter[Verdict]
+    claim: Claim  # what was checked
+    counts: Counter[Verdict]  # how many instances gave each verdict
+    # the smallest instance that violates it (fewest tasks, then slots, then nodes, then by name), or None.
     witness: str | None
     check: Check | None
 

@@ -2,9 +2,9 @@
 
 Beside the audit's check (`theorem_h`) its proof is checked step by step, by other ways of computing: after every task
 no credit is below Phi (`theorem_h_credit`); at the final credits no schedule of a task leaves more than its mu_i and
-its part of E, over all its schedules (`theorem_h_dual`); by weight the guard's own account is no less than D, and no
-more than the theorem allows (`theorem_h_account`); no set of announced tasks that fits a node weighs more than
-Omega (`theorem_h_omega`).
+its part of E, over all its schedules (`theorem_h_dual`); the guard's own account is no less than D, and no more than
+the theorem allows (`theorem_h_account`); no set of announced tasks that fits a node weighs more than Omega
+(`theorem_h_omega`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,14 @@ import numpy as np
 
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.lora.counterexamples.moves import RandomNumbers
-from ratiobench.bench.lora.counterexamples.tiny import Job, TinyInstance, instance, menu
-from ratiobench.bench.lora.counterexamples.tiny import Kind as Node
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, instance, menu
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.guarded import theorem_h
-from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
-from ratiobench.online.lora.final_schedule import Late
-from ratiobench.online.lora.guard import CLASSES, Announcement, Kind, bound_root
+from ratiobench.online.lora.guard import CLASSES, Kind
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, PostedTrace, ProposedPrices
 from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.public_constants import list_served
@@ -38,19 +35,15 @@ from ratiobench.online.run import run_built
 from tests.support.laboratory import guarantees
 
 INVARIANTS = ("theorem_h", "theorem_h_account", "theorem_h_credit", "theorem_h_dual", "theorem_h_omega")
-NAMED = ("learned", *INNER)
-"""Whose runs under the guard are audited, in turn."""
+NAMED = ("learned", *INNER)  # Whose runs under the guard are audited, in turn
 MODES = ("zero", "high", "random", "rising", "falling", "plausible")
-_SIZES = (CLASSES, 3, 1)
-"""Most classes of a node type, in turn: exact ones, and grids."""
+_SIZES = (CLASSES, 3, 1)  # Most classes of a node type, in turn: exact ones, and grids
 
 
 class Wishes(NoPoster):
     """Wishes of a mode, on the first node with room.
 
-    Parameters
-    ----------
-    top : the largest bid. half : from this task on the mode that rises, or falls, does.
+    `top`: the largest bid. half : from this task on the mode that rises, or falls, does.
     """
 
     def __init__(self, mode: str, top: int, half: int, draws: RandomNumbers) -> None:
@@ -76,9 +69,7 @@ class Wishes(NoPoster):
 class Watched(PostedPrices):
     """Posted prices, exact and guarded, whose credits are held against Phi after every task.
 
-    Attributes
-    ----------
-    short : the least c - Phi(N) seen on each (type, slot) that had a task, N counted and Phi computed afresh.
+    `short`: the least c - Phi seen on each (type, slot) that had a task, Phi computed afresh.
     """
 
     def start(self, public: Any, constants: Any) -> None:
@@ -86,52 +77,24 @@ class Watched(PostedPrices):
         self._free = [np.repeat(size[public.type_of_node][:, None], public.slots, axis=1)
                       for size in (public.compute, public.memory_mb)]  # fmt: skip
         self.short: list[Fraction] = []
-        self._tasks: dict[int, Task] = {}
-        self._places: dict[tuple[int, int], int] = {}
-        self.moved = 0
         self._look(range(public.slots))
 
-    def decide(self, task: Task, view: View) -> Decision | Late | None:
-        answer = super().decide(task, view)
-        self._tasks[task.index] = task
-        if isinstance(answer, Late):
-            self.moved += len(answer.moves)
-            for who, slot, node in answer.moves:
-                before = self._places[who, slot]
-                self._add(self._tasks[who], before, slot, -1)
-                self._add(self._tasks[who], node, slot, 1)
-        decision = answer.decision if isinstance(answer, Late) else answer
+    def decide(self, task: Task, view: View) -> Decision | None:
+        decision = super().decide(task, view)
         for k, t in () if decision is None else decision.cells:
-            self._add(task, k, t, 1)
+            self._free[0][k, t - 1] -= int(task.rate[self._kind[k]])
+            self._free[1][k, t - 1] -= task.memory_mb
         self._look(range(task.arrival - 1, task.deadline))
-        return answer
-
-    def _add(self, task: Task, k: int, t: int, times: int) -> None:
-        self._free[0][k, t - 1] -= times * int(task.rate[self._kind[k]])
-        self._free[1][k, t - 1] -= times * task.memory_mb
-        if times > 0:
-            self._places[task.index, t] = k
+        return decision
 
     def _look(self, slots: range) -> None:
         assert self._announced is not None
         for g, kind in enumerate(self._announced.kinds):
             if kind.rate:
-                here = np.flatnonzero(self._public.type_of_node == g)
-                compute, memory = int(self._public.compute[g]), int(self._public.memory_mb[g])
-                if self._announced.by_weight:
-                    self._weigh_left(g, kind, here, slots)
-                    continue
-                scale = [_scale(self._announced, kind, j, len(here), compute, memory) for j in range(len(kind.rate))]
-                for t in slots:
-                    free = [(int(self._free[0][k, t]), int(self._free[1][k, t])) for k in here]
-                    floor = max(
-                        cap / kappa ** sum(min(x // s, y // r) for x, y in free)
-                        for s, r, cap, kappa in zip(kind.rate, kind.memory, kind.cap, scale, strict=True)
-                    )
-                    self.short.append(self.credits()[g][t] - floor)
+                self._weigh_left(g, kind, np.flatnonzero(self._public.type_of_node == g), slots)
 
     def _weigh_left(self, g: int, kind: Kind, here: Any, slots: range) -> None:
-        """Phi by weight: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
+        """Phi: X_j over the least by which tasks multiply a credit that leave no node with room for j."""
         assert self._announced is not None
         by_rate, by_memory = _growths(kind, self._announced.beta / kind.omega / len(here))
         for t in slots:
@@ -169,7 +132,6 @@ def _growths(kind: Kind, beta: Fraction) -> tuple[Growths, Growths]:
 
 
 def _worst(growths: dict[int, Fraction]) -> Growths:
-    """Those that no larger size has less of."""
     kept: list[tuple[int, Fraction]] = []
     for size in sorted(growths, reverse=True):
         if not kept or growths[size] < kept[-1][1]:
@@ -183,26 +145,6 @@ def _least_growth(growths: Growths, spare: int) -> Fraction:
     if spare < 0:
         return Fraction(1)
     return min(grow * _least_growth(growths, spare - size) for size, grow in growths)
-
-
-_SCALES: dict[tuple[Any, ...], Fraction] = {}
-
-
-def _scale(announced: Announcement, kind: Kind, j: int, count: int, compute: int, memory: int) -> Fraction:
-    """kappa_j."""
-    key = announced.beta, kind.rate, kind.memory, kind.step, j, count, compute, memory
-    if key not in _SCALES:
-        if len(_SCALES) > 200:
-            _SCALES.clear()
-        s, r = kind.rate[j], kind.memory[j]
-        _SCALES[key] = min(
-            bound_root(
-                1 + announced.beta * max(Fraction(a, compute), Fraction(m, memory)) / (kind.step * count),
-                max(-(-a // s), -(-m // r)),
-            )
-            for a, m in zip(kind.rate, kind.memory, strict=True)
-        )
-    return _SCALES[key]
 
 
 def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: SolveReport) -> Iterator[Check]:
@@ -219,21 +161,18 @@ def judged_guards(j: int, sketch: TinyInstance, given: Instance, reference: Solv
         low[draws.draw_below(3)],
         Fraction(draws.draw_below(4) * draws.draw_below(4), 2),
         Fraction(1 + draws.draw_below(2)),
+        j % 4 > 0,
         _SIZES[draws.draw_below(len(_SIZES))],
-        draws.draw_below(3) > 0,  # by weight on two of three: `theorem_h_account` is about these alone
     )
-    settings = settings._replace(settles=settings.by_weight and j % 4 > 0)
     wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist(), default=0) or 1, given.tasks // 2, draws)
     yield from _judged_watched(sketch, given, reference, past, Watched(wishes, settings, exact=True))
     name = NAMED[j % len(NAMED)]
-    name = f"guarded:inner={name},beta" if name in INNER else f"learned:{'binding=late,' * draws.draw_below(2)}guard"
+    name = f"guarded:inner={name},beta" if name in INNER else "learned:guard"
     history = ",history=history" if past else ""
-    room = ("", ",room=weight")[settings.by_weight] + ("", ",past=settled")[settings.settles]
-    named = run(given, f"{name}={settings.beta},rho={settings.rho}{room}{history}", prior=past)
+    passed = ",past=settled" if settings.settles else ""
+    named = run(given, f"{name}={settings.beta},rho={settings.rho}{passed}{history}", prior=past)
     assert named.valid, named.violations[0]
     yield from (check for check in guarantees(given, named, reference) if check.name == "theorem_h")
-    if j % 10 == 0:
-        yield from judged_late(j // 10)[0]
 
 
 def _judged_watched(
@@ -247,34 +186,8 @@ def _judged_watched(
     least = min(watched.short, default=Fraction(0))
     yield _check("theorem_h_credit", least >= 0, Fraction(0), least)
     yield _every_schedule(sketch, case, watched)
-    if _is_by_weight(watched):
-        yield _account(case, watched)
+    yield _account(case, watched)
     yield from _weights(given, case)
-
-
-def judged_late(j: int) -> tuple[list[Check], int]:
-    """The same of an instance on which tasks of one slot crowd few nodes, bound late; and how many cells moved."""
-    draws = RandomNumbers("late", j)
-    kinds = tuple(
-        Node(2 + draws.draw_below(3), 6 + draws.draw_below(5), 6 + draws.draw_below(5))
-        for _ in range(1 + draws.draw_below(5) // 4)
-    )
-    jobs = []
-    for i in range(12 + draws.draw_below(6)):  # the first slot, in which nothing may move, costs too much
-        size, bid = 1 + draws.draw_below(5), (1 + draws.draw_below(9)) * 3 ** (i // 2)
-        costs = ((10**6, draws.draw_below(3)),) * len(kinds)
-        jobs.append(Job(1, 2, 1 + draws.draw_below(5), size, bid, (size,) * len(kinds), costs))
-    sketch = TinyInstance(2, kinds, tuple(jobs))
-    given = instance(sketch, f"late {j}")
-    reference = solve(given)
-    settings = GuardSettings(
-        Fraction(10 ** draws.draw_below(6), 1 + draws.draw_below(3)), Fraction(draws.draw_below(20)),
-        Fraction(1 + draws.draw_below(2)), _SIZES[draws.draw_below(3)], bool(draws.draw_below(2)),
-    )  # fmt: skip
-    wishes = Wishes(MODES[draws.draw_below(6)], max(given.bid.tolist()), given.tasks // 2, draws)
-    past = instance(_past(sketch, draws), f"before {j}") if draws.draw_below(2) else None
-    watched = Watched(wishes, settings, exact=True, late=True)
-    return list(_judged_watched(sketch, given, reference, past, watched)), watched.moved
 
 
 def _past(sketch: TinyInstance, draws: RandomNumbers) -> TinyInstance:
@@ -290,12 +203,6 @@ def _past(sketch: TinyInstance, draws: RandomNumbers) -> TinyInstance:
 
 def _check(name: str, holds: bool, left: Fraction, right: Fraction) -> Check:
     return Check(name, Verdict.HOLDS if holds else Verdict.VIOLATED, left, right)
-
-
-def _is_by_weight(watched: Watched) -> bool:
-    """Whether the guard follows the least weight that fills nodes."""
-    assert watched._announced is not None
-    return watched._announced.by_weight
 
 
 def _account(case: Case, watched: Watched) -> Check:
@@ -372,12 +279,7 @@ def _weights(given: Instance, case: Case) -> Iterator[Check]:
 
 
 def heaviest(pairs: list[tuple[int, int]], compute: int, memory: int, unit: tuple[int, int] | None = None) -> int:
-    """The largest weight of any number of these that fits a node, by a table of what is left.
-
-    Parameters
-    ----------
-    unit : weight of all of a node's compute / C, and of all its memory / D; D and C where not given.
-    """
+    """The largest weight of any number of these that fits a node, by a table of what is left."""
     by_compute, by_memory = unit or (memory, compute)
     best = np.zeros((compute + 1, memory + 1), np.int64)
     for x in range(1, compute + 1):

@@ -1,12 +1,10 @@
-"""Lemma P, Theorem A for pools, Theorems A', S, S2 and N6 on random instances, beside OPT by enumeration.
+"""Lemma P, Theorem A for pools, Theorems A', S and S2 on random instances, beside OPT by enumeration.
 
 Lemma P is checked on the shared instances with every law that it covers, in turn, and with advice that means harm; its
 proof also step by step: at the final prices no schedule of a task leaves more than its mu_i (`theorem_p_dual`).
 Theorem A for pools is checked likewise on the shared instances (`theorem_pool`, `theorem_pool_dual`), and that what
 fits a node weighs no more than Omega (`theorem_pool_omega`). The other theorems are about instances of a kind: equal
-units (`theorem_a1`), no costs and slack windows (`theorem_s` at price 0, `theorem_s2` in the mean over prices). N6 is
-checked as its proof goes (`theorem_n6`): on the instance in which every admitted task bids its price the inner
-algorithm decides the same, and OPT falls by no more than ALG.
+units (`theorem_a1`), no costs and slack windows (`theorem_s` at price 0, `theorem_s2` in the mean over prices).
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.price_laws import find_omega, theorem_a1, theorem_p, theorem_pool, theorem_s
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
-from ratiobench.instances.lora.format import content_hash
 from ratiobench.instances.lora.model import Instance, Public
 from ratiobench.online.lora.algorithms.advice import AdvisedPrices
 from ratiobench.online.lora.posted_prices import PostedPrices, PostedTrace
@@ -36,24 +33,12 @@ from ratiobench.online.run import run_built
 
 INVARIANTS = (
     "theorem_p", "theorem_p_dual", "theorem_pool", "theorem_pool_dual", "theorem_pool_omega", "theorem_a1",
-    "theorem_s", "theorem_s2", "theorem_n6",
+    "theorem_s", "theorem_s2",
 )  # fmt: skip
-LAWS = (
-    "zcl",
-    "zcl:start=flat",
-    "reserve:loss=1/3",
-    "reserve:loss=1/1000",
-    "wild advice",
-    "combine:mode=split",
-    "combine:mode=split,a=static,b=reserve;loss=1/30",
-    "combine:mode=split,a=posted,b=zcl;start=flat,share=1/3",
-    "combine:mode=split,a=learned,b=advice;loss=1/10;flat=1/3,share=2/3",
-)
-"""Whose runs are audited, in turn."""
+# Whose runs are audited, in turn
+LAWS = ("zcl", "zcl:start=flat", "reserve:loss=1/3", "reserve:loss=1/1000", "wild advice")
+# Forms of `pooled`, in turn; the price of any spread is covered
 POOLS = ("pooled", "pooled:loss=1/3", "pooled:loss=1/100", "pooled:spread=1", "pooled:margin=2")
-"""Forms of `pooled`, in turn; the price of any spread is covered."""
-BEHIND = ("eft", "ntm:admit=all", "pdftsp", "pdftsp:search=printed", "greedy", "posted", "eris")
-"""What N6's prices are put in front of, in turn."""
 
 
 class WildAdvice(AdvisedPrices):
@@ -104,7 +89,6 @@ def judged_laws(j: int, sketch: TinyInstance, given: Instance, reference: SolveR
     yield theorem_s(case_of(f"slack {j}", slack, "static:price=0"))
     mean = theorem_s(case_of(f"slack {j}", _with_one_type(slack), "static"))
     yield replace(mean, name="theorem_s2")
-    yield from _judged_wrapper(given, reference, BEHIND[j % len(BEHIND)])
 
 
 def case_of(name: str, sketch: TinyInstance, algorithm: str) -> Case:
@@ -226,35 +210,9 @@ def draw_slack(draws: RandomNumbers) -> TinyInstance:
 
 
 def _with_one_type(sketch: TinyInstance) -> TinyInstance:
-    """Each task with the first type only, where it runs."""
     jobs = []
     for job in sketch.jobs:
         length = -(-job.work // min(job.rates))
         rates = tuple(rate if g == 0 else 0 for g, rate in enumerate(job.rates))
         jobs.append(job._replace(rates=rates, work=min(job.work, length * job.rates[0])))
     return sketch._replace(jobs=tuple(jobs))
-
-
-def _judged_wrapper(given: Instance, reference: SolveReport, inner: str) -> Iterator[Check]:
-    """N6: what the inner algorithm does on the instance with the lowered bids, and what that costs OPT."""
-    spec = REGISTRY.parse(inner)
-    plain = run(given, inner)
-    stated = ";".join(f"{c.name}={c.value}" for c in plain.constants)
-    behind = ";".join(filter(None, [inner.replace(":", ";").replace(",", ";"), stated]))
-    sold = run(given, f"truthful:inner={behind},ratio=1")
-    assert sold.valid, (behind, sold.violations[0])
-    price = {i: d.payment for i, d in enumerate(sold.decisions) if d is not None}
-    bids = given.bid.copy()
-    for i, paid in price.items():
-        bids[i] = paid
-    bids.setflags(write=False)
-    lowered = replace(given, bid=bids, valuation=bids)
-    named = inner + (":" if stated and ":" not in inner else "," if stated else "") + stated.replace(";", ",")
-    assert spec.entry is not None
-    again = run(lowered, named, seed=content_hash(given))
-    same = [d and d[:2] for d in again.decisions] == [d and d[:2] for d in sold.decisions]
-    gained = sum(int(given.bid[i]) - paid for i, paid in price.items() if paid is not None)
-    rest, _ = enumerate_optimum(lowered)
-    holds = same and sold.welfare == again.welfare + gained and reference.lower <= rest + gained
-    verdict = Verdict.HOLDS if holds else Verdict.VIOLATED
-    yield Check("theorem_n6", verdict, Fraction(reference.lower), Fraction(rest + gained), f"{behind}: same {same}")

@@ -102,10 +102,8 @@ def bound(
 ) -> Fraction:
     """The bound of Theorem I at multipliers, a vector for each day.
 
-    Parameters
-    ----------
-    of_task : the part of a task, from the tasks up to it, the day's own multipliers and the task; None: the theorem's,
-        its surplus at the conditional mean of the multipliers.
+    `of_task`: the part of a task, from the tasks up to it, the day's own multipliers and the task; None: the theorem's,
+    its surplus at the conditional mean of the multipliers.
     """
     total = Fraction(0)
     for day, chance, vector in zip(law.days, law.chances, prices, strict=True):

@@ -31,14 +31,11 @@ from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 from ratiobench.instances.io.errors import InputError
 
 FloatArray = NDArray[np.float64]
-MOST = 1_000_000
-"""Most instances of a space that are looked at without a bound that leaves groups out."""
-LARGEST = 40
-"""The largest `largest` of a space."""
+MOST = 1_000_000  # Most instances of a space that are looked at without a bound that leaves groups out
+LARGEST = 40  # The largest `largest` of a space
 
 
-Window = tuple[int, int]
-"""Arrival and deadline."""
+Window = tuple[int, int]  # Arrival and deadline
 
 
 class Shape(NamedTuple):
@@ -110,44 +107,30 @@ class Space(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """What a target proves of groups of instances.
+    """What a target proves of groups of instances."""
 
-    Parameters
-    ----------
-    is_fair : the target applies only where every task is worth as much as compute and memory of its schedule.
-    scale_free : all numbers may be divided by a common divisor.
-    of_tasks : (space, shapes, more): no instance with the first of these shapes first, the others in any order behind
-        it, and at most `more` tasks besides, has a larger score.
-    of_tasks_roughly : (shapes, table of more shapes, most): the same of these shapes and one of the table, for each, in
-        doubles, with `most` for the sum of all bids but its own.
-    of_platform : (shapes in their order, nodes, compute, memory, slots): the same of one platform.
-    """
-
-    is_fair: bool
-    scale_free: bool
+    is_fair: bool  # the target applies only where every task is worth as much as compute and memory of its schedule
+    scale_free: bool  # all numbers may be divided by a common divisor
+    # (space, shapes, more): no instance with the first of these shapes first, the others in any order behind it, and at
+    # most `more` tasks besides, has a larger score.
     of_tasks: Callable[[Space, tuple[Shape, ...], int], Fraction]
+    # (shapes, table of more shapes, most): the same of these shapes and one of the table, for each, in doubles, with
+    # `most` for the sum of all bids but its own.
     of_tasks_roughly: Callable[[tuple[Shape, ...], FloatArray, int], FloatArray]
+    # (shapes in their order, nodes, compute, memory, slots): the same of one platform.
     of_platform: Callable[[tuple[Shape, ...], Kind, int], Fraction]
 
 
 class Exhausted(NamedTuple):
-    """The result.
+    """The result."""
 
-    Parameters
-    ----------
-    space : what was enumerated.
-    best, measure : an instance with the largest score; None where the target applies to none.
-    instances : in the space, those with a common divisor included.
-    measured : instances whose score was computed; none of the others has a larger one than `best`.
-    is_fair : only tasks that are worth as much as compute and memory of their schedule are in the space.
-    """
-
-    space: Space
+    space: Space  # what was enumerated
+    # best, measure: an instance with the largest score; None where the target applies to none.
     best: TinyInstance | None
     measure: Measure | None
-    instances: int
-    measured: int
-    is_fair: bool
+    instances: int  # in the space, those with a common divisor included
+    measured: int  # instances whose score was computed; none of the others has a larger one than `best`
+    is_fair: bool  # only tasks that are worth as much as compute and memory of their schedule are in the space
 
     def notes(self) -> list[str]:
         """What was enumerated, in words."""
@@ -175,16 +158,8 @@ def search_all(
 ) -> Exhausted:
     """The largest score of a target among all instances of a bounded size; of several such instances, the first one.
 
-    Parameters
-    ----------
-    settings : `tasks`, `slots`, `nodes` (None: 1) and `largest`; the others do not matter.
-    tell : called with a line about the progress, about once a second.
-    bound : what can be left out; None: nothing.
-    enough : no score is larger than this one, so that the search ends where it is reached.
-
-    Raises
-    ------
-    InputError : a number above `LARGEST`, or more than `MOST` instances, and no bound.
+    `settings`: `tasks`, `slots`, `nodes` (None: 1) and `largest`; the others do not matter; `tell`: called with a line
+    about the progress, about once a second; `bound`: what can be left out; None: nothing.
     """
     space = Space(settings.tasks, settings.slots, settings.nodes or 1, settings.largest)
     if space.largest > LARGEST:
@@ -259,7 +234,6 @@ def _multisets(shapes: list[Shape], number: int, first: int) -> Iterator[tuple[S
 
 
 def _instances(space: Space, group: tuple[Shape, ...], bound: Bound | None, floor: _Floor) -> Iterator[TinyInstance]:
-    """All instances of a group, but for those that the bound leaves out."""
     numbers = range(1, space.largest + 1)
     first, *rest = group
     common = math.gcd(*(value for shape in group for value in shape[:4]))
@@ -365,5 +339,4 @@ def _theorem5_of_platform(shapes: tuple[Shape, ...], kind: Kind, slots: int) -> 
 
 
 THEOREM5 = Bound(True, True, _theorem5_of_tasks, _theorem5_of_tasks_roughly, _theorem5_of_platform)
-BOUNDS = {"theorem5": THEOREM5}
-"""By claim: what can be left out."""
+BOUNDS = {"theorem5": THEOREM5}  # By claim: what can be left out

@@ -33,20 +33,12 @@ def compute_caps(sketch: TinyInstance, menus: list[Menu]) -> Caps:
 
 
 class LinearRun(NamedTuple):
-    """A run of a mechanism with linear reduced cost.
+    """A run of a mechanism with linear reduced cost."""
 
-    Parameters
-    ----------
-    admitted : (task, schedule) pairs.
-    welfare : ALG.
-    dual : D at the final prices.
-    refused : a task whose cheapest schedule of all has F' > 0 and does not fit, or None.
-    """
-
-    admitted: tuple[tuple[int, Plan], ...]
-    welfare: int
-    dual: Fraction
-    refused: int | None
+    admitted: tuple[tuple[int, Plan], ...]  # (task, schedule) pairs
+    welfare: int  # ALG
+    dual: Fraction  # D at the final prices
+    refused: int | None  # a task whose cheapest schedule of all has F' > 0 and does not fit, or None
 
 
 def run_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearRun:
@@ -101,7 +93,6 @@ def run_linear(sketch: TinyInstance, menus: list[Menu], rule: Rule) -> LinearRun
 
 
 def _gain(plan: Plan, memory: int, lam: list[int], phi: list[int], over: int) -> int:
-    """F' over the denominator of the prices."""
     paid = 0
     for c, s in zip(plan.cells, plan.rates, strict=True):
         paid += lam[c] * s + phi[c] * memory

@@ -13,10 +13,7 @@ from ratiobench.instances.io.seeds import Stream
 class RandomNumbers:
     """Integers from a named stream, with the number of words taken, so that a search can be taken up again.
 
-    Parameters
-    ----------
-    names : of the stream.
-    skip : words that have been taken before.
+    `skip`: words that have been taken before.
     """
 
     __slots__ = ("_buffer", "_stream", "used")
@@ -51,21 +48,14 @@ class RandomNumbers:
 
 
 class Bounds(NamedTuple):
-    """What a sketch may hold.
+    """What a sketch may hold."""
 
-    Parameters
-    ----------
-    tasks, slots, nodes, largest : at most so many, and no larger number.
-    costs : least operational cost; None for no costs.
-    vendors : tasks may need one.
-    """
-
-    tasks: int
+    tasks: int  # tasks, slots, nodes, largest: at most so many, and no larger number
     slots: int
     nodes: int
     largest: int
-    costs: int | None
-    vendors: bool
+    costs: int | None  # least operational cost; None for no costs
+    vendors: bool  # tasks may need one
 
 
 def is_within(sketch: TinyInstance, bounds: Bounds) -> bool:
@@ -138,7 +128,6 @@ def _with(sketch: TinyInstance, i: int, job: Job) -> TinyInstance:
 
 
 def _number(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Change one number of a task."""
     i = draws.draw_below(len(sketch.jobs))
     job = sketch.jobs[i]
     what = draws.draw_below(4)
@@ -175,7 +164,6 @@ def _scaled(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyI
 
 
 def _window(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Another window; half the time with work for all of it."""
     i = draws.draw_below(len(sketch.jobs))
     job = sketch.jobs[i]
     arrival = draws.draw_between(1, sketch.slots)
@@ -214,7 +202,6 @@ def _added(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyIn
 
 
 def _removed(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """One task fewer."""
     if len(sketch.jobs) < 2:
         return sketch
     i = draws.draw_below(len(sketch.jobs))
@@ -356,7 +343,6 @@ def _costs(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyIn
 
 
 def _vendors(sketch: TinyInstance, draws: RandomNumbers, bounds: Bounds) -> TinyInstance:
-    """Other vendors, or none."""
     if not bounds.vendors:
         return sketch
     i = draws.draw_below(len(sketch.jobs))
@@ -396,7 +382,6 @@ def _by(sketch: TinyInstance, up: int, down: int) -> TinyInstance:
 
 
 def _alike(before: TinyInstance, after: TinyInstance) -> TinyInstance:
-    """Where one task changed and has copies, the copies changed with it."""
     if len(before.jobs) != len(after.jobs) or before.kinds != after.kinds:
         return after
     pairs = [(old, new) for old, new in zip(before.jobs, after.jobs, strict=True) if old != new]

@@ -38,13 +38,10 @@ from ratiobench.formulations.report import Proof, SolveReport, Status, Terminati
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 
-VERSION = 1
-"""Of the moves and their order: a search begun by another version is not taken up."""
+VERSION = 1  # Of the moves and their order: a search begun by another version is not taken up
 STATE = "ratiobench/lora-hunt/1"
-PATIENCE = 3000
-"""Tries without a better sketch after which a round ends."""
-BACK = 400
-"""Tries without a better sketch after which a round goes back to its best one."""
+PATIENCE = 3000  # Tries without a better sketch after which a round ends
+BACK = 400  # Tries without a better sketch after which a round goes back to its best one
 _SLACK = (Fraction(0), Fraction(0), Fraction(1, 100), Fraction(1, 10))
 
 
@@ -72,12 +69,9 @@ class _Mark(NamedTuple):
 class LocalSearch(Search[_Mark]):
     """The state of a local search, and its steps.
 
-    Parameters
-    ----------
-    number, step : the present round; steps since its last better sketch.
-    here, top : present sketch and best one of the round; None before a start that can be measured was found.
-    best : the best of all rounds, shrunk as soon as it violates the claim.
-    tasks : most tasks to try (falls below a violation's when smaller ones are looked for).
+    `number`, `step`: the present round; steps since its last better sketch; `here`, `top`: present sketch and best one
+    of the round; None before a start that can be measured was found; `best`: the best of all rounds, shrunk as soon as
+    it violates the claim; `tasks`: most tasks to try (falls below a violation's when smaller ones are looked for).
     """
 
     def __init__(self, target: Target, settings: SearchSettings) -> None:
@@ -208,12 +202,7 @@ class LocalSearch(Search[_Mark]):
         }
 
     def load(self, data: Any, source: str) -> None:
-        """Take up a search where `document` left it.
-
-        Raises
-        ------
-        InputError : naming the field that does not fit this search.
-        """
+        """Take up a search where `document` left it."""
         self.require_own(data, source, ("tries", "round", "step", "words", "tasks"))
         self.tries, self.number, self.step, self.tasks = data["tries"], data["round"], data["step"], data["tasks"]
         self.draws = self._stream(data["words"])
@@ -231,11 +220,7 @@ class LocalSearch(Search[_Mark]):
             return None
         try:
             slots, kinds, jobs = data[key]
-            sketch = TinyInstance(
-                slots,
-                tuple(Kind(*kind) for kind in kinds),
-                tuple(_job(*job) for job in jobs),
-            )
+            sketch = TinyInstance(slots, tuple(Kind(*kind) for kind in kinds), tuple(_job(*job) for job in jobs))
             instance(sketch)
             measure = measure_tiny(self.target, sketch)
         except (TypeError, ValueError, IndexError) as error:
@@ -264,15 +249,8 @@ def search_counterexample(
 ) -> SearchResult:
     """Look for an instance that violates the claim, or comes closest to it.
 
-    Parameters
-    ----------
-    state, source : what an earlier search kept, and the file it stands in; None to begin.
-    keep : called with the state after every improvement, and at the end (also of an interrupted search).
-    tell : called with a line about the progress, about once a second.
-
-    Raises
-    ------
-    InputError : for a claim that is no target, and a state that does not fit.
+    `state`, `source`: what an earlier search kept, and the file it stands in; None to begin; `tell`: called with a line
+    about the progress, about once a second.
     """
     if settings.exact:
         return _search_exactly(find_target(claim), settings, tell)

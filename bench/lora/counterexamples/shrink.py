@@ -17,10 +17,8 @@ from ratiobench.bench.lora.counterexamples.moves import (
 from ratiobench.bench.lora.counterexamples.targets import Target, measure_tiny
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
 
-POLISH = 4000
-"""Random changes that shrinking tries after the systematic ones, where the target does not say how many."""
-SHRINKING = 40_000
-"""Most sketches that one shrinking measures, where the target does not say it."""
+POLISH = 4000  # Random changes that shrinking tries after the systematic ones, where the target does not say how many
+SHRINKING = 40_000  # Most sketches that one shrinking measures, where the target does not say it
 
 
 def shrink(target: Target, sketch: TinyInstance, score: Fraction, names: tuple[str | int, ...]) -> TinyInstance:
@@ -111,7 +109,6 @@ def _numbers(sketch: TinyInstance) -> list[tuple[int, int]]:
 
 
 def _rebuilt(sketch: TinyInstance, values: list[int]) -> TinyInstance:
-    """The sketch with its numbers replaced, in the order of `_numbers`."""
     rest = iter(values)
     kinds = tuple(Kind(kind.nodes, next(rest), next(rest)) for kind in sketch.kinds)
     jobs = []

@@ -58,22 +58,16 @@ class ClaimInapplicable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(SearchSpace):
-    """A claim that a search can aim at, and how its entry in the table of claims says to search.
+    """A claim that a search can aim at, and how its entry in the table of claims says to search."""
 
-    Parameters
-    ----------
-    name : of the claim.
-    measure : the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
-    shrinking, polish : the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
-        that module.
-    pace : tries after which the clock is looked at.
-    """
-
-    name: str
+    name: str  # of the claim
+    # the sides on a sketch; `floor` is a score that must be passed, what certainly does not may be given up.
     measure: Callable[[Trial, Fraction], Measure]
+    # shrinking, polish: the limits of one shrinking (`ratiobench.bench.lora.counterexamples.shrink`); None: those of
+    # that module.
     shrinking: int | None = None
     polish: int | None = None
-    pace: int = 64
+    pace: int = 64  # tries after which the clock is looked at
 
 
 class Trial:
@@ -131,11 +125,7 @@ class Trial:
     def selected(self) -> list[tuple[Fraction, int, bool]]:
         """(bbar, number of cells, admitted) of the schedules with F > 0."""
         return [
-            (
-                Fraction(a.plan.net, a.plan.work + job.memory * len(a.plan.cells)),
-                len(a.plan.cells),
-                a.admitted,
-            )
+            (Fraction(a.plan.net, a.plan.work + job.memory * len(a.plan.cells)), len(a.plan.cells), a.admitted)
             for job, a in zip(self.sketch.jobs, self.play.answers, strict=True)
             if a.plan is not None and a.value > 0
         ]
@@ -282,8 +272,8 @@ def _utility(sketch: TinyInstance, run: TinyRun, i: int, menus: list[Menu], valu
     return value - (job.bid - Fraction(answer.value, answer.over) - spent)
 
 
+# B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try
 GROWTH = Fraction(2)
-"""B of `posted` in a search; the theorem is claimed for every B, and the best one takes longer to find than to try."""
 
 
 def theorem_a(trial: Trial, floor: Fraction) -> Measure:
@@ -372,19 +362,14 @@ def _certified(run: LinearRun, gamma: Fraction) -> Measure:
     return _sides(run.dual, gamma * run.welfare)
 
 
+# The claims that can be searched for
 TARGETS: Mapping[str, Target] = {
     name: Target(name=name, measure=globals()[name], **asdict(how)) for name, how in list_searches().items()
 }
-"""The claims that can be searched for."""
 
 
 def find_target(claim: str) -> Target:
-    """The target of this name.
-
-    Raises
-    ------
-    InputError : when there is none.
-    """
+    """The target of this name."""
     if claim not in TARGETS:
         raise InputError("claim", "", f"{shorten(claim)} is not one of {', '.join(TARGETS)}")
     return TARGETS[claim]

@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance
 
-PLAN_LIMIT = 20_000
-"""Most ways to place one task, (K+1)^slots, that are listed."""
-STEP_LIMIT = 20_000
-"""Most schedules that the search for OPT tries; an instance that needs more is given up."""
+PLAN_LIMIT = 20_000  # Most ways to place one task, (K+1)^slots, that are listed
+STEP_LIMIT = 20_000  # Most schedules that the search for OPT tries; an instance that needs more is given up
 _KEPT = 50_000
 
 
@@ -122,29 +120,19 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The schedules of one task, in the order in which ties are broken, and what the theorems need of them.
+    """The schedules of one task, in the order in which ties are broken, and what the theorems need of them."""
 
-    Parameters
-    ----------
-    plans : minimal covers; all covers where a usable cost is negative.
-    paying : those with b_il > 0, the most valuable first.
-    negative : a usable cell has a negative cost.
-    rates : of the kinds that can hold the task.
-    net_low, net_high : (b_il, S + R) of the least and of the largest bbar over minimal covers.
-    loss : a minimal cover has b_il <= 0.
-    short : what must be added to the bid (taken off it, if negative) for the least bbar to be at least 1, and just so.
-    kappa, kappa_every : largest of n and S / slowest rate, over minimal and over all listed covers.
-    """
-
-    plans: tuple[Plan, ...]
-    paying: tuple[Plan, ...]
-    negative: bool
-    rates: tuple[int, ...]
+    plans: tuple[Plan, ...]  # minimal covers; all covers where a usable cost is negative
+    paying: tuple[Plan, ...]  # those with b_il > 0, the most valuable first
+    negative: bool  # a usable cell has a negative cost
+    rates: tuple[int, ...]  # of the kinds that can hold the task
+    # net_low, net_high: (b_il, S + R) of the least and of the largest bbar over minimal covers.
     net_low: tuple[int, int]
     net_high: tuple[int, int]
-    loss: bool
+    loss: bool  # a minimal cover has b_il <= 0
+    # what must be added to the bid (taken off it, if negative) for the least bbar to be at least 1, and just so.
     short: int
-    kappa: Fraction
+    kappa: Fraction  # kappa, kappa_every: largest of n and S / slowest rate, over minimal and over all listed covers
     kappa_every: Fraction
 
 
@@ -152,12 +140,7 @@ _MENUS: dict[tuple[int, tuple[Kind, ...], Job, bool], Menu] = {}
 
 
 def menu(sketch: TinyInstance, job: Job, *, every: bool = False) -> Menu:
-    """The schedules of a task of the sketch; with `every` wasteful covers too.
-
-    Raises
-    ------
-    TooLarge : above PLAN_LIMIT ways to place it.
-    """
+    """The schedules of a task of the sketch; with `every` wasteful covers too."""
     key = (sketch.slots, sketch.kinds, job, every)
     found = _MENUS.get(key)
     if found is None:
@@ -218,8 +201,7 @@ def _list_plans(sketch: TinyInstance, job: Job, nodes: list[tuple[int, int, int]
     return plans
 
 
-Pick = tuple[int, int, int, int]
-"""Slot, node, rate, kind."""
+Pick = tuple[int, int, int, int]  # Slot, node, rate, kind
 
 
 def _covers(
@@ -263,25 +245,17 @@ class Answer(NamedTuple):
 
 
 class TinyRun(NamedTuple):
-    """A run of pdFTSP in file units with an exact maximiser of (9).
+    """A run of pdFTSP in file units with an exact maximiser of (9)."""
 
-    Parameters
-    ----------
-    answers : one per task.
-    lam, phi : final prices of the cells, numerators over `over`.
-    welfare, tilde : P of the admitted, P~ of all tasks with F > 0.
-    fullest : (load, capacity) of the fullest cell that a schedule with F > 0 touched: virtual load before it came.
-    alpha, beta : as used.
-    """
-
-    answers: tuple[Answer, ...]
-    lam: list[int]
+    answers: tuple[Answer, ...]  # one per task
+    lam: list[int]  # lam, phi: final prices of the cells, numerators over `over`
     phi: list[int]
     over: int
-    welfare: int
+    welfare: int  # welfare, tilde: P of the admitted, P~ of all tasks with F > 0
     tilde: int
+    # (load, capacity) of the fullest cell that a schedule with F > 0 touched: virtual load before it came.
     fullest: tuple[int, int]
-    alpha: Fraction
+    alpha: Fraction  # alpha, beta: as used
     beta: Fraction
 
 
@@ -353,12 +327,7 @@ def simulate_pdftsp(sketch: TinyInstance, menus: list[Menu], alpha: Fraction, be
 
 
 def find_optimum(sketch: TinyInstance, menus: list[Menu]) -> int:
-    """OPT by branch and bound over the schedules with b_il > 0.
-
-    Raises
-    ------
-    TooLarge : above STEP_LIMIT schedules tried.
-    """
+    """OPT by branch and bound over the schedules with b_il > 0."""
     compute = [kind.compute for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     memory = [kind.memory for kind in sketch.kinds for _ in range(kind.nodes * sketch.slots)]
     # The most valuable tasks first: the bound on the rest falls fastest.

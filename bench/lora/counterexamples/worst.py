@@ -23,20 +23,17 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
 
+# The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most 8
+# tasks times 10^6
 UNBOUNDED = Fraction(10**12)
-"""The score of an instance on which the algorithm earns nothing and OPT something; no ratio reaches it: OPT is at most
-8 tasks times 10^6."""
-SILENCE = 2.0
-"""Seconds after which a line about the progress is due, also while a sketch is made smaller."""
+SILENCE = 2.0  # Seconds after which a line about the progress is due, also while a sketch is made smaller
 
 
 class _Ratio:
     """OPT/ALG on a sketch, or the other algorithm's value over ALG, with what was broken on the way.
 
-    Attributes
-    ----------
-    broke, invalid : the first rule that the algorithm broke, and on how many sketches it broke one.
-    unbounded : on how many sketches it earned nothing, where these are passed over (`bounded`).
+    `broke`, `invalid`: the first rule that the algorithm broke, and on how many sketches it broke one; `unbounded`: on
+    how many sketches it earned nothing, where these are passed over (`bounded`).
     """
 
     def __init__(
@@ -104,10 +101,6 @@ def search_worst_case(
 ) -> SearchResult:
     """Look for the instance with the largest OPT/ALG of the algorithm, or with the largest value of `settings.against`
     over ALG; parameters as for `search_counterexample`.
-
-    Raises
-    ------
-    InputError : for an algorithm that does not exist, and a state that does not fit.
     """
     against = settings.against
     with ExitStack() as stack:

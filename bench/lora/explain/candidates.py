@@ -15,10 +15,8 @@ from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 
-ALL = 12
-"""Minimal schedules up to which all are listed."""
-BEST = 6
-"""Schedules that are listed where there are more."""
+ALL = 12  # Minimal schedules up to which all are listed
+BEST = 6  # Schedules that are listed where there are more
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +105,9 @@ def list_candidates(
 ) -> tuple[Listing | None, list[Sentence]]:
     """The table of the schedules that matter, the best first, and what is said of those that are not in it.
 
-    Parameters
-    ----------
-    plans, chosen : all minimal ones (None: too many), and the one that was taken or found, which is always listed.
-    pricing : None for an algorithm that shows no prices.
-    full : the first cell without room of the schedules that have one.
+    `plans`, `chosen`: all minimal ones (None: too many), and the one that was taken or found, which is always listed;
+    `pricing`: None for an algorithm that shows no prices; `full`: the first cell without room of the schedules that
+    have one.
     """
     every = list(plans or ())
     if chosen is not None and chosen not in every:

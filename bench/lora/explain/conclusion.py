@@ -15,16 +15,15 @@ from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
 
+# Claims OPT <= bound times something, and the figure of their check that this is
 _RATIOS = {"theorem5": "welfare", "theorem5_repaired": "welfare", "theorem5_repaired_a": "almost_feasible_welfare"}
-"""Claims OPT <= bound times something, and the figure of their check that this is."""
-_OUTLAYS = ("no_deficit", "provider_deficit")
-"""Claims that a payment covers what a task costs."""
+_OUTLAYS = ("no_deficit", "provider_deficit")  # Claims that a payment covers what a task costs
+# The proof of Theorem 5 as a chain of inequalities, each with the check that asks it
 _CHAIN = {
     "weak_duality": "OPT <= D^I (the last step of (16))",
     "lemma1": "D^I <= (1 + A) P~ (Lemma 1)",
     "lemma3": "P~ <= rho ALG (Lemma 3)",
 }
-"""The proof of Theorem 5 as a chain of inequalities, each with the check that asks it."""
 
 
 def make_conclusion(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> Conclusion:
@@ -99,7 +98,6 @@ def _rho(instance: Instance, check: Check) -> list[Sentence]:
 
 
 def _chain(instance: Instance, run: OnlineRun, reference: SolveReport, check: Check) -> list[Sentence]:
-    """The bound, and the proof link by link."""
     figures = check.figures
     rho, alpha, beta = (_number(figures, name) or 0 for name in ("rho", "alpha", "beta"))
     steps: list[Sentence] = [

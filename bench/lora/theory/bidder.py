@@ -20,22 +20,12 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.outcome import OnlineRun
 
+# None of these claims is about OPT
 _UNKNOWN = SolveReport(Status.INTERVAL, 0, LIMIT**2, None, Proof.TRIVIAL, "-", "none", Termination.NONE, False, 0.0)
-"""None of these claims is about OPT."""
 
 
 def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collection[str] = ()) -> list[Check]:
-    """The checks of a run about one bidder.
-
-    Parameters
-    ----------
-    claims : names of those wanted; by default all that concern one bidder of this algorithm. A name that does not is
-        `not applicable`.
-
-    Raises
-    ------
-    InputError : no such task.
-    """
+    """The checks of a run about one bidder."""
     require_task(instance, task)
     case = Case(instance, run, _UNKNOWN)
     of_one = {claim.name: claim for claim in CLAIMS if claim.check_one is not None}
@@ -49,12 +39,7 @@ def audit_bidder(instance: Instance, run: OnlineRun, task: int, claims: Collecti
 
 
 def curve(instance: Instance, run: OnlineRun, task: int) -> BidCurve:
-    """Its utility for every bid where that is known exactly; else for the bids that were tried.
-
-    Raises
-    ------
-    InputError : no such task; no payments; a run that is not valid.
-    """
+    """Its utility for every bid where that is known exactly; else for the bids that were tried."""
     require_task(instance, task)
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")

@@ -14,12 +14,10 @@ from ratiobench.bench.theory import claim
 class ProofStatus(StrEnum):
     """What is known about a claim in general."""
 
-    PROVED = "proved"
-    """As stated, under the assumptions named."""
-    FALSE = "false"
-    """There is a shipped counterexample, or a proof."""
+    PROVED = "proved"  # As stated, under the assumptions named
+    FALSE = "false"  # There is a shipped counterexample, or a proof
+    # Proved for the mechanisms of Theorem T; for others the check examines runs
     PROVED_BY_T = "proved for mechanisms of Theorem T, not claimed of others"
-    """Proved for the mechanisms of Theorem T; for others the check examines runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +27,24 @@ class SearchSpace:
     The two sides of the claim on a sketch are measured by the function of the claim's name in
     `ratiobench.bench.lora.counterexamples.targets`, which stands above the theory and is looked up when a search
     begins.
-
-    Parameters
-    ----------
-    statement : the claim in one sentence, with its source.
-    algorithm : whose run is checked.
-    costs : least operational cost to try: None for no costs, else 0 or a negative number.
-    vendors : whether tasks may have vendors.
-    raised : bids are raised until every minimal schedule has bbar >= 1: always, never (0) or once in so many starts.
-    nodes : number of nodes at which to search by default.
     """
 
-    statement: str
-    algorithm: str = "pdftsp"
-    costs: int | None = None
-    vendors: bool = False
+    statement: str  # the claim in one sentence, with its source
+    algorithm: str = "pdftsp"  # whose run is checked
+    costs: int | None = None  # least operational cost to try: None for no costs, else 0 or a negative number
+    vendors: bool = False  # whether tasks may have vendors
+    # bids are raised until every minimal schedule has bbar >= 1: always, never (0) or once in so many starts.
     raised: int = 1
-    nodes: int = 1
+    nodes: int = 1  # number of nodes at which to search by default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(claim.Claim[Case]):
-    """A claim about runs in problem P.
+    """A claim about runs in problem P."""
 
-    Parameters
-    ----------
-    check_one : the claim about a single bidder, with much more work; None where it is not about bidders.
-    search : how a violation is searched for; None where it is not.
-    """
-
+    # the claim about a single bidder, with much more work; None where it is not about bidders.
     check_one: Callable[[Case, int], Check] | None = None
-    search: SearchSpace | None = None
+    search: SearchSpace | None = None  # how a violation is searched for; None where it is not
 
     def check_bidder(self, case: Case, task: int) -> Check:
         """Check the claim about one bidder of a run that it is about."""

@@ -34,10 +34,10 @@ from ratiobench.bench.lora.theory.basis.dual import Dual, DualValue
 from ratiobench.bench.lora.theory.basis.memo import keep_by_content
 from ratiobench.bench.lora.theory.basis.outlay import find_outlay
 from ratiobench.bench.lora.theory.basis.run_dual import dual_of
-from ratiobench.bench.lora.theory.limits.formulas import least_factor
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, FreeCapacity, Quote, prices, settle_share
+from ratiobench.online.lora.price_laws import logarithm
 from ratiobench.online.lora.protocol import Posted
 from ratiobench.online.lora.public_constants import cap_compute, cap_memory, largest_share
 from ratiobench.online.lora.roots import is_gain_below, share_above
@@ -45,8 +45,7 @@ from ratiobench.online.lora.runs import CheapestSchedule, find_cheapest, first_s
 from ratiobench.online.lora.traces import LinearTrace, Offer
 from ratiobench.online.outcome import OnlineRun
 
-ROUNDING = Fraction(1, 10**9)
-"""Relative error that prices in doubles do not reach."""
+ROUNDING = Fraction(1, 10**9)  # Relative error that prices in doubles do not reach
 
 
 @runtime_checkable
@@ -171,7 +170,6 @@ class _Linear:
         return (offer for offer in self.trace.offers if offer.admitted)
 
     def use(self, offer: Offer) -> int:
-        """R = r_i n."""
         return int(self.instance.memory_mb[offer.task]) * len(offer.cells)
 
     def spread(self, top_c: Fraction, top_m: Fraction) -> Fraction:
@@ -191,7 +189,6 @@ class _Linear:
     def settle(
         self, name: str, claim: str, left: Fraction, right: Fraction, figures: Figures, extra: str = ""
     ) -> Check:
-        """OPT <= left <= right; `extra` is a doubt that other comparisons left."""
         lower = self.case.lower
         figures = {"welfare": self.run.welfare, "opt_lower": lower, "opt_upper": self.case.upper, **figures}
         if lower > left:
@@ -208,7 +205,6 @@ class _Linear:
         return Check(name, Verdict.HOLDS, left, right, claim, None, figures)
 
     def quote(self, book: ExactPrices | FloatPrices, task: Task) -> Quote | CheapestSchedule | None:
-        """The cheapest schedule that the task may have, whatever is free."""
         first = first_slot(task)
         if task.run is ScheduleKind.ANY or first > task.deadline:
             return book.cheapest(task, None)
@@ -284,7 +280,7 @@ def theorem_a(linear: _Linear) -> Check:
         "spread_observed": observed,
         "gamma": gamma,
         "gamma_known_beforehand": max(Fraction(1), rule.growth) + rule.growth * constants["spread"] / rule.gain,
-        "least_factor": find_least_factor(linear.instance, constants["spread"], constants["largest_share"]),
+        "least_factor": find_least_factor(constants["spread"]),
     }
     problem = _no_capacity_by_prices(linear)
     share = settle_share("posted", constants)
@@ -312,7 +308,7 @@ def theorem_b(linear: _Linear) -> Check:
         "alpha": alpha,
         "beta": beta,
         "gamma": gamma,
-        "least_factor": find_least_factor(linear.instance, observed, linear.trace.constants["largest_share"]),
+        "least_factor": find_least_factor(observed),
         "bbar_min": min(densities, default=None),
     }
     problem = _no_capacity_by_prices(linear)
@@ -387,7 +383,7 @@ def theorem_c_a_priori(linear: _Linear) -> Check:
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
-        "least_factor": find_least_factor(linear.instance, observed, truth.share),
+        "least_factor": find_least_factor(observed),
     }
     claim = "OPT <= D(full cells raised) <= (Gamma' + U/(1-eps)) ALG"
     return linear.settle(name, claim, raised.value, factor * linear.run.welfare, figures)
@@ -401,9 +397,12 @@ def _sum(one: Mapping[Cell, Fraction | float], other: Mapping[Cell, Fraction]) -
     return total
 
 
-def find_least_factor(instance: Instance, spread: Fraction, share: Fraction) -> Fraction:
-    """What no deterministic algorithm can beat with as many nodes at these U and eps (Theorem N4), rounded down."""
-    return least_factor(spread, [(node.count, share) for node in instance.node_types])
+def find_least_factor(spread: Fraction) -> Fraction:
+    """1 + ln(U/2), rounded down: no algorithm has a smaller factor on all instances with this U (Theorem N1).
+
+    Equal tasks of one cell and equal memories, whose values lie in 1..theta, have U = 2 theta.
+    """
+    return 1 + Fraction(floor(1000 * logarithm(max(Fraction(1), spread / 2))), 1000)
 
 
 def find_full_cells(
@@ -452,7 +451,7 @@ def theorem_g(case: Case) -> Check:
         "spread_observed": observed,
         "largest_share": truth.share,
         "factor": factor,
-        "least_factor": find_least_factor(instance, observed, truth.share),
+        "least_factor": find_least_factor(observed),
     }
     bound = factor * run.welfare
     verdict = Verdict.HOLDS if lower <= value <= bound else Verdict.VIOLATED

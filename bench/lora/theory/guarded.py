@@ -79,7 +79,7 @@ def find_least_factor(instance: Instance, announced: Announcement, rest: Fractio
 
 
 def theorem_h(case: Case) -> Check:
-    """OPT <= D <= (rho + max(1, Omega beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E.
+    """OPT <= D <= (rho + max(1, beta)) ALG + A0 + E with D = sum Omega K c + sum mu_i + E.
 
     Where slots 1, ..., s are settled, c is 0 there, and mu_i is what task i is worth if it arrived in one of them.
     """
@@ -114,7 +114,7 @@ def theorem_h(case: Case) -> Check:
         **({"settled_slots": trace.settled} if trace.settled else {}),
         "tasks_beyond_what_was_announced": beyond,
     }
-    claim = "OPT <= D <= (rho + max(1, Omega beta)) ALG + A0"
+    claim = "OPT <= D <= (rho + max(1, beta)) ALG + A0"
     if beyond:
         claim += f" + E: {beyond} tasks are of no class that was announced, or worth more than its cap"
     if trace.start >= sum(each.worth for each in list_served(case.instance)) > 0:

@@ -27,10 +27,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ),
     ("(14)", "the paper's payment: vendor and prices, without the cost of operation, which b - F includes"),
     ("alpha, beta", "max b/M and max b/r over all tasks; A is the larger of the two"),
-    (
-        "(9), line 6",
-        "numbers in brackets are equations of the main paper, lines those of its Algorithm 1",
-    ),
+    ("(9), line 6", "numbers in brackets are equations of the main paper, lines those of its Algorithm 1"),
     (
         "bbar",
         "b_il / (S + R); rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min}; rho_L = 1 + L (bbar_max / "

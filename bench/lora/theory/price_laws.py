@@ -28,10 +28,8 @@ from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LawTerms, PoolTerms, StaticTerms, UnitTerms
 from ratiobench.online.outcome import OnlineRun
 
-MOST_PRICES = 64
-"""Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks."""
-_CLOSE = Fraction(1, 10**30)
-"""Relative error of means that have logarithms in them."""
+MOST_PRICES = 64  # Theorem S2 is about a mean over prices, which is computed for instances of at most so many tasks
+_CLOSE = Fraction(1, 10**30)  # Relative error of means that have logarithms in them
 
 
 def has_terms(run: OnlineRun, kind: type) -> bool:
@@ -46,7 +44,6 @@ def _surplus(case: Case, trace: PostedTrace) -> Fraction:
 
 
 def _settle(case: Case, name: str, value: Fraction, bound: Fraction, claim: str, figures: Figures) -> Check:
-    """OPT <= value <= bound, up to rounding in doubles."""
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     figures = {"welfare": case.run.welfare, "opt_lower": case.lower, "opt_upper": case.upper, **figures}
@@ -66,7 +63,7 @@ def _thousandths_of_log(value: Fraction) -> Fraction:
 
 
 def theorem_p(case: Case) -> Check:
-    """OPT <= D <= max(1, n B) ALG + n (the priced capacity before the first task), by Lemma P."""
+    """OPT <= D <= max(1, B) ALG + (the priced capacity before the first task), by Lemma P."""
     trace = case.run.trace
     assert isinstance(trace, PostedTrace)
     terms = trace.terms
@@ -78,13 +75,13 @@ def theorem_p(case: Case) -> Check:
         + [(memory[kind[k]], price) for (k, _), price in trace.phi.items()]
     )
     value = priced + _surplus(case, trace)
-    factor, loss = max(Fraction(1), terms.lend * terms.growth), terms.lend * terms.start
+    factor, loss = max(Fraction(1), terms.growth), terms.start
     most = public.slots * sum(
         node.count * min(size * terms.caps[0], mb * terms.caps[1])
         for node, size, mb in zip(public.node_types, compute, memory, strict=True)
     )
-    claim = "OPT <= D <= max(1, n B) ALG + n (priced capacity at the start)"
-    figures: Figures = {"growth": terms.growth, "lent": terms.lend}
+    claim = "OPT <= D <= max(1, B) ALG + (priced capacity at the start)"
+    figures: Figures = {"growth": terms.growth}
     return _compare(case, "theorem_p", claim, terms, value, _Bound(factor, loss, most), figures)
 
 
@@ -241,19 +238,12 @@ def _values_outside(case: Case, terms: UnitTerms, units: Mapping[int, int]) -> s
 
 
 class Slack(NamedTuple):
-    """What Theorems S and S2 need of an instance.
+    """What Theorems S and S2 need of an instance."""
 
-    Parameters
-    ----------
-    sigma : least slots of a window over the slots that the task needs at its slowest.
-    omega : at least the weight of any tasks on one node.
-    full : f, at most the weight on a node without room for a task.
-    density : largest value per unit of weight, of the lightest schedule. weights : of a cell, by task with one type.
-    """
-
-    sigma: Fraction
-    omega: Fraction
-    full: Fraction
+    sigma: Fraction  # least slots of a window over the slots that the task needs at its slowest
+    omega: Fraction  # at least the weight of any tasks on one node
+    full: Fraction  # f, at most the weight on a node without room for a task
+    # largest value per unit of weight, of the lightest schedule. weights: of a cell, by task with one type.
     density: Fraction
     weights: Mapping[int, Fraction]
 

@@ -30,13 +30,10 @@ from ratiobench.bench.storage.store import UNAUDITED
 from ratiobench.formulations.versions import list_unpinned
 from ratiobench.instances.io.errors import make_printable
 
-LONGEST_NAMES = 6
-"""Groups up to which each has a row of its own."""
-NAMED = 3
-"""Names in a row; of more the number."""
+LONGEST_NAMES = 6  # Groups up to which each has a row of its own
+NAMED = 3  # Names in a row; of more the number
 _LONGEST = 80
-_ALL_COLUMNS = 60
-"""Characters of the names of one's own algorithms that are columns."""
+_ALL_COLUMNS = 60  # Characters of the names of one's own algorithms that are columns
 
 
 class Span(NamedTuple):
@@ -55,16 +52,10 @@ Sentence = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class RankingTable:
-    """Who reaches most and least of the optimum, a row per group of cases.
+    """Who reaches most and least of the optimum, a row per group of cases."""
 
-    Parameters
-    ----------
-    head : the headings.
-    rows : as many cells as headings, in words.
-    """
-
-    head: Sequence[Sentence]
-    rows: Sequence[Sequence[Sentence]]
+    head: Sequence[Sentence]  # the headings
+    rows: Sequence[Sequence[Sentence]]  # as many cells as headings, in words
 
     def algorithms(self) -> list[str]:
         """Whole names of the algorithms that it names."""
@@ -72,12 +63,7 @@ class RankingTable:
         return list(dict.fromkeys(span.algorithm for span in spans if span.algorithm))
 
     def texts(self, labels: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-        """The rows as text, by heading.
-
-        Parameters
-        ----------
-        labels : shorter names of algorithms by their whole ones.
-        """
+        """The rows as text, by heading."""
         head = [_text(each, labels) for each in self.head]
         return [dict(zip(head, (_text(cell, labels) for cell in row), strict=True)) for row in self.rows]
 
@@ -101,25 +87,17 @@ def shorten_names(names: Iterable[str], most: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a run says first.
+    """What a run says first."""
 
-    Parameters
-    ----------
-    answers : how often one's own algorithm beats others, if one ran; where there are many groups, who is best and worst
-        in how many.
-    verdicts : which claims fell.
-    troubles : what is unbounded, invalid, failed or missing, and who charges more than a bid.
-    about : date, version and machine, in one line; empty where nothing is known.
-    standings : who reaches how much of the optimum; None where there are too many groups, or nothing has run.
-    yours : the same of one's own algorithms, a row each, where they are too many or too long for columns of
-        `standings`.
-    """
-
+    # how often one's own algorithm beats others, if one ran; where there are many groups, who is best and worst in how
+    # many.
     answers: Sequence[Sentence]
-    verdicts: Sequence[Sentence]
-    troubles: Sequence[Sentence]
-    about: str
+    verdicts: Sequence[Sentence]  # which claims fell
+    troubles: Sequence[Sentence]  # what is unbounded, invalid, failed or missing, and who charges more than a bid
+    about: str  # date, version and machine, in one line; empty where nothing is known
+    # who reaches how much of the optimum; None where there are too many groups, or nothing has run.
     standings: RankingTable | None = None
+    # the same of one's own algorithms, a row each, where they are too many or too long for columns of `standings`.
     yours: RankingTable | None = None
 
     def lines(self) -> list[str]:
@@ -180,7 +158,6 @@ def make_headline(
 
 
 def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
-    """The sentence with a star behind these algorithms."""
     spans: list[Span] = []
     for span in sentence:
         spans += [span, Span(" *")] if span.algorithm in names else [span]
@@ -188,7 +165,6 @@ def _star(sentence: Sentence, names: Collection[str]) -> Sentence:
 
 
 def _star_table(table: RankingTable | None, names: Collection[str]) -> RankingTable | None:
-    """The table with a star behind these algorithms."""
     if table is None:
         return None
     rows = [[_star(each, names) for each in row] for row in (table.head, *table.rows)]
@@ -248,7 +224,6 @@ def _stand(rows: Sequence[Row], where: str, sense: Sense) -> _Standing:
         return len(known) == len(more) and (min(known) >= 0 or _sum(known) >= 0)
 
     def first(behind: Callable[[str, str], bool], order: Sequence[str]) -> list[str]:
-        """Those that are certainly behind nobody; all of them are alike."""
         if not order or not all(behind(order[0], other) for other in order[1:]):
             return []
         return sorted([order[0], *(name for name in order[1:] if behind(name, order[0]))], key=whole.index)
@@ -320,7 +295,6 @@ def _describe(group: _Standing) -> str:
 
 
 def _best(group: _Standing) -> tuple[Sentence, Sentence]:
-    """Who is best in a group, and its share of OPT."""
     if not group.shares:
         reason = (
             f"no algorithm has a share on all {group.cases} cases" if group.partial else "no run has a share of OPT"
@@ -574,7 +548,6 @@ _UNBOUNDED = {
 
 
 def _about(about: Mapping[str, Any]) -> str:
-    """When, with what, and on what machine."""
     made = about.get("provenance", {})
     code, packages, machine = (made.get(part, {}) for part in ("code", "packages", "machine"))
     version = f"ratiobench {packages['ratiobench']}" if "ratiobench" in packages else ""
@@ -590,7 +563,6 @@ def _count(count: int, noun: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and the number of the others."""
     shown = ", ".join(_tame(name) for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 

@@ -15,16 +15,12 @@ from ratiobench.bench.report.shared.text import align_columns, check_title
 from ratiobench.bench.results.read import Results
 from ratiobench.instances.io.errors import make_printable
 
-CLAIMS = 6
-"""So many fallen claims have a line of their own; of more, their names."""
+CLAIMS = 6  # So many fallen claims have a line of their own; of more, their names
+# Lines of the headline, and characters of a line; a table of one's own algorithms has as many lines as it needs
 MOST, WIDTH = 26, 118
-"""Lines of the headline, and characters of a line; a table of one's own algorithms has as many lines as it needs."""
-LABEL = 34
-"""Characters of an algorithm's name in a table: columns do not break words of this length."""
-PROVED = "proved"
-"""The standing of a claim that no run can violate unless something of ours is wrong."""
-NAME = 44
-"""Characters of an algorithm's name on this screen."""
+LABEL = 34  # Characters of an algorithm's name in a table: columns do not break words of this length
+PROVED = "proved"  # The standing of a claim that no run can violate unless something of ours is wrong
+NAME = 44  # Characters of an algorithm's name on this screen
 
 
 def answer_text(
@@ -34,15 +30,7 @@ def answer_text(
     folder: Path,
     groups: Mapping[str, str] | None = None,
 ) -> str:
-    """The answer in at most two dozen lines: the headline, claims that fell, the page as a link.
-
-    Parameters
-    ----------
-    found : the rows.
-    settled : the claims over all of them.
-    folder : where `report.html` and `results.csv` lie.
-    groups : words for names of groups.
-    """
+    """The answer in at most two dozen lines: the headline, claims that fell, the page as a link."""
     headline = make_headline(found, family, settled, groups)
     tables = [each for each in (headline.standings, headline.yours) if each is not None]
     labels = shorten_names((name for each in tables for name in each.algorithms()), LABEL)
@@ -57,7 +45,7 @@ def answer_text(
 
 def citation_lines(found: Results) -> list[str]:
     """How the run is cited, for a terminal."""
-    return textwrap.wrap(f"Cite:  {cite(found).line}", WIDTH, subsequent_indent="       ")
+    return textwrap.wrap(f"Cite:  {cite(found)}", WIDTH, subsequent_indent="       ")
 
 
 def _wrapped(sentences: Sequence[Sentence]) -> list[str]:

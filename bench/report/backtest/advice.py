@@ -16,20 +16,14 @@ from ratiobench.bench.report.shared.money import value_text
 from ratiobench.bench.results import intervals, ratios
 from ratiobench.online.outcome import Source
 
-NAMED = 4
-"""Policies that a sentence names; of more the number."""
-LOUD = Fraction(1, 20)
-"""Share of the GPU-hours from which on jobs that are left out are told in the answer itself."""
-WIDE = Fraction(3, 100)
-"""Relative width of the interval on OPT from which on the answer tells of it."""
-SATED = Fraction(99, 100)
-"""Share of OPT from which on there is nothing left to tell policies apart by."""
+NAMED = 4  # Policies that a sentence names; of more the number
+LOUD = Fraction(1, 20)  # Share of the GPU-hours from which on jobs that are left out are told in the answer itself
+WIDE = Fraction(3, 100)  # Relative width of the interval on OPT from which on the answer tells of it
+SATED = Fraction(99, 100)  # Share of OPT from which on there is nothing left to tell policies apart by
+# Share of the objective by which a policy may be behind to be as good, where chance does not tell it apart
 NEAR = Fraction(1, 50)
-"""Share of the objective by which a policy may be behind to be as good, where chance does not tell it apart."""
-SHORTER = 5
-"""Minutes by which a wait has to be shorter before the answer tells of it."""
-MOST_DAYS = 365
-"""Days that are looked for to tell two policies apart."""
+SHORTER = 5  # Minutes by which a wait has to be shorter before the answer tells of it
+MOST_DAYS = 365  # Days that are looked for to tell two policies apart
 
 
 def advise(found: Backtest, family: Family) -> list[str]:
@@ -128,7 +122,6 @@ def _by_welfare(found: Backtest, family: Family) -> list[str]:
 
 
 def _tell_left_out(found: Backtest) -> list[str]:
-    """That much of the load is not in the days, where it is."""
     rests = sum_assumptions(found)
     out = [each for each in rests.lines if each.kind == LEFT_OUT]
     jobs, hours = sum(each.jobs for each in out), sum((each.hours or 0 for each in out), Fraction(0))
@@ -238,12 +231,7 @@ def _days_needed(difference: Difference) -> int | None:
 
 
 def _conclude(
-    name: str,
-    first: str,
-    differences: Sequence[Difference],
-    days: int,
-    family: Family,
-    criterion: Criterion = WELFARE,
+    name: str, first: str, differences: Sequence[Difference], days: int, family: Family, criterion: Criterion = WELFARE
 ) -> str:
     """Which policy is best, and whether the others are behind beyond chance."""
     if days < 2:
@@ -290,7 +278,6 @@ def _by_list_price(found: Backtest, family: Family) -> str:
 
 
 def _by_profit(found: Backtest, family: Family) -> str:
-    """The same by profit, of the policies with a payment rule."""
     paid = [each for each in found.complete if each.is_paid and len(each.profits) == len(found.days)]
     if len(paid) < 2 or len(found.days) < 2:
         return ""
@@ -392,19 +379,12 @@ def _percent(share: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RestsOn:
-    """An assumption over all days.
+    """An assumption over all days."""
 
-    Parameters
-    ----------
-    what, kind : as `Assumption` has them.
-    jobs : to which it applies.
-    hours : GPU-hours that they use; None where that is not known of all.
-    """
-
-    what: str
+    what: str  # what, kind: as `Assumption` has them
     kind: str
-    jobs: int
-    hours: Fraction | None
+    jobs: int  # to which it applies
+    hours: Fraction | None  # GPU-hours that they use; None where that is not known of all
 
     @property
     def text(self) -> str:
@@ -415,16 +395,10 @@ class RestsOn:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """All assumptions of the judged days, those that are left out first, then those of most GPU-hours.
+    """All assumptions of the judged days, those that are left out first, then those of most GPU-hours."""
 
-    Parameters
-    ----------
-    lines : the assumptions.
-    jobs, hours : all that arrived, and the GPU-hours that they use.
-    """
-
-    lines: Sequence[RestsOn]
-    jobs: int
+    lines: Sequence[RestsOn]  # the assumptions
+    jobs: int  # jobs, hours: all that arrived, and the GPU-hours that they use
     hours: Fraction
 
 

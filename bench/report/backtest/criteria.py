@@ -18,28 +18,17 @@ from ratiobench.instances.io.errors import InputError, explain_unknown_name
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What makes a policy better than another.
-
-    Parameters
-    ----------
-    name : as `--by` has it.
-    title : in tables and sentences; empty for what the family's objective is called.
-    value : of a run; None where it is not known.
-    unit : of figures that are no value of the objective: what is behind them; None for those that are.
-    scale : what such a figure is multiplied by to be read.
-    least : whether the least is best; None: as of the objective.
-    is_total : whether days add up; else their mean counts.
-    measure : the measure that it is; empty where it is none.
-    """
+    """What makes a policy better than another."""
 
     name: str
-    title: str
-    value: Callable[[Row, DayFacts], Fraction | None]
+    title: str  # in tables and sentences; empty for what the family's objective is called
+    value: Callable[[Row, DayFacts], Fraction | None]  # of a run; None where it is not known
+    # of figures that are no value of the objective: what is behind them; None for those that are.
     unit: str | None = None
-    scale: Fraction = Fraction(1)
-    least: bool | None = None
-    is_total: bool = False
-    measure: str = ""
+    scale: Fraction = Fraction(1)  # what such a figure is multiplied by to be read
+    least: bool | None = None  # whether the least is best; None: as of the objective
+    is_total: bool = False  # whether days add up; else their mean counts
+    measure: str = ""  # the measure that it is; empty where it is none
 
     def sense(self, family: Family) -> Sense:
         """Which way it is better."""
@@ -85,6 +74,7 @@ def _measure(name: str) -> Callable[[Row, DayFacts], Fraction | None]:
 
 
 WELFARE = Criterion("welfare", "", lambda row, facts: _figure(row.welfare), is_total=True)
+# By their names
 CRITERIA = {
     each.name: each
     for each in (
@@ -99,16 +89,10 @@ CRITERIA = {
         Criterion("revenue", "revenue", _revenue, least=False, is_total=True),
     )
 }
-"""By their names."""
 
 
 def require_criterion(name: str, family: Family) -> Criterion:
-    """The criterion of this name.
-
-    Raises
-    ------
-    InputError : there is none, or runs of the family have no such figure.
-    """
+    """The criterion of this name."""
     if name not in CRITERIA:
         raise InputError("--by", "", explain_unknown_name(name, CRITERIA))
     found, known = CRITERIA[name], family.measure_names

@@ -34,58 +34,38 @@ from ratiobench.bench.storage.store import StoredCase
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.outcome import Source
 
+# Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own
 ERROR = 0.05
-"""Probability that some comparison of welfare is wrong by chance; those of profit have as much of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy over the judged days.
+    """One policy over the judged days."""
 
-    Parameters
-    ----------
-    name : with its options.
-    said : what is said of its runs.
-    sources : where its constants come from.
-    values, profits : by day, exact; days on which it has no valid run are not there.
-    revenue : over all days; None without payments.
-    is_paid : whether it has a payment rule; without one its profit is at list prices, the bids.
-    admitted, arrivals : on the days with a valid run.
-    share : the part of OPT over all days with an interval on OPT, at least and at most; None where it is not defined.
-    used : mean share of all capacity that was used, over the days; None where it is not known.
-    seconds : of a decision, on average; None where nothing was decided.
-    standing : what is proved or known of it, by heading.
-    applied : of each check of its guarantee, on how many days it holds.
-    is_later : whether it lets jobs wait, and decides later.
-    scores : what policies are ranked by, by day; None: the values.
-    measures : of jobs (`MEASURES`), mean over the days with a valid run; of `killed` the sum. Those known of each day.
-    listed : profit at list prices by day; empty where no list price is known.
-    classes : arrivals by class, over the days.
-    line : load, prices and arrivals over all days; None where the family has no time lines.
-    trouble : why some days are missing; empty where none is.
-    """
-
-    name: str
-    said: str
-    sources: frozenset[Source]
-    values: Mapping[str, Fraction]
+    name: str  # with its options
+    said: str  # what is said of its runs
+    sources: frozenset[Source]  # where its constants come from
+    values: Mapping[str, Fraction]  # values, profits: by day, exact; days on which it has no valid run are not there
     profits: Mapping[str, Fraction]
-    revenue: Fraction | None
-    is_paid: bool
-    admitted: Fraction
+    revenue: Fraction | None  # over all days; None without payments
+    is_paid: bool  # whether it has a payment rule; without one its profit is at list prices, the bids
+    admitted: Fraction  # admitted, arrivals: on the days with a valid run
     arrivals: int
+    # the part of OPT over all days with an interval on OPT, at least and at most; None where it is not defined.
     share: tuple[Fraction, Fraction] | None
-    used: Fraction | None
-    seconds: float | None
-    standing: Mapping[str, str]
-    applied: Sequence[str]
-    is_later: bool = False
-    scores: Mapping[str, Fraction] | None = None
+    used: Fraction | None  # mean share of all capacity that was used, over the days; None where it is not known
+    seconds: float | None  # of a decision, on average; None where nothing was decided
+    standing: Mapping[str, str]  # what is proved or known of it, by heading
+    applied: Sequence[str]  # of each check of its guarantee, on how many days it holds
+    is_later: bool = False  # whether it lets jobs wait, and decides later
+    scores: Mapping[str, Fraction] | None = None  # what policies are ranked by, by day; None: the values
+    # of jobs (`MEASURES`), mean over the days with a valid run; of `killed` the sum. Those known of each day.
     measures: Mapping[str, Fraction] = field(default_factory=dict)
+    # profit at list prices by day; empty where no list price is known.
     listed: Mapping[str, Fraction] = field(default_factory=dict)
-    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
-    line: Line | None = None
-    trouble: str = ""
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)  # arrivals by class, over the days
+    line: Line | None = None  # load, prices and arrivals over all days; None where the family has no time lines
+    trouble: str = ""  # why some days are missing; empty where none is
 
     @property
     def constants(self) -> str:
@@ -115,23 +95,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much one policy is better than another a day.
+    """By how much one policy is better than another a day."""
 
-    Parameters
-    ----------
-    one, other : their names.
-    estimate : mean with its 95 % interval.
-    joint : the same with the interval that holds for all comparisons with the best at once.
-    error : what a test of one comparison may err by chance.
-    ahead, behind : days on which `one` is strictly better, and worse; exact.
-    """
-
-    one: str
+    one: str  # one, other: their names
     other: str
-    estimate: intervals.Estimate
-    joint: intervals.Estimate
-    error: float
-    ahead: int
+    estimate: intervals.Estimate  # mean with its 95 % interval
+    joint: intervals.Estimate  # the same with the interval that holds for all comparisons with the best at once
+    error: float  # what a test of one comparison may err by chance
+    ahead: int  # ahead, behind: days on which `one` is strictly better, and worse; exact
     behind: int
 
     @property
@@ -144,53 +115,32 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The days after a change.
+    """The days after a change."""
 
-    Parameters
-    ----------
-    change : as `Family.change` takes it.
-    found : what the same policies did on them.
-    gain : what the change adds to OPT over all days, at least and at most; None where OPT is not known of all days.
-    bound : what it adds to the proved bounds on OPT: an estimate where the interval is wide; None as `gain`.
-    """
-
-    change: str
-    found: Backtest
+    change: str  # as `Family.change` takes it
+    found: Backtest  # what the same policies did on them
+    # what the change adds to OPT over all days, at least and at most; None where OPT is not known of all days.
     gain: tuple[Fraction, Fraction] | None
+    # what it adds to the proved bounds on OPT: an estimate where the interval is wide; None as `gain`.
     bound: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """What a backtest found.
+    """What a backtest found."""
 
-    Parameters
-    ----------
-    days : the judged ones, in order.
-    history : how many days before a day were known of it; first : the days that are history alone.
-    opt : the interval on OPT of each day; None where it is not known.
-    policies : the best total first; those that lack days or knew the future last.
-    best : the best of those that are complete; empty where none is.
-    differences : of the best from every other complete policy.
-    hindsight : the total of each day's best policy; None where some day has no valid run.
-    criterion : by what policies are ranked.
-    facts : of the days, by name.
-    load : of what can be served, mean over the days; None where it is not known.
-    what_ifs : the same days after changes.
-    """
-
-    days: Sequence[str]
-    history: int
+    days: Sequence[str]  # the judged ones, in order
+    history: int  # how many days before a day were known of it; first: the days that are history alone
     first: Sequence[str]
-    opt: Mapping[str, tuple[Fraction, Fraction] | None]
-    policies: Sequence[Policy]
-    best: str
-    differences: Sequence[Difference]
-    hindsight: Fraction | None
-    criterion: Criterion = WELFARE
-    facts: Mapping[str, DayFacts] = field(default_factory=dict)
-    load: float | None = None
-    what_ifs: Sequence[WhatIf] = ()
+    opt: Mapping[str, tuple[Fraction, Fraction] | None]  # the interval on OPT of each day; None where it is not known
+    policies: Sequence[Policy]  # the best total first; those that lack days or knew the future last
+    best: str  # the best of those that are complete; empty where none is
+    differences: Sequence[Difference]  # of the best from every other complete policy
+    hindsight: Fraction | None  # the total of each day's best policy; None where some day has no valid run
+    criterion: Criterion = WELFARE  # by what policies are ranked
+    facts: Mapping[str, DayFacts] = field(default_factory=dict)  # of the days, by name
+    load: float | None = None  # of what can be served, mean over the days; None where it is not known
+    what_ifs: Sequence[WhatIf] = ()  # the same days after changes
 
     @property
     def complete(self) -> list[Policy]:
@@ -207,12 +157,7 @@ def _is_complete(policy: Policy, days: Sequence[str]) -> bool:
 
 
 def evaluate(found: Results, family: Family) -> Backtest:
-    """What the results of a backtest say.
-
-    Raises
-    ------
-    InputError : stored rows that are not as `run` writes them.
-    """
+    """What the results of a backtest say."""
     known = found.about.get("backtest", {})
     if not isinstance(known, dict):
         raise InputError("about", "backtest", f"{shorten(known)} is not an object")
@@ -318,7 +263,6 @@ def _gain(base: Backtest, other: Backtest, change: str, family: Family) -> tuple
 
 
 def _first_days(cases: Sequence[StoredCase]) -> list[str]:
-    """The names of the days that the first judged one has as its history."""
     recipe = (cases[0].prior_recipe if cases else None) or {}
     several = recipe.get("paths")
     paths = [recipe["path"]] if "path" in recipe else several if isinstance(several, list) else []
@@ -378,8 +322,8 @@ def _judge(name: str, rows: Sequence[Row], context: _Context) -> Policy:
     )
 
 
+# Measures of a family that tables of policies show, where its runs have them
 MEASURES = ("wait_mean_s", "wait_p95_s", "met_share", "slowdown", "killed")
-"""Measures of a family that tables of policies show, where its runs have them."""
 
 
 def _sum_measures(rows: Sequence[Row]) -> dict[str, Fraction]:
@@ -399,7 +343,6 @@ def _waited(row: Row) -> bool:
 
 
 def _list_profits(rows: Sequence[Row], facts: Mapping[str, DayFacts]) -> dict[str, Fraction]:
-    """Profit at list prices by day, where they are known."""
     found = {}
     for row in rows:
         revenue = list_revenue(row, facts[str(row.case)])

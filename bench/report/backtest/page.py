@@ -20,8 +20,7 @@ from ratiobench.bench.results.ratios import share_text
 from ratiobench.bench.results.read import Results
 from ratiobench.online.outcome import Source
 
-PAIRS = 12
-"""Policies up to which every two are compared."""
+PAIRS = 12  # Policies up to which every two are compared
 AT_ARRIVAL, LATER = "Decided at arrival", "Decided later"
 
 
@@ -73,7 +72,6 @@ def _titles(policy: Policy | None) -> Iterable[str]:
 
 
 def _charts(policy: Policy | None, *headings: str) -> list[tuple[str, str]]:
-    """Those of the policy's charts that have these headings."""
     if policy is None or policy.line is None:
         return []
     return [(heading, svg) for heading, svg in draw_timeline(policy.line) if heading in headings]
@@ -116,6 +114,7 @@ def _list_served(title: str, policies: Sequence[Policy], found: Backtest, family
     return Table(title, head + ["days"] * has_trouble, body)
 
 
+# Measures of jobs as the tables of policies show them: heading, measure, factor, form
 _SERVED = (
     ("wait, min", "wait_mean_s", Fraction(1, 60), "{:.1f}"),
     ("95 % wait, min", "wait_p95_s", Fraction(1, 60), "{:.0f}"),
@@ -123,7 +122,6 @@ _SERVED = (
     ("slowdown", "slowdown", Fraction(1), "{:.2f}"),
     ("killed", "killed", Fraction(1), "{:.0f}"),
 )
-"""Measures of jobs as the tables of policies show them: heading, measure, factor, form."""
 
 
 def list_money(found: Backtest, family: Family) -> Table:

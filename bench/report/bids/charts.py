@@ -51,7 +51,6 @@ def _limits(piece: CurvePiece, right: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _near(breaks: Sequence[Fraction], valuation: Fraction) -> list[Fraction]:
-    """Room for the breakpoints that are not far beyond the valuation."""
     return [bid * Fraction(23, 20) for bid in breaks if bid <= 3 * valuation]
 
 

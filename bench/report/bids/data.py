@@ -8,29 +8,20 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-SAMPLE = 10
-"""Tasks shown of those that were charged, as in the paper."""
+SAMPLE = 10  # Tasks shown of those that were charged, as in the paper
 Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePiece:
-    """A piece of a bidder's curve, on which utility is linear in the bid; exact.
+    """A piece of a bidder's curve, on which utility is linear in the bid; exact."""
 
-    Parameters
-    ----------
-    valuation : of the task, the same in all pieces.
-    bid_from, bid_to : its ends.
-    from_included, to_included : whether they belong to it.
-    utility_from, utility_to : utility at the ends.
-    """
-
-    valuation: Fraction
-    bid_from: Fraction
+    valuation: Fraction  # of the task, the same in all pieces
+    bid_from: Fraction  # bid_from, bid_to: its ends
     bid_to: Fraction
-    from_included: bool
+    from_included: bool  # from_included, to_included: whether they belong to it
     to_included: bool
-    utility_from: Fraction
+    utility_from: Fraction  # utility_from, utility_to: utility at the ends
     utility_to: Fraction
 
     @property
@@ -83,30 +74,19 @@ class BidRange(StrEnum):
     AT = "the bid"
     ABOVE = "bids above"
     BELOW = "bids below"
-    NEAR = "bids close to"
-    """No bid gains as much as those close enough to this one nearly do."""
+    NEAR = "bids close to"  # No bid gains as much as those close enough to this one nearly do
 
 
 @dataclass(frozen=True, slots=True)
 class BestBids:
-    """The bids that gain most, exact.
+    """The bids that gain most, exact."""
 
-    Parameters
-    ----------
-    bid : one of them, or the end of their piece where it does not belong to it.
-    utility : what they gain, or nearly gain.
-    where : they lie as seen from `bid`.
-    other : the other end of their piece; `bid` for a single one.
-    closed : whether the other end belongs to the piece.
-    endless : whether they are all bids above `bid`, to the end of the curve.
-    """
-
-    bid: Fraction
-    utility: Fraction
-    where: BidRange
-    other: Fraction
-    closed: bool = True
-    endless: bool = False
+    bid: Fraction  # one of them, or the end of their piece where it does not belong to it
+    utility: Fraction  # what they gain, or nearly gain
+    where: BidRange  # they lie as seen from `bid`
+    other: Fraction  # the other end of their piece; `bid` for a single one
+    closed: bool = True  # whether the other end belongs to the piece
+    endless: bool = False  # whether they are all bids above `bid`, to the end of the curve
 
     def describe(self, number: Callable[[Fraction], str]) -> str:
         """Which bids these are, in words: `bids above 0 and up to 4`."""

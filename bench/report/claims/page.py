@@ -15,25 +15,16 @@ from ratiobench.bench.report.shared.text import format_number
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """One claim.
+    """One claim."""
 
-    Parameters
-    ----------
-    settled : the claim with its verdicts and its witness.
-    counts : how many runs gave each verdict, without those that none gave.
-    violated : how many violate it.
-    is_alarming : it is proved, yet a run violates it: an error of ours, which must not look like any other red cell.
-    sides : both sides on the witness, for reading; empty without.
-    exact : the same exactly, with the reason.
-    explained : where the witness is told step by step; empty: by a command, whoever wants it; None: nowhere.
-    """
-
-    settled: ClaimSummary
-    counts: Sequence[tuple[str, int]]
-    violated: int
+    settled: ClaimSummary  # the claim with its verdicts and its witness
+    counts: Sequence[tuple[str, int]]  # how many runs gave each verdict, without those that none gave
+    violated: int  # how many violate it
+    # it is proved, yet a run violates it: an error of ours, which must not look like any other red cell.
     is_alarming: bool
-    sides: str
-    exact: str
+    sides: str  # both sides on the witness, for reading; empty without
+    exact: str  # the same exactly, with the reason
+    # where the witness is told step by step; empty: by a command, whoever wants it; None: nowhere.
     explained: str | None = None
 
     @property
@@ -44,28 +35,17 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSection:
-    """What the section shows.
+    """What the section shows."""
 
-    Parameters
-    ----------
-    table : the frame of the table, without its rows.
-    rows : the claims that some run says something about, or that a proof settles; those that fall first.
-    idle : those that apply to no run here.
-    notation : signs of their statements, with their meaning.
-    commands : what shows the witnesses.
-    file : the table as CSV.
-    sizes : by what an instance is smaller than another, most important first.
-    statements : every claim in words, by name.
-    """
-
-    table: Table
+    table: Table  # the frame of the table, without its rows
+    # the claims that some run says something about, or that a proof settles; those that fall first.
     rows: Sequence[ClaimRow]
-    idle: Sequence[ClaimRow]
-    notation: Sequence[tuple[str, str]]
-    commands: Sequence[str]
-    file: Download
-    sizes: Sequence[str]
-    statements: Mapping[str, str]
+    idle: Sequence[ClaimRow]  # those that apply to no run here
+    notation: Sequence[tuple[str, str]]  # signs of their statements, with their meaning
+    commands: Sequence[str]  # what shows the witnesses
+    file: Download  # the table as CSV
+    sizes: Sequence[str]  # by what an instance is smaller than another, most important first
+    statements: Mapping[str, str]  # every claim in words, by name
 
 
 def make_claims(

@@ -23,33 +23,24 @@ BY_PROOF = "by proof"
 
 @dataclass(frozen=True, slots=True)
 class ClaimSummary:
-    """One claim over all rows of a run.
-
-    Parameters
-    ----------
-    statement : the claim.
-    counts : how many rows gave each verdict.
-    witness : the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where
-        there is one, before those with options; rows on which the assumptions of the proof hold come before all
-        others; None without one.
-    place : its place among all rows.
-    case : its case.
-    violators : how many rows of each algorithm violate it, and of how many rows to which it applies.
-    sizes : the figures of a case's description by which the smallest witness is chosen, most important first.
-    failing : how many rows give a verdict though an assumption of the claim's proof fails there; None where the check
-        does not separate the two.
-    sound : how many rows violate it with all assumptions of its proof; None likewise.
-    """
+    """One claim over all rows of a run."""
 
     statement: Statement
-    counts: Counter[Verdict]
+    counts: Counter[Verdict]  # how many rows gave each verdict
+    # the violated row of the smallest instance by `sizes`, then by names, of an algorithm as it is, where there is one,
+    # before those with options; rows on which the assumptions of the proof hold come before all others; None without
+    # one.
     witness: Row | None = None
-    place: int | None = None
+    place: int | None = None  # its place among all rows
     case: StoredCase | None = None
+    # how many rows of each algorithm violate it, and of how many rows to which it applies.
     violators: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    # the figures of a case's description by which the smallest witness is chosen, most important first.
     sizes: Sequence[str] = ()
+    # how many rows give a verdict though an assumption of the claim's proof fails there; None where the check does not
+    # separate the two.
     failing: int | None = None
-    sound: int | None = None
+    sound: int | None = None  # how many rows violate it with all assumptions of its proof; None likewise
 
     @property
     def size(self) -> str:
@@ -142,7 +133,6 @@ def _settle(
 
 
 def _size(case: StoredCase, sizes: Sequence[str]) -> tuple[float, ...]:
-    """What is not described counts as large."""
     return tuple(float(case.describe.get(name, "inf")) for name in sizes)
 
 

@@ -14,26 +14,17 @@ from ratiobench.bench.storage.store import Store
 from ratiobench.instances.io.errors import InputError, shorten
 from ratiobench.online.modules import OWN
 
-STAGE = "explanation"
-"""The stage of explanations in the store."""
+STAGE = "explanation"  # The stage of explanations in the store
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The smallest run that violates a claim, of a size that can be explained.
+    """The smallest run that violates a claim, of a size that can be explained."""
 
-    Parameters
-    ----------
-    claim : its name.
-    algorithm : the name with options.
-    instance : SHA-256 of the instance.
-    key : of the explanation in the store; empty for a user's algorithm, which is not run again for it.
-    """
-
-    claim: str
-    algorithm: str
-    instance: str
-    key: str
+    claim: str  # its name
+    algorithm: str  # the name with options
+    instance: str  # SHA-256 of the instance
+    key: str  # of the explanation in the store; empty for a user's algorithm, which is not run again for it
 
 
 def list_witnesses(family: Family, settled: Sequence[ClaimSummary]) -> Iterator[Witness]:
@@ -59,27 +50,16 @@ def list_witnesses(family: Family, settled: Sequence[ClaimSummary]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class StoredExplanations:
-    """The explanations of a folder's witnesses, by claim.
-
-    Parameters
-    ----------
-    found : those that are stored.
-    by_command : claims whose witness a command explains: of users' algorithms, and those that are not stored.
-    missing : how many are not stored, since the folder is older than stored explanations.
-    """
+    """The explanations of a folder's witnesses, by claim."""
 
     found: dict[str, Explanation]
+    # claims whose witness a command explains: of users' algorithms, and those that are not stored.
     by_command: list[str]
-    missing: int
+    missing: int  # how many are not stored, since the folder is older than stored explanations
 
 
 def read_explanations(store: Store, family: Family, settled: Sequence[ClaimSummary]) -> StoredExplanations:
-    """The stored explanations of these claims' witnesses; those that could not be made are left out.
-
-    Raises
-    ------
-    InputError : one that is not as `run` stores it.
-    """
+    """The stored explanations of these claims' witnesses; those that could not be made are left out."""
     found: dict[str, Explanation] = {}
     by_command: list[str] = []
     missing = 0

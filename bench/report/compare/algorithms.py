@@ -24,53 +24,34 @@ from ratiobench.bench.results.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.results.row import Row
 from ratiobench.online.remarks import Remarks
 
+# Kinds of ratios without an upper end, in words: such a run stands at the edge
 ENDLESS = {Kind.UNBOUNDED: "unbounded", Kind.OPEN: "perhaps unbounded"}
-"""Kinds of ratios without an upper end, in words: such a run stands at the edge."""
+# The factors of the profile's table
 FACTORS = tuple(map(Fraction, ("1", "1.05", "1.1", "1.25", "1.5", "2", "5", "10")))
-"""The factors of the profile's table."""
-COLOURED = 5
-"""Lines of the profile that have a colour; more cannot be told apart."""
-WIDEST = 1000
-"""The largest factor that the profile is drawn to."""
+COLOURED = 5  # Lines of the profile that have a colour; more cannot be told apart
+WIDEST = 1000  # The largest factor that the profile is drawn to
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one algorithm did on one case.
+    """What one algorithm did on one case."""
 
-    Parameters
-    ----------
-    state : of the row: ok, invalid, failed or missing.
-    value : of the solution; None unless the run is valid.
-    part : of the proved bound, as certainly reached; None where there is none.
-    endless : what is said of a ratio without an upper end; empty for any other.
-    """
-
-    state: str
-    value: Fraction | None
-    part: Fraction | None
-    endless: str
+    state: str  # of the row: ok, invalid, failed or missing
+    value: Fraction | None  # of the solution; None unless the run is valid
+    part: Fraction | None  # of the proved bound, as certainly reached; None where there is none
+    endless: str  # what is said of a ratio without an upper end; empty for any other
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs of several algorithms on several cases.
+    """The runs of several algorithms on several cases."""
 
-    Parameters
-    ----------
-    cases, algorithms : in the order of the suite.
-    outcomes : by case and algorithm, of those that were to run.
-    sense : whether the most or the least is best.
-    names : what tables call the algorithms.
-    counterexamples : cases that were searched for to violate a claim about one algorithm.
-    """
-
-    cases: Sequence[str]
+    cases: Sequence[str]  # cases, algorithms: in the order of the suite
     algorithms: Sequence[str]
-    outcomes: Mapping[tuple[str, str], Outcome]
-    sense: Sense
-    names: Mapping[str, str] = field(default_factory=dict)
-    counterexamples: Collection[str] = ()
+    outcomes: Mapping[tuple[str, str], Outcome]  # by case and algorithm, of those that were to run
+    sense: Sense  # whether the most or the least is best
+    names: Mapping[str, str] = field(default_factory=dict)  # what tables call the algorithms
+    counterexamples: Collection[str] = ()  # cases that were searched for to violate a claim about one algorithm
 
     @cached_property
     def best(self) -> Mapping[str, Fraction]:
@@ -272,22 +253,13 @@ def draw_scatter(comparison: Comparison, a: str, b: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """How often an algorithm is within a factor of the best run of a case (Dolan and More, 2002).
+    """How often an algorithm is within a factor of the best run of a case (Dolan and More, 2002)."""
 
-    Parameters
-    ----------
-    algorithm : name with options.
-    factors : of the cases that some factor reaches, exact, in ascending order.
-    endless : valid runs that no factor reaches, for their value is not positive where another one's is better.
-    broken : cases whose run is invalid or failed, which no factor reaches either.
-    waiting : cases that are not run yet; they do not count.
-    """
-
-    algorithm: str
-    factors: Sequence[Fraction]
-    endless: int
-    broken: int
-    waiting: int
+    algorithm: str  # name with options
+    factors: Sequence[Fraction]  # of the cases that some factor reaches, exact, in ascending order
+    endless: int  # valid runs that no factor reaches, for their value is not positive where another one's is better
+    broken: int  # cases whose run is invalid or failed, which no factor reaches either
+    waiting: int  # cases that are not run yet; they do not count
 
     @property
     def cases(self) -> int:

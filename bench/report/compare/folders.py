@@ -22,33 +22,25 @@ from ratiobench.bench.results.read import Results, is_known, read_results
 from ratiobench.bench.storage.store import EMPTY, STORE, Store
 from ratiobench.instances.io.errors import InputError, make_printable
 
+# Columns of which any difference is one; verdicts of checks and the instance are compared as well
 EXACT = ("state", "opt_lower", "opt_upper", "welfare", "true_welfare", "revenue", "admitted", "constants")
-"""Columns of which any difference is one; verdicts of checks and the instance are compared as well."""
+# Columns that stand side by side in the CSV file, as NAME_a and NAME_b
 SHOWN = ("opt_lower", "opt_upper", "welfare", "ratio_lower", "ratio_upper", "seconds", "state", "algorithm_key")
-"""Columns that stand side by side in the CSV file, as NAME_a and NAME_b."""
-SHORTEST = 0.001
-"""Seconds: pairs that are both shorter are all timer and no work."""
+SHORTEST = 0.001  # Seconds: pairs that are both shorter are all timer and no work
 CONFIDENCE = 0.95
-MARGIN = 1.05
-"""Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise."""
+MARGIN = 1.05  # Ratios of seconds nearer to 1 than this are the same, however many cases say otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One algorithm on one case in both folders.
+    """One algorithm on one case in both folders."""
 
-    Parameters
-    ----------
-    case, algorithm : of both.
-    differs : names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the
-        intervals of one instance do not meet, so one of them is wrong), ``only A``, ``only B``.
-    a, b : the columns of `SHOWN` in either; empty where the row is missing.
-    """
-
-    case: str
+    case: str  # case, algorithm: of both
     algorithm: str
+    # names of what differs: columns of `EXACT`, ``instance``, names of checks, ``OPT contradiction`` (the intervals of
+    # one instance do not meet, so one of them is wrong), ``only A``, ``only B``.
     differs: tuple[str, ...]
-    a: Mapping[str, Any]
+    a: Mapping[str, Any]  # a, b: the columns of `SHOWN` in either; empty where the row is missing
     b: Mapping[str, Any]
 
 
@@ -61,17 +53,12 @@ class Pace:
     one in twenty at most is marked by chance. Pairs that are exactly equal were measured once and shared; they are left
     out, and so are those below a millisecond. The first piece of a kind in a new worker loads its compiled code, and
     that is in its seconds: a run that was stopped often has more of these.
-
-    Parameters
-    ----------
-    stage, algorithm : what was timed.
-    pairs : cases.
-    median, low, high : ratio B/A and its interval; None without pairs, or with too few for an interval.
     """
 
-    stage: str
+    stage: str  # stage, algorithm: what was timed
     algorithm: str
-    pairs: int
+    pairs: int  # cases
+    # median, low, high: ratio B/A and its interval; None without pairs, or with too few for an interval.
     median: float | None
     low: float | None = None
     high: float | None = None
@@ -84,23 +71,15 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two folders side by side.
+    """Two folders side by side."""
 
-    Parameters
-    ----------
-    a, b : the folders.
-    suites : of both.
-    unlike : what the runs had different: (what, in A, in B): machine, packages, versions of algorithms and of solves.
-    rows : all rows of either, in the order of A, then those of B alone.
-    paces : seconds by stage and algorithm.
-    """
-
-    a: str
+    a: str  # a, b: the folders
     b: str
-    suites: tuple[str, str]
+    suites: tuple[str, str]  # of both
+    # what the runs had different: (what, in A, in B): machine, packages, versions of algorithms and of solves.
     unlike: Sequence[tuple[str, str, str]]
-    rows: Sequence[Row]
-    paces: Sequence[Pace] = field(default_factory=list)
+    rows: Sequence[Row]  # all rows of either, in the order of A, then those of B alone
+    paces: Sequence[Pace] = field(default_factory=list)  # seconds by stage and algorithm
 
     @property
     def different(self) -> list[Row]:
@@ -109,12 +88,7 @@ class Comparison:
 
 
 def compare(a: Path, b: Path) -> Comparison:
-    """Read two result folders and put them side by side.
-
-    Raises
-    ------
-    InputError : a folder without results.
-    """
+    """Read two result folders and put them side by side."""
     left, right = _read(a), _read(b)
     rows_a, rows_b = _rows(left), _rows(right)
     checks = [name for name in left.checks if name in right.checks]

@@ -16,13 +16,7 @@ from ratiobench.bench.report.compare.algorithms import (
     list_profiles,
     take_profiles,
 )
-from ratiobench.bench.report.compare.significance import (
-    CHOSEN,
-    PAIRED,
-    draw_critical_difference,
-    list_pairs,
-    take_significance,
-)
+from ratiobench.bench.report.compare.significance import CHOSEN, PAIRED, list_pairs, take_significance
 from ratiobench.bench.report.compare.wins import count_wins
 from ratiobench.bench.report.shared.cells import Table, count_cell, make_cell
 from ratiobench.bench.results.read import Results
@@ -30,56 +24,32 @@ from ratiobench.bench.results.read import Results
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSection:
-    """What the section shows.
+    """What the section shows."""
 
-    Parameters
-    ----------
-    a, b : the two that are compared where nobody chooses others.
-    scatter, profile : the charts.
-    said : on how many cases which of the two is better.
-    data : what a script needs to compare any two.
-    table : the profiles.
-    wins : how often one's own algorithm beats each other one; None where none ran.
-    significance : which algorithms differ, by tests over the cases; None where only one runs on most cases.
-    """
-
-    a: str
+    a: str  # a, b: the two that are compared where nobody chooses others
     b: str
-    scatter: str
+    scatter: str  # scatter, profile: the charts
     profile: str
-    said: str
-    data: Mapping[str, Any]
-    table: Table
-    wins: Table | None
+    said: str  # on how many cases which of the two is better
+    data: Mapping[str, Any]  # what a script needs to compare any two
+    table: Table  # the profiles
+    wins: Table | None  # how often one's own algorithm beats each other one; None where none ran
+    # which algorithms differ, by tests over the cases; None where only one runs on most cases.
     significance: SignificanceSection | None
 
 
 @dataclass(frozen=True, slots=True)
 class SignificanceSection:
-    """What the page shows of the tests.
+    """What the page shows of the tests."""
 
-    Parameters
-    ----------
-    conclusion : what they say, and what the cases and pairing mean.
-    diagram : the critical-difference diagram; empty with too few cases.
-    table : all pairs; None with too few cases.
-    """
-
-    conclusion: Sequence[str]
-    diagram: str
-    table: Table | None
+    conclusion: Sequence[str]  # what they say, and what the cases and pairing mean
+    table: Table | None  # all pairs; None with too few cases
 
 
 def draw_comparison(found: Results) -> dict[str, str]:
-    """The performance profile and the critical-difference diagram by the names of their files; those that there are."""
+    """The performance profile by the name of its file, if there is one."""
     comparison = compare_runs(found)
-    if comparison is None:
-        return {}
-    drawn = {"profile": draw_profile(take_profiles(comparison))}
-    tests = take_significance(comparison)
-    return (
-        drawn if tests is None or tests.overall is None else drawn | {"significance": draw_critical_difference(tests)}
-    )
+    return {} if comparison is None else {"profile": draw_profile(take_profiles(comparison))}
 
 
 def compare_algorithms(found: Results) -> ComparisonSection | None:
@@ -106,15 +76,13 @@ def _test(comparison: Comparison) -> SignificanceSection | None:
     tests = take_significance(comparison)
     if tests is None:
         return None
-    sentences = [*tests.conclusion(), PAIRED, CHOSEN]
+    sentences = [tests.conclusion(), PAIRED, CHOSEN]
     if tests.skipped:
         sentences.append(f"{tests.skipped} cases are not among the N, since a run is missing or none is valid.")
     if tests.left_out:
         names = ", ".join(comparison.names.get(name, name) for name in tests.left_out)
         sentences.append(f"Not compared, since they were to run on fewer cases: {names}.")
-    if tests.overall is None:
-        return SignificanceSection(sentences, "", None)
-    return SignificanceSection(sentences, draw_critical_difference(tests), list_pairs(tests))
+    return SignificanceSection(sentences, list_pairs(tests) if tests.pairs else None)
 
 
 def _list_wins(found: Results) -> Table | None:

@@ -14,25 +14,17 @@ from ratiobench.bench.results.row import Row
 
 @dataclass(frozen=True, slots=True)
 class Wins:
-    """One's own algorithm against another one, over the cases on which both have a valid run.
+    """One's own algorithm against another one, over the cases on which both have a valid run."""
 
-    Parameters
-    ----------
-    own, other : names with options.
-    better, worse, equal : cases, by the exact values of both runs on the same instance; OPT does not enter.
-    undecided : cases with a mean of runs that draw, where the 95 % intervals of what is expected overlap.
-    left_out : cases on which both were to run and at least one has no valid run.
-    other_name : what tables call the other one.
-    """
-
-    own: str
+    own: str  # own, other: names with options
     other: str
+    # better, worse, equal: cases, by the exact values of both runs on the same instance; OPT does not enter.
     better: int
     worse: int
     equal: int
-    undecided: int
-    left_out: int
-    other_name: str
+    undecided: int  # cases with a mean of runs that draw, where the 95 % intervals of what is expected overlap
+    left_out: int  # cases on which both were to run and at least one has no valid run
+    other_name: str  # what tables call the other one
 
     @property
     def cases(self) -> int:

@@ -10,8 +10,7 @@ from ratiobench.bench.report.explain.text import verdict_text
 from ratiobench.bench.report.shared.render import render
 from ratiobench.instances.io.files import make_folder, write_atomically
 
-FOLDER = "explain"
-"""The folder beside the page of a run with a page for each witness that is explained."""
+FOLDER = "explain"  # The folder beside the page of a run with a page for each witness that is explained
 
 
 def render_explanation(found: Explanation, back: str = "") -> str:

@@ -9,23 +9,14 @@ from typing import Any
 from ratiobench.bench.family.capabilities import Explainer
 from ratiobench.bench.family.checks import ANOTHER, Check, Verdict
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.explanation import (
-    Explanation,
-    Grid,
-    Listing,
-    Moment,
-    Sentence,
-    Square,
-    find_used_signs,
-)
+from ratiobench.bench.family.explanation import Explanation, Grid, Listing, Moment, Sentence, Square, find_used_signs
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.report.shared.sentences import WORDS, figure_text, sentence_text
 from ratiobench.bench.report.shared.text import assumptions_text, check_title
 from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable
 
-WIDTH = 110
-"""Characters of a line up to which two grids stand side by side."""
+WIDTH = 110  # Characters of a line up to which two grids stand side by side
 
 
 def require_explaining(family: Family) -> Explainer:
@@ -47,12 +38,7 @@ def explain_too_large(family: Family, instance: Any) -> str:
 def explain(
     family: Family, instance: Any, algorithm: str = "", claim: str = "", settings: SolveSettings | None = None
 ) -> Explanation:
-    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty.
-
-    Raises
-    ------
-    InputError : for a family that explains nothing, an instance that is too large, and what does not exist.
-    """
+    """Solve, run, check one claim, and tell it; algorithm and claim are the family's own where they are empty."""
     part = require_explaining(family)
     asked, claim = bool(claim), claim or part.claim
     _require_claim(family, claim)

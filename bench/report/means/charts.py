@@ -19,12 +19,9 @@ from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.report.means.data import MeanRows, find_quantity
 from ratiobench.bench.results.means import OPT_LABEL, Mean
 
-APART = 5
-"""How many times larger one group's figures may be than another's for both to stand on the same axis."""
-WIDE = 50
-"""How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic."""
-LINES = 6
-"""Algorithms up to which the values over groups are lines in one figure."""
+APART = 5  # How many times larger one group's figures may be than another's for both to stand on the same axis
+WIDE = 50  # How many times larger the largest mean of a measure is than the smallest where its axis is logarithmic
+LINES = 6  # Algorithms up to which the values over groups are lines in one figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,6 @@ def _text(lower: float, upper: float) -> str:
 
 
 def _describe(mean: Mean) -> str:
-    """The figures of a mean in words."""
     if mean.ends is None:
         return _reason(mean)
     cases = f"{mean.cases} case{'s' * (mean.cases != 1)}"
@@ -207,14 +203,8 @@ def draw_series_of(
 
 
 def _draw_line(
-    frame: Frame,
-    number: int,
-    name: str,
-    points: Sequence[tuple[float, float]],
-    means: Sequence[Mean],
-    height: float,
+    frame: Frame, number: int, name: str, points: Sequence[tuple[float, float]], means: Sequence[Mean], height: float
 ) -> None:
-    """One algorithm: its intervals, its line, its name; every point says its figures."""
     is_opt = name == OPT_LABEL
     colour = "of-opt" if is_opt else f"s{number % SERIES + 1}"
     algorithm = "" if is_opt else name

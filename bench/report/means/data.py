@@ -32,22 +32,15 @@ _ENDLESS = (Kind.UNBOUNDED, Kind.OPEN)
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What figures of means can show of every case.
+    """What figures of means can show of every case."""
 
-    Parameters
-    ----------
-    title : what the axis says, with places for what depends on the family.
-    money : whether it is in the family's unit.
-    timed : whether a clock decides it: its means are floats, its axis is logarithmic.
-    linear : whether its axis stays linear however far the means are apart.
-    """
-
-    title: str
-    money: bool = False
-    timed: bool = False
-    linear: bool = False
+    title: str  # what the axis says, with places for what depends on the family
+    money: bool = False  # whether it is in the family's unit
+    timed: bool = False  # whether a clock decides it: its means are floats, its axis is logarithmic
+    linear: bool = False  # whether its axis stays linear however far the means are apart
 
 
+# Those of every family, by the plot's kind; all others are measures of the family
 QUANTITIES = {
     "welfare": Quantity("mean {objective}", money=True, linear=True),
     "reached": Quantity("mean of {reached}", linear=True),
@@ -59,11 +52,10 @@ QUANTITIES = {
     # All decisions of a run, with what the referee does between them.
     "deciding": Quantity("mean seconds of a run's decisions", timed=True),
 }
-"""Those of every family, by the plot's kind; all others are measures of the family."""
 
 
+# The part of OPT that is certainly reached, in words
 REACHED = {Sense.MOST: "ALG / upper bound on OPT", Sense.LEAST: "lower bound on OPT / ALG"}
-"""The part of OPT that is certainly reached, in words."""
 
 
 def find_quantity(kind: str) -> Quantity:
@@ -74,23 +66,14 @@ def find_quantity(kind: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class MeanRows:
-    """The rows of a figure of means.
+    """The rows of a figure of means."""
 
-    Parameters
-    ----------
-    plot : what was asked for.
-    axis : what is shown, in words.
-    means : in the order of groups and algorithms.
-    printed : one per comparison that the paper prints.
-    beside : one per mean that the paper prints.
-    scale : how many of what the axis counts one unit of the means is: money is drawn in dollars.
-    """
-
-    plot: Plot
-    axis: str
-    means: Sequence[Mean]
-    printed: Sequence[GainBesidePaper]
-    beside: Sequence[MeanBesidePaper]
+    plot: Plot  # what was asked for
+    axis: str  # what is shown, in words
+    means: Sequence[Mean]  # in the order of groups and algorithms
+    printed: Sequence[GainBesidePaper]  # one per comparison that the paper prints
+    beside: Sequence[MeanBesidePaper]  # one per mean that the paper prints
+    # how many of what the axis counts one unit of the means is: money is drawn in dollars.
     scale: Fraction = Fraction(1)
 
     @property
@@ -298,7 +281,6 @@ def _printed(values: CaseValues) -> Iterator[GainBesidePaper]:
 
 
 def _beside(plot: Plot, means: Sequence[Mean]) -> Iterator[MeanBesidePaper]:
-    """The means that the paper prints beside ours."""
     ours = {(each.group, each.algorithm): each for each in means}
     for figure in plot.printed_means:
         mean = ours.get((figure.group, figure.algorithm))

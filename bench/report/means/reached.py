@@ -22,11 +22,7 @@ def draw_reached(
 ) -> str:
     """Mean of what is certainly reached over the cases of a group, per algorithm.
 
-    Parameters
-    ----------
-    means : one per algorithm.
-    label : the group.
-    spreads : what lies behind each mean, in the same order: its interval, or a circle per case; empty for nothing.
+    `spreads`: what lies behind each mean, in the same order: its interval, or a circle per case; empty for nothing.
     """
     rows = sort_rows(list(zip(means, spreads or [Spread()] * len(means), strict=True)), lambda row: row[0].reached)
     names = [f"{mean.algorithm}{' *' * mean.is_oracle}" for mean, _ in rows]

@@ -32,12 +32,10 @@ from ratiobench.bench.results.remarks import remarks_below
 from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 
+# What may be chosen of a suite, as the store names it, and what that is of
 PARTS = (("only", "cases"), ("rows", "algorithms"))
-"""What may be chosen of a suite, as the store names it, and what that is of."""
-FOLDED = 12
-"""Charts in a gallery above which they are folded away."""
-DRAWN = 40
-"""Charts above which none is drawn: each costs a tenth of a second and twenty kilobytes."""
+FOLDED = 12  # Charts in a gallery above which they are folded away
+DRAWN = 40  # Charts above which none is drawn: each costs a tenth of a second and twenty kilobytes
 
 
 def render_page(
@@ -85,20 +83,12 @@ def render_page(
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """A chart for each of some groups or cases.
+    """A chart for each of some groups or cases."""
 
-    Parameters
-    ----------
-    what : what there is a chart for each of.
-    count : how many.
-    charts : the charts; empty where there are more than `DRAWN`.
-    is_folded : whether they open on demand.
-    """
-
-    what: str
-    count: int
-    charts: Sequence[Chart]
-    is_folded: bool
+    what: str  # what there is a chart for each of
+    count: int  # how many
+    charts: Sequence[Chart]  # the charts; empty where there are more than `DRAWN`
+    is_folded: bool  # whether they open on demand
 
     @property
     def is_too_large(self) -> bool:
@@ -150,7 +140,6 @@ def _overview(found: Results, family: Family, every: Sequence[Row]) -> Overview:
 
 
 def _reached(found: Results, every: Sequence[Row]) -> list[tuple[str, Callable[[], str], str]]:
-    """Per group, the means of what its algorithms reach."""
     pairs = list(zip(group_means(every, found.sense), find_spreads(every), strict=True))
     charts: list[tuple[str, Callable[[], str], str]] = []
     for group in dict.fromkeys(row.group for row in every):

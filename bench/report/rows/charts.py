@@ -82,7 +82,6 @@ def _draw_optimum(panel: Panel, opt: Sequence[float]) -> None:
 
 
 def _why(row: Row) -> str:
-    """What stands in a row without a figure."""
     if row.state != "ok":
         return str(row.state)
     if row.ratio_kind == Kind.OPEN:

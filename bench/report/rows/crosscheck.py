@@ -9,10 +9,9 @@ from ratiobench.formulations.crosscheck import CrossCheck
 from ratiobench.formulations.report import solver_number
 from ratiobench.instances.io.errors import make_printable
 
+# Solvers as their authors write them
 NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP", "gurobi": "Gurobi", "cpsat": "CP-SAT"}
-"""Solvers as their authors write them."""
-SENTENCE = 300
-"""Characters of a solver's sentence."""
+SENTENCE = 300  # Characters of a solver's sentence
 
 
 def crosscheck_lines(found: CrossCheck) -> list[dict[str, str]]:

@@ -30,32 +30,22 @@ from ratiobench.bench.results.row import Row
 from ratiobench.bench.storage.store import StoredCase
 from ratiobench.formulations.crosscheck import CrossCheck
 
+# Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed
 PACKED = 1000
-"""Rows above which the table of all runs is packed: 3,000 rows are four megabytes, a quarter of that when packed."""
-LISTED = 500
-"""Rows of checks on a page, all checks together; the rest is in results.csv."""
+LISTED = 500  # Rows of checks on a page, all checks together; the rest is in results.csv
 _ORDER = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.HOLDS, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRows:
-    """The runs of a case.
-
-    Parameters
-    ----------
-    name : of the case.
-    group, group_place : its group, and where that is explained.
-    size : the figures of its instance, in words.
-    facts : what is the same in all of its rows: a cell per column of `RunTable.facts`.
-    rows : a row per run: its id, and a cell per column of `RunTable.columns`.
-    """
+    """The runs of a case."""
 
     name: str
-    group: str
+    group: str  # group, group_place: its group, and where that is explained
     group_place: str
-    size: str
-    facts: Sequence[Cell]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    size: str  # the figures of its instance, in words
+    facts: Sequence[Cell]  # what is the same in all of its rows: a cell per column of `RunTable.facts`
+    rows: Sequence[tuple[str, Sequence[Cell]]]  # a row per run: its id, and a cell per column of `RunTable.columns`
 
     @property
     def data_json(self) -> str:
@@ -65,20 +55,12 @@ class CaseRows:
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """Every run, to be sorted and filtered; row n has the id `row-n`.
+    """Every run, to be sorted and filtered; row n has the id `row-n`."""
 
-    Parameters
-    ----------
-    columns : the columns of the rows.
-    shown : how many of them, from the left, are shown before anyone chooses.
-    facts : the columns that are the same in all rows of a case: they stand in its heading.
-    cases : in the order of the suite.
-    """
-
-    columns: Sequence[Column]
-    shown: int
-    facts: Sequence[Column]
-    cases: Sequence[CaseRows]
+    columns: Sequence[Column]  # the columns of the rows
+    shown: int  # how many of them, from the left, are shown before anyone chooses
+    facts: Sequence[Column]  # the columns that are the same in all rows of a case: they stand in its heading
+    cases: Sequence[CaseRows]  # in the order of the suite
 
     @property
     def count(self) -> int:
@@ -153,10 +135,7 @@ def _first_fields(found: Results, family: Family, rows: Sequence[Row]) -> list[_
     ]
     if found.accounts or any(is_known(row.revenue) for row in rows):
         fields.append(
-            _Field(
-                Column(f"revenue{unit}", key="revenue", term="term-revenue"),
-                lambda row: _revenue(row, family),
-            )
+            _Field(Column(f"revenue{unit}", key="revenue", term="term-revenue"), lambda row: _revenue(row, family))
         )
     if found.accounts:
         fields += [
@@ -386,24 +365,14 @@ def _rounded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckRows:
-    """The verdicts of one check with the exact figures behind them.
-
-    Parameters
-    ----------
-    name : of the check.
-    table : a row per run, what was violated on top; without the runs of algorithms that the claim is not about.
-    summary : how many runs gave each verdict.
-    left_out : how many runs the table leaves out for want of space.
-    others : how many runs it leaves out since the claim is about another algorithm.
-    is_open : whether the table is shown from the start.
-    """
+    """The verdicts of one check with the exact figures behind them."""
 
     name: str
-    table: Table
-    summary: str
-    left_out: int
-    others: int
-    is_open: bool
+    table: Table  # a row per run, what was violated on top; without the runs of algorithms that the claim is not about
+    summary: str  # how many runs gave each verdict
+    left_out: int  # how many runs the table leaves out for want of space
+    others: int  # how many runs it leaves out since the claim is about another algorithm
+    is_open: bool  # whether the table is shown from the start
 
     @property
     def applies(self) -> bool:

@@ -29,8 +29,7 @@ from ratiobench.bench.results.read import DECIDING, Results, by_group, group_mea
 from ratiobench.bench.results.row import Row
 from ratiobench.instances.io.errors import make_printable
 
-LISTED = 40
-"""Cases up to which the text for a terminal has a table for each."""
+LISTED = 40  # Cases up to which the text for a terminal has a table for each
 
 
 _WHAT_MEANS = {

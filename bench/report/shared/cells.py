@@ -16,74 +16,43 @@ from ratiobench.bench.report.shared.money import exact_text, value_text
 from ratiobench.bench.report.shared.text import format_number
 from ratiobench.bench.results.read import is_known
 
-EMBEDDED = 400_000
-"""Bytes of a CSV file up to which the page itself carries it."""
+EMBEDDED = 400_000  # Bytes of a CSV file up to which the page itself carries it
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table."""
 
-    Parameters
-    ----------
-    text : what is read.
-    css : its classes.
-    sort : the number it is sorted by, empty where there is none; None: it is sorted by its text.
-    title : its tool tip.
-    choice : the value to choose rows by, where the text is not that value.
-    href : where a link over the text leads.
-    small : what stands behind it in small letters.
-    loud : what stands behind it and must not be overlooked.
-    """
-
-    text: str
-    css: str = ""
-    sort: str | None = None
-    title: str = ""
-    choice: str = ""
-    href: str = ""
-    small: str = ""
-    loud: str = ""
+    text: str  # what is read
+    css: str = ""  # its classes
+    sort: str | None = None  # the number it is sorted by, empty where there is none; None: it is sorted by its text
+    title: str = ""  # its tool tip
+    choice: str = ""  # the value to choose rows by, where the text is not that value
+    href: str = ""  # where a link over the text leads
+    small: str = ""  # what stands behind it in small letters
+    loud: str = ""  # what stands behind it and must not be overlooked
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading.
+    """A heading."""
 
-    Parameters
-    ----------
-    name : what is read.
-    chosen : whether rows can be chosen by the values below it.
-    key : what it is called in an address; empty where no address names it.
-    term : the place on the page that explains it; empty for none.
-    """
-
-    name: str
-    chosen: bool = False
-    key: str = ""
-    term: str = ""
+    name: str  # what is read
+    chosen: bool = False  # whether rows can be chosen by the values below it
+    key: str = ""  # what it is called in an address; empty where no address names it
+    term: str = ""  # the place on the page that explains it; empty for none
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is sorted by its headings.
+    """A table that is sorted by its headings."""
 
-    Parameters
-    ----------
-    label : what it is called where it is not seen.
-    head : a heading per column.
-    rows : cells, as many as headings.
-    ids : what links to the rows refer to; empty, or one per row.
-    css : a class of the table.
-    folded : the sentence under which it is folded away; empty: it is not.
-    """
-
-    label: str
-    head: Sequence[str | Column]
-    rows: Sequence[Sequence[Cell]]
-    ids: Sequence[str] = ()
-    css: str = ""
-    folded: str = ""
+    label: str  # what it is called where it is not seen
+    head: Sequence[str | Column]  # a heading per column
+    rows: Sequence[Sequence[Cell]]  # cells, as many as headings
+    ids: Sequence[str] = ()  # what links to the rows refer to; empty, or one per row
+    css: str = ""  # a class of the table
+    folded: str = ""  # the sentence under which it is folded away; empty: it is not
 
     @property
     def columns(self) -> list[Column]:
@@ -93,16 +62,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A CSV file beside the page.
+    """A CSV file beside the page."""
 
-    Parameters
-    ----------
-    name : of the file.
-    link : the file as an address that holds it; empty above `EMBEDDED` bytes: the page then says where it lies.
-    """
-
-    name: str
-    link: str
+    name: str  # of the file
+    link: str  # the file as an address that holds it; empty above `EMBEDDED` bytes: the page then says where it lies
 
 
 def make_cell(value: Any, *, css: str = "", sort: Any = None, title: str = "", numeric: bool = False) -> Cell:

@@ -12,8 +12,7 @@ from ratiobench.bench.results.read import Results
 from ratiobench.bench.results.remarks import is_user_algorithm
 from ratiobench.formulations.report import Proof
 
-NAMED = 6
-"""Cases of a group that are named."""
+NAMED = 6  # Cases of a group that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ def _algorithms(found: Results, family: Family) -> Iterator[Entry]:
 
 
 def _variant(name: str, head: str, meanings: Mapping[str, str]) -> str:
-    """A name with its options, and what they mean."""
     keys = [part.partition("=")[0] for part in name.removeprefix(f"{head}:").split(",")]
     lines = [f"{key}: {meanings[key]}" for key in keys if key in meanings]
     return f"{name} ({'; '.join(lines)})" if lines else name

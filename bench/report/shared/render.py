@@ -19,8 +19,7 @@ from ratiobench.bench.report.shared.glossary import algorithm_place
 from ratiobench.bench.report.shared.sentences import exact_text, figure_text, render_parts
 from ratiobench.bench.report.shared.text import check_title
 
-SHEETS = ("page", "charts")
-"""Style sheets of every page, and scripts of those with results."""
+SHEETS = ("page", "charts")  # Style sheets of every page, and scripts of those with results
 
 
 def render(template: str, **values: Any) -> str:

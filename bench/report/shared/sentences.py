@@ -9,8 +9,7 @@ from ratiobench.bench.family.explanation import Figure, Sentence
 from ratiobench.bench.results.ratios import format_decimal
 from ratiobench.instances.io.errors import make_printable
 
-WORDS = 300
-"""Characters of words in a sentence; more are cut off."""
+WORDS = 300  # Characters of words in a sentence; more are cut off
 _DIGITS = 12
 
 

@@ -18,21 +18,13 @@ from ratiobench.bench.results.read import Results
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart of a figure.
+    """One chart of a figure."""
 
-    Parameters
-    ----------
-    name : what tells its file from those of the figure's other charts; empty for the only one.
-    svg : the drawing, an element of the page.
-    heading, note : what stands above and below it on the page.
-    wide : it has no panels beside it.
-    """
-
-    name: str
-    svg: str
-    heading: str = ""
+    name: str  # what tells its file from those of the figure's other charts; empty for the only one
+    svg: str  # the drawing, an element of the page
+    heading: str = ""  # heading, note: what stands above and below it on the page
     note: str = ""
-    wide: bool = False
+    wide: bool = False  # it has no panels beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +39,11 @@ class Text:
 class SuiteFigure(ABC):
     """A figure that a suite asks for, with its data. A kind of figure is a subclass, named in
     `ratiobench.bench.report.kinds`.
-
-    Parameters
-    ----------
-    plot : what was asked for.
-    unit : of the values of solutions.
     """
 
-    plot: Plot
-    unit: str
-    legend: ClassVar[str] = ""
-    """How figures of this kind are read: said once on a page."""
+    plot: Plot  # what was asked for
+    unit: str  # of the values of solutions
+    legend: ClassVar[str] = ""  # How figures of this kind are read: said once on a page
 
     @classmethod
     @abstractmethod

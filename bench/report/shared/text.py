@@ -15,14 +15,10 @@ from ratiobench.bench.results.read import is_known
 from ratiobench.bench.results.row import Row
 from ratiobench.instances.io.errors import make_printable
 
-NAMED = 2
-"""Failing assumptions that a cell names; of more it gives the number."""
-WIDTH = 120
-"""Columns of a terminal for tables that wrap."""
-WORD = 36
-"""Letters of a word that no column breaks."""
-CELL, LAST_CELL = 200, 1000
-"""Characters of a cell in a text table: the last one of a row makes no other row longer."""
+NAMED = 2  # Failing assumptions that a cell names; of more it gives the number
+WIDTH = 120  # Columns of a terminal for tables that wrap
+WORD = 36  # Letters of a word that no column breaks
+CELL, LAST_CELL = 200, 1000  # Characters of a cell in a text table: the last one of a row makes no other row longer
 
 
 def escape_lines(text: str) -> str:

@@ -13,8 +13,7 @@ from ratiobench.bench.family.standard import StandardSet
 from ratiobench.bench.results import ratios
 from ratiobench.bench.storage.payload import read_exact
 
-LEAST = 0.001
-"""Percent; nothing smaller is told apart in the figure."""
+LEAST = 0.001  # Percent; nothing smaller is told apart in the figure
 Curve = tuple[str, list[tuple[float, float]]]
 
 

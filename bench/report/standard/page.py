@@ -13,8 +13,7 @@ from ratiobench.bench.storage.payload import read_exact
 
 HEAD = ("instance", "tier", "size", "OPT", "gap", "state", "difficulty", "first solve")
 STEPS = ("instance", "date", "OPT", "gap", "command", "seconds in all", "machine")
-NARROW = Fraction(1, 1000)
-"""A first solve that leaves a smaller gap makes an instance `medium`."""
+NARROW = Fraction(1, 1000)  # A first solve that leaves a smaller gap makes an instance `medium`
 
 
 def difficulty(entry: Entry) -> str:
@@ -36,13 +35,7 @@ def state(entry: Entry) -> str:
 
 
 def describe_set(chosen: StandardSet, families: Mapping[str, Family]) -> str:
-    """The tables of the page as Markdown: the instances of each family, then every improvement in order.
-
-    Parameters
-    ----------
-    chosen : the set; its history is the file beside its manifest.
-    families : by name, those of its entries at least.
-    """
+    """The tables of the page as Markdown: the instances of each family, then every improvement in order."""
     return "\n".join([*_summary(chosen), *_instances(chosen, families), *_history(chosen)]) + "\n"
 
 

@@ -87,12 +87,7 @@ def markdown(chosen: StandardSet, families: Mapping[str, Family]) -> str:
 
 
 def write_table(chosen: StandardSet, families: Mapping[str, Family], path: Path) -> None:
-    """Put the table between its marks in a file.
-
-    Raises
-    ------
-    InputError : a file without the marks.
-    """
+    """Put the table between its marks in a file."""
     text = read_bytes(path)[0].decode()
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

@@ -31,10 +31,8 @@ from ratiobench.bench.results.read import Results, is_known
 from ratiobench.bench.results.row import Row
 from ratiobench.instances.io.errors import make_printable
 
-STRIP = 62.0
-"""Height of the strip of the bound."""
-LOG = 4
-"""Largest ratio up to which its axis is linear."""
+STRIP = 62.0  # Height of the strip of the bound
+LOG = 4  # Largest ratio up to which its axis is linear
 METHOD = (
     "A sign is the mean of OPT/ALG over the runs of a value: its thick bar is certified by the intervals on OPT, its "
     "thin line reaches from the least to the largest ratio of a run. A hollow diamond is the least bound of the "
@@ -78,7 +76,6 @@ class SweepFigure(Means):
         return [Chart("", draw_sweep(self), wide=True)]
 
     def _lines(self) -> list[dict[str, str]]:
-        """A line per value and algorithm."""
         places = dict(zip(self.plot.groups, shorten_groups(self.plot.groups), strict=True))
         found = []
         for mean, bound in zip(self.rows.means, self.bounds, strict=True):

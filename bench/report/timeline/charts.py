@@ -11,12 +11,9 @@ from ratiobench.bench.family.capabilities import Timeline, TimeSeries
 from ratiobench.bench.report.shared.cells import Cell, Column, Table, count_cell, exact_cell, make_cell
 from ratiobench.bench.report.timeline.data import Line
 
-ASKED = 3.0
-"""Demand is drawn up to this multiple of the capacity."""
-LEFT = 62.0
-"""Space to the left of the charts, the same for all of them."""
-LISTED = 2000
-"""Refusals up to which they are listed one by one."""
+ASKED = 3.0  # Demand is drawn up to this multiple of the capacity
+LEFT = 62.0  # Space to the left of the charts, the same for all of them
+LISTED = 2000  # Refusals up to which they are listed one by one
 
 
 def draw_timeline(line: Line) -> list[tuple[str, str]]:

@@ -12,30 +12,21 @@ from typing import Any
 from ratiobench.bench.family.capabilities import ClassArrivals, Timeline, TimeSeries
 from ratiobench.instances.io.errors import InputError
 
+# Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one
 MOST = 240
-"""Times up to which each has a place of its own in a figure and a row in the table; of more, neighbours share one."""
 ADMITTED = "admitted"
-CHAINED = 120
-"""The same of days one after another, of which there is a figure for each policy."""
-DIGITS = 9
-"""Of a stored figure of a time line: they are drawn, and nothing else."""
+CHAINED = 120  # The same of days one after another, of which there is a figure for each policy
+DIGITS = 9  # Of a stored figure of a time line: they are drawn, and nothing else
 
 
 @dataclass(frozen=True)
 class Line:
-    """A time line made ready to be drawn.
+    """A time line made ready to be drawn."""
 
-    Parameters
-    ----------
-    timeline : with at most `MOST` times.
-    labels : of the times; ``from to`` where several share a place.
-    counts : arrivals by outcome, `ADMITTED` first, for each time.
-    marks : places on the axis of time, with their texts; empty for the times themselves.
-    """
-
-    timeline: Timeline
-    labels: Sequence[str]
-    counts: Mapping[str, Sequence[int]]
+    timeline: Timeline  # with at most `MOST` times
+    labels: Sequence[str]  # of the times; ``from to`` where several share a place
+    counts: Mapping[str, Sequence[int]]  # arrivals by outcome, `ADMITTED` first, for each time
+    # places on the axis of time, with their texts; empty for the times themselves.
     marks: Sequence[tuple[float, str]] = ()
 
 
@@ -50,7 +41,6 @@ def coarsen(timeline: Timeline) -> Line:
 
 
 def _shortened(line: Line, most: int) -> Line:
-    """The same with at most so many places."""
     timeline = line.timeline
     step = -(-len(timeline.times) // most)
     parts = [range(start, min(start + step, len(timeline.times))) for start in range(0, len(timeline.times), step)]
@@ -123,27 +113,15 @@ def _rounded(values: Sequence[Fraction]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class RunTimeline:
-    """What the rows of one run say.
+    """What the rows of one run say."""
 
-    Parameters
-    ----------
-    line : to be drawn; its loads and prices are rounded.
-    used : the share of all capacity that was used, exact; None where it is not said.
-    classes : arrivals by class, exact.
-    """
-
-    line: Line
-    used: Fraction | None
-    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)
+    line: Line  # to be drawn; its loads and prices are rounded
+    used: Fraction | None  # the share of all capacity that was used, exact; None where it is not said
+    classes: Mapping[str, Sequence[ClassArrivals]] = field(default_factory=dict)  # arrivals by class, exact
 
 
 def read_timelines(rows: Sequence[Mapping[str, Any]], where: str) -> RunTimeline | None:
-    """What `list_timelines` wrote; None of no rows.
-
-    Raises
-    ------
-    InputError : rows that it does not write; `where` says which they are.
-    """
+    """What `list_timelines` wrote; None of no rows."""
     if not rows:
         return None
     try:

@@ -9,28 +9,21 @@ from ratiobench.bench.draw.svg import LETTER, LINE, Frame, measure_widest
 from ratiobench.bench.family.capabilities import Gantt
 from ratiobench.instances.io.errors import InputError
 
-WIDTH = 1140.0
-"""Of the chart, in units of which a letter's size is ten."""
+WIDTH = 1140.0  # Of the chart, in units of which a letter's size is ten
+# Height of a row at most and at least, and of all rows together between these
 HIGHEST, LOWEST, USUAL = 28.0, 3.0, 560.0
-"""Height of a row at most and at least, and of all rows together between these."""
+# Neighbours are told apart by a line of the paper's colour
 STYLE = (
     ".chart .job { stroke: var(--paper); stroke-width: 0.35; } .chart .job-1 { fill: var(--s1); } "
     ".chart .job-2 { fill: var(--s2); } .chart .job-3 { fill: var(--s3); } .chart .job-4 { fill: var(--muted); } "
     ".chart .job-5 { fill: var(--muted); fill-opacity: 0.35; } "
     ".chart .told .job { fill: var(--ink); }"
 )
-"""Neighbours are told apart by a line of the paper's colour."""
-MOST_ROWS, MOST_BLOCKS = 500, 20_000
-"""Machines and rectangles up to which the chart is drawn."""
+MOST_ROWS, MOST_BLOCKS = 500, 20_000  # Machines and rectangles up to which the chart is drawn
 
 
 def require_drawable(gantt: Gantt) -> None:
-    """Refuse a chart that would be too large for a browser.
-
-    Raises
-    ------
-    InputError : more than `MOST_ROWS` machines or `MOST_BLOCKS` rectangles.
-    """
+    """Refuse a chart that would be too large for a browser."""
     blocks = sum(len(task.blocks) for task in gantt.tasks)
     for count, most, what in ((len(gantt.rows), MOST_ROWS, "nodes"), (blocks, MOST_BLOCKS, "pieces of tasks")):
         if count > most:
@@ -39,20 +32,7 @@ def require_drawable(gantt: Gantt) -> None:
 
 
 def draw_gantt(gantt: Gantt) -> str:
-    """Draw a Gantt chart.
-
-    Parameters
-    ----------
-    gantt : of at most `MOST_ROWS` machines and `MOST_BLOCKS` rectangles.
-
-    Returns
-    -------
-    An SVG element. Every task is one mark, so that all nodes of a gang are highlighted together.
-
-    Raises
-    ------
-    InputError : it is larger.
-    """
+    """Draw a Gantt chart."""
     require_drawable(gantt)
     rows, times = len(gantt.rows), len(gantt.times)
     height = min(HIGHEST, max(LOWEST, USUAL / max(1, rows)))
@@ -97,5 +77,4 @@ def draw_gantt(gantt: Gantt) -> str:
 
 
 def _number(gantt: Gantt, kind: str) -> int:
-    """The kind's colour."""
     return 1 + list(gantt.kinds).index(kind)

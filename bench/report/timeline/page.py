@@ -21,15 +21,10 @@ from ratiobench.online.outcome import OnlineRun
 
 @dataclass(frozen=True, slots=True)
 class BestSolution:
-    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`.
-
-    Parameters
-    ----------
-    upper : None for a solution of which nobody says that it is the best one.
-    """
+    """The best solution known: OPT is in [lower, upper], and the solution is worth `lower`."""
 
     lower: Exact
-    upper: Exact | None
+    upper: Exact | None  # None for a solution of which nobody says that it is the best one
     solution: Any
 
 
@@ -65,11 +60,7 @@ def render_timelines(
 ) -> str:
     """The time lines of runs on an instance and OPT's schedule, one below the other, as one self-contained page.
 
-    Parameters
-    ----------
-    family : one that has time lines, where there are runs.
-    name : of the instance.
-    best : the solution of OPT; None for none on the page.
+    `best`: the solution of OPT; None for none on the page.
     """
     opt = None
     if best is not None:

@@ -1,9 +1,8 @@
-"""Evolve a policy with GEPA; a script that changes numbers stands in for the language model.
+"""Evolve a policy with GEPA and a language model.
 
-    python docs/examples/gepa/run.py lora 200
+    python docs/examples/gepa/run.py lora 200 MODEL
 
-The number is that of runs on single instances. With a language model, give `reflection_lm` in place of
-`custom_candidate_proposer`.
+The number is that of runs on single instances; MODEL is the name of a language model for GEPA's `reflection_lm`.
 """
 
 import sys
@@ -11,19 +10,19 @@ from pathlib import Path
 
 import gepa
 
-from ratiobench.adapters.gepa import COMPONENT, PolicyAdapter, ScriptedProposer, instance_names
+from ratiobench.adapters.gepa import COMPONENT, PolicyAdapter, instance_names
 
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 
 
-def main(family: str, runs: int) -> None:
+def main(family: str, runs: int, model: str) -> None:
     names = instance_names(family)
     result = gepa.optimize(
         {COMPONENT: (POLICIES / f"{family}.py").read_text(encoding="utf-8")},
         trainset=names,
         valset=names,
         adapter=PolicyAdapter(family=family),
-        custom_candidate_proposer=ScriptedProposer(seed=1),
+        reflection_lm=model,
         max_metric_calls=runs,
         reflection_minibatch_size=5,
     )
@@ -32,4 +31,4 @@ def main(family: str, runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -24,14 +24,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ratiobench.bench.evaluation.cases import PARTS, entries_of, find_family, set_case
+from ratiobench.bench.evaluation.cases import PARTS, draw_entries, entries_of, find_family, set_case
 from ratiobench.bench.family.standard import read_set
-from ratiobench.bench.hidden.law import default_law
 from ratiobench.environments import register_environments
 
 Choose = Callable[[Any, Any], int]
-PARTS_OF_LAW, DRAWS = 10, 20
-"""Published parts that the law of the training has, and instances drawn for each."""
+DRAWS = 20
+"""Instances drawn for each published part."""
 UNITS, DISCOUNT = 64, 0.995
 """Units of each of the two hidden layers; the discount factor of an arrival."""
 
@@ -159,11 +158,11 @@ def main() -> None:
     given = parser.parse_args()
     register_environments()
     family, chosen = find_family(given.environment.partition("-")[0].lower()), read_set()
-    published = [set_case(chosen, each, PARTS).instance for each in entries_of(family, chosen, PARTS)][:PARTS_OF_LAW]
-    law = default_law(family, chosen, (PARTS,), PARTS_OF_LAW)
+    published = [set_case(chosen, each, PARTS).instance for each in entries_of(family, chosen, PARTS)]
     draws = 0 if given.untrained else given.draws
-    seeds = [sha256(f"ppo {given.seed} {number}".encode()).hexdigest() for number in range(draws)]
-    drawn = [family.generate(entry.recipe) for seed in seeds for entry in law.draw_entries(seed)]
+    keys = [sha256(f"ppo {given.seed} {number}".encode()).hexdigest() for number in range(draws)]
+    entries = [entry for key in keys for entry in draw_entries(family, chosen, key) if entry.tier == PARTS]
+    drawn = [family.generate(entry.recipe) for entry in entries]
     environment = gymnasium.make(f"ratiobench/{given.environment}", instances=[*drawn, *published])
     agents: dict[str, Choose] = {"first candidate": first_candidate}
     if drawn:

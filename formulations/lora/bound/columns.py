@@ -21,10 +21,7 @@ def slot_of_cells(s: Slots) -> IntArray:
 class ColumnArrays:
     """Schedules as arrays that grow: their tasks, begins, numbers of cells, and places one schedule after the other.
 
-    Parameters
-    ----------
-    p : the tasks.
-    s : their cells by pairs of type and slot.
+    `s`: their cells by pairs of type and slot.
     """
 
     def __init__(self, p: Pool, s: Slots) -> None:
@@ -38,11 +35,8 @@ class ColumnArrays:
     def add(self, task: int, begin: int, counts: Sequence[int], place: IntArray) -> None:
         """Another schedule.
 
-        Parameters
-        ----------
-        begin : first slot of its option's window.
-        counts : cells of each local type.
-        place : (cells,) places in `Slots.entry`; at least one.
+        `begin`: first slot of its option's window; `counts`: cells of each local type; `place`: (cells,) places in
+        `Slots.entry`; at least one.
         """
         if self.count == len(self._task):
             self._task, self._begin = (np.concatenate([each, each]) for each in (self._task, self._begin))
@@ -62,9 +56,7 @@ class ColumnArrays:
     def sums(self, weight: NDArray[Any]) -> NDArray[Any]:
         """(columns,) sum of the weights of each schedule's cells.
 
-        Parameters
-        ----------
-        weight : (places,) of each cell.
+        `weight`: (places,) of each cell.
         """
         if not self.count:
             return np.zeros(0, weight.dtype)

@@ -45,75 +45,56 @@ from ratiobench.formulations.lora.bound.task_prices import (
 from ratiobench.formulations.lora.bound.tree import UNIT, CellRow, Tree
 from ratiobench.instances.lora.model import IntArray
 
-Decision = tuple[int, ...]
-"""What a node of the tree decides, as in certificates, with pooled tasks and slots from 0."""
+Decision = tuple[int, ...]  # What a node of the tree decides, as in certificates, with pooled tasks and slots from 0
 Path = tuple[tuple[Decision, bool], ...]
 
+# Most rounds of facets at the root per unit of effort up to ten, and at a node after it
 ROOT_ROUNDS, NODE_ROUNDS = 60, 3
-"""Most rounds of facets at the root per unit of effort up to ten, and at a node after it."""
+# Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
+# after it
 DESCENTS, LAST_DESCENTS, LAST_STEP = 1_500, 400, 0.05
-"""Evaluations of the subgradient method before the root's programme and after it, and the first factor of its steps
-after it."""
+# Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, of all
+# tasks, and of the program of all tasks within the tree
 SOME_GUESSES, ALL_GUESSES, LATE_GUESS = (0.5, 2.0, 0.25, 1.0), (0.1,), (0.25,)
-"""Guesses of OPT, as parts of the way from the upper to the lower end: of programs of some tasks, in turns, of all
-tasks, and of the program of all tasks within the tree."""
+# Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
+# after each that finds nothing
 TURNS, BRANCHINGS = 8, 100
-"""Most turns of programs of some tasks before the tree per unit of effort, and nodes before the next one, twice as many
-after each that finds nothing."""
-UNITS = 16
-"""Most units of work of the programs of all tasks before the tree."""
+UNITS = 16  # Most units of work of the programs of all tasks before the tree
+# Nodes before the first turn within the tree: `BRANCHINGS` times the first number over the number of tasks, and at
+# least the second
 FEW_TASKS, LEAST_BRANCHINGS = 8, 4
-"""Nodes before the first turn within the tree: `BRANCHINGS` times the first number over the number of tasks, and at
-least the second."""
+# The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work
 FIRST_TASKS, FIRST_BRANCHINGS = 30, ((4, 0.25), (16, 0.1), (80, 0.25))
-"""The tree and programs of all tasks come in turns first up to so many tasks: nodes, then units of a program's work."""
-WINDOWS, SMALL_WINDOWS = 24, 6
-"""Programs of some tasks in a turn, and where the tree comes first."""
+WINDOWS, SMALL_WINDOWS = 24, 6  # Programs of some tasks in a turn, and where the tree comes first
+# The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
+# at most so many columns of cells. Units of its work at the end.
 SMALL_PROGRAM, SMALL_UNITS = 800, 4
-"""The tree comes before programs of some tasks where a program of all tasks in the cells that the prices leave open has
-at most so many columns of cells. Units of its work at the end."""
-OPEN_SHARE = 0.75
-"""A program of all tasks without a guess is tried where no more than this part of the cells is open."""
-ANNEALINGS, MOST_ANNEALED = 80, 4
-"""Annealings from the best solution per unit of effort up to so many."""
+OPEN_SHARE = 0.75  # A program of all tasks without a guess is tried where no more than this part of the cells is open
+ANNEALINGS, MOST_ANNEALED = 80, 4  # Annealings from the best solution per unit of effort up to so many
+# A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as closely
+# as a part of the way to the lower end: one that is quick, then one that is close
 DIVE_REST, DIVE_THRESHOLD, DIVE_TOLERANCES = 12, 0.7, (0.2, 0.02)
-"""A dive leaves so many tasks to a program, settles what the programme uses by so much, and solves programmes as
-closely as a part of the way to the lower end: one that is quick, then one that is close."""
+# Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit
 INTEGRAL_ROUNDS = 100
-"""Most rounds of facets at a node whose solution is in whole numbers: without more facets it may not fit."""
-CANDIDATES = 6
-"""Most decisions that are compared before one of them is taken."""
-TRIAL = 40
-"""Most iterations of the simplex method for a branch that is compared, of more than `FIRST_TASKS` tasks."""
-CHUNK = 100
-"""Evaluations of the subgradient method between two looks at the clock."""
+CANDIDATES = 6  # Most decisions that are compared before one of them is taken
+TRIAL = 40  # Most iterations of the simplex method for a branch that is compared, of more than `FIRST_TASKS` tasks
+CHUNK = 100  # Evaluations of the subgradient method between two looks at the clock
 INTEGRAL = 1e-5
-TOLERANCE = 0.3
-"""A programme is solved when its optimum is so near to the bound, micro-dollars."""
+TOLERANCE = 0.3  # A programme is solved when its optimum is so near to the bound, micro-dollars
+# After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and this
+# part of the way to the lower end, no more are added
 STALLED, LEAST, PART = 3, 0.02, 0.01
-"""After so many rounds of facets in which the programme's optimum falls by less than both so many micro-dollars and
-this part of the way to the lower end, no more are added."""
-FEW = 3
-"""Where fewer facets cut off the mean, those that cut off the solution itself are taken."""
-ITERATIONS = 5_000
-"""Most iterations of the simplex method before it begins anew."""
-IDLE = 3
-"""Rounds without a price after which a facet is dropped."""
+FEW = 3  # Where fewer facets cut off the mean, those that cut off the solution itself are taken
+ITERATIONS = 5_000  # Most iterations of the simplex method before it begins anew
+IDLE = 3  # Rounds without a price after which a facet is dropped
 
 
 class Evaluated(NamedTuple):
-    """What prices prove, in doubles.
+    """What prices prove, in doubles."""
 
-    Parameters
-    ----------
-    value : the bound in micro-dollars; -inf where the decisions allow no solution.
-    price : (entries, T).
-    gain : (n,) best reduced profits of tasks, losses included.
-    """
-
-    value: float
-    price: Floats
-    gain: Floats
+    value: float  # the bound in micro-dollars; -inf where the decisions allow no solution
+    price: Floats  # (entries, T)
+    gain: Floats  # (n,) best reduced profits of tasks, losses included
 
 
 @dataclass(slots=True)
@@ -220,11 +201,7 @@ class Decomposition:
     def descend(self, d: Ranges, begin: Floats, known: float, rounds: int, theta: float = 1.0) -> Evaluated:
         """Better prices by a subgradient method, which ends below `known`.
 
-        Parameters
-        ----------
-        begin : (entries, T) prices to begin with.
-        known : welfare of a solution, which no bound undercuts.
-        rounds : evaluations.
+        `begin`: (entries, T) prices to begin with.
         """
         p = self.pool
         price, best_price, gain = begin.copy(), np.empty(begin.shape), np.empty(p.tasks)
@@ -339,13 +316,8 @@ class Decomposition:
     ) -> tuple[Evaluated, Floats]:
         """The least bound found, and the columns' values at the end.
 
-        Parameters
-        ----------
-        begin : (entries, T) prices to begin with.
-        enough : a value below which no more is needed.
-        descents : evaluations of the subgradient method before.
-        rounds : most rounds of facets.
-        tolerance : a programme is solved when its optimum is so near to the bound, micro-dollars.
+        `begin`: (entries, T) prices to begin with; `tolerance`: a programme is solved when its optimum is so near to
+        the bound, micro-dollars.
         """
         p = self.pool
         self.open_columns(d)
@@ -440,18 +412,11 @@ class Node:
 
 
 class PrimalSearch(Protocol):
-    """The best solution that is known, and ways to a better one.
+    """The best solution that is known, and ways to a better one."""
 
-    Parameters
-    ----------
-    facets : rows that all solutions keep.
-    lower : welfare of the best solution.
-    proved : no better one exists, as a solver reports.
-    """
-
-    facets: list[CellRow]
-    lower: int
-    proved: bool
+    facets: list[CellRow]  # rows that all solutions keep
+    lower: int  # welfare of the best solution
+    proved: bool  # no better one exists, as a solver reports
 
     def anneal(self, price: Floats, admitted: Floats, runs: int, part: float, target: float = 0.0) -> None:
         """Look for one among all solutions by annealing.
@@ -504,20 +469,10 @@ class Search:
     ) -> None:
         """Solve the root, look for better solutions, solve nodes of the largest bounds, at most so many in all.
 
-        Parameters
-        ----------
-        price : (entries, T) to begin with.
-        nodes : most nodes that are solved.
-        effort : multiplies rounds at the root, turns of programs of some tasks, and the work of programs of all tasks,
-            which before the tree is at most `UNITS`.
-        affordable : how many leaves with prices like those of the root can be checked.
-        annealing_part : of the seconds that annealings before the tree may take.
-        time_to_branch : says when it is time to branch.
-        spent : seconds so far, of which programs within the tree take no more than nodes; always 0 where no clock may
-            decide.
-        time_for_program : says when it is time for a program of all tasks within the tree.
-        to_the_end : the tree goes on where HiGHS reports a proof; else such a proof is looked for sooner, and ends it.
-        near : annealings may take longer where they have not reached this part of the root's bound.
+        `price`: (entries, T) to begin with; `effort`: multiplies rounds at the root, turns of programs of some tasks,
+        and the work of programs of all tasks, which before the tree is at most `UNITS`; `annealing_part`: of the
+        seconds that annealings before the tree may take; `spent`: seconds so far, of which programs within the tree
+        take no more than nodes; always 0 where no clock may decide.
         """
         programme, self._to_the_end = self.programme, to_the_end
         self.root = root = self._solve_root(price, ROOT_ROUNDS * min(effort, 10))

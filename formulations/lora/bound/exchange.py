@@ -17,6 +17,7 @@ _FROM = np.array([NONE, INNER, NONE, OUTER, INNER, OUTER])
 _TO = np.array([INNER, NONE, OUTER, NONE, OUTER, INNER])
 # Ways to change the numbers of cells: rows of tables, because a kernel is compiled anew for every constant given to it.
 MORE_OUTER, MORE_INNER, FEWER_OUTER, SWAP = 0, 1, 2, 3
+# Of each way the move alone, and the two moves by way of the third choice
 _MOVES = np.array(
     [
         [TAKE_OUTER, TAKE_INNER, INNER_TO_OUTER],
@@ -25,9 +26,8 @@ _MOVES = np.array(
         [OUTER_TO_INNER, DROP_OUTER, TAKE_INNER],
     ]
 )
-"""Of each way the move alone, and the two moves by way of the third choice."""
+# Of each way the choice to which it leads, and the one in between
 _ENDS = np.array([[OUTER, INNER], [INNER, OUTER], [NONE, INNER], [INNER, NONE]])
-"""Of each way the choice to which it leads, and the one in between."""
 
 
 @inlined

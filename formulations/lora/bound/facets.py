@@ -20,27 +20,19 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.bound.task_prices import Floats, Slots, best_set
 from ratiobench.instances.lora.model import IntArray
 
-BROKEN = 1e-4
-"""A facet is added where it is broken by more than this part of its right-hand side."""
+BROKEN = 1e-4  # A facet is added where it is broken by more than this part of its right-hand side
+# Coefficients of a facet are whole numbers: its own times a denominator below the second number where that does it,
+# else rounded down to parts of the first one
 LEVELS, DENOMINATORS = 2_000, 200
-"""Coefficients of a facet are whole numbers: its own times a denominator below the second number where that does it,
-else rounded down to parts of the first one."""
-PIVOTS = 400
-"""Most steps of the simplex method for a pair; beyond them no facet is found."""
+PIVOTS = 400  # Most steps of the simplex method for a pair; beyond them no facet is found
 
 
 class Facet(NamedTuple):
-    """q x <= high on the cells of a pair of type and slot.
+    """q x <= high on the cells of a pair of type and slot."""
 
-    Parameters
-    ----------
-    place : (cells,) places in `Slots.entry`; q : (cells,) positive whole numbers.
-    high : K_g times the largest q(S).
-    """
-
-    place: IntArray
+    place: IntArray  # (cells,) places in `Slots.entry`; q: (cells,) positive whole numbers
     q: IntArray
-    high: int
+    high: int  # K_g times the largest q(S)
 
 
 @inlined
@@ -115,14 +107,9 @@ def _round_facet(q, n, whole):  # type: ignore[no-untyped-def]
 def separate(s, rate, memory, nodes, compute, capacity_mb, x, q, high):  # type: ignore[no-untyped-def]
     """A facet that x breaks of each pair of type and slot.
 
-    Parameters
-    ----------
-    s : `Slots`.
-    rate, memory : (cells,) samples and megabytes.
-    nodes, compute, capacity_mb : (types,).
-    x : (cells,) how far each cell is used.
-    q : (cells,) out: whole coefficients.
-    high : (pairs,) out: the largest value of a set on one node; 0 where x breaks no facet.
+    `s`: `Slots`; `rate`, `memory`: (cells,) samples and megabytes; `nodes`, `compute`, `capacity_mb`: (types,); `x`:
+    (cells,) how far each cell is used; `q`: (cells,) out: whole coefficients; `high`: (pairs,) out: the largest value
+    of a set on one node; 0 where x breaks no facet.
     """
     size = 1
     for j in range(len(s.kind)):
@@ -203,9 +190,7 @@ class Separator:
     def separate(self, x: Floats) -> list[Facet]:
         """Facets that x breaks, at most one of each pair.
 
-        Parameters
-        ----------
-        x : (cells,) how far each cell is used.
+        `x`: (cells,) how far each cell is used.
         """
         p, s = self.pool, self.slots
         separate(s, self.rate, self.memory, p.nodes, p.compute, p.capacity_mb, x, self._q, self._high)
@@ -220,9 +205,7 @@ class Separator:
     def supports(self, price: Floats) -> list[Facet]:
         """q x <= K_g max_S q(S) with q in the proportion of the prices, of every pair: they attain its bound.
 
-        Parameters
-        ----------
-        price : (entries, T).
+        `price`: (entries, T).
         """
         found = []
         for j in range(len(self.slots.kind)):

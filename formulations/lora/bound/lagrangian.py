@@ -38,15 +38,13 @@ from ratiobench.instances.lora.model import IntArray
 
 Prices = NDArray[np.float64]
 
-ROUNDS, CLASS_ROUNDS = 48, 48
-"""Rounds of the method of multipliers, before and after classes have prices of their own."""
+ROUNDS, CLASS_ROUNDS = 48, 48  # Rounds of the method of multipliers, before and after classes have prices of their own
+# From this many tasks on the prices have settled after these rounds; below it effort up to 4 adds more of them
 MANY = 1_000
-"""From this many tasks on the prices have settled after these rounds; below it effort up to 4 adds more of them."""
-PORTIONS = 4
-"""Parts of a round between which the mixtures of patterns follow the demand."""
+PORTIONS = 4  # Parts of a round between which the mixtures of patterns follow the demand
 SUPPLY_STEPS, FIRST_SUPPLY_STEPS = 4, 100
+# Penalties, as fractions of the median bid per node and slot
 _FIRST_PENALTY, _CLASS_PENALTY, LAST_PENALTY = 0.1, 0.03, 0.003
-"""Penalties, as fractions of the median bid per node and slot."""
 _MEMORY_OF_PRICES = 0.7
 _UNIT_BITS = 20
 _HEADROOM = 2**61
@@ -58,26 +56,16 @@ def never_over() -> bool:
 
 
 class DualBound(NamedTuple):
-    """A proved upper bound on OPT with its prices.
+    """A proved upper bound on OPT with its prices."""
 
-    Parameters
-    ----------
-    upper : micro-dollars, floor of the exact dual value.
-    lam, phi : (G, T) integer prices in 1/unit micro-dollars per sample and per MB.
-    pi : (C, T) integer prices in 1/unit micro-dollars of a cell of each class, on top of the others.
-    rent : (C, T) micro-dollars that a cell of each class pays in all, as doubles.
-    unit : a power of two.
-    passes : pricing passes made.
-    state : the method of multipliers where it ended, with its pooled answer; None when it was not run.
-    """
-
-    upper: int
-    lam: IntArray
+    upper: int  # micro-dollars, floor of the exact dual value
+    lam: IntArray  # lam, phi: (G, T) integer prices in 1/unit micro-dollars per sample and per MB
     phi: IntArray
-    pi: IntArray
-    rent: Prices
-    unit: int
-    passes: int
+    pi: IntArray  # (C, T) integer prices in 1/unit micro-dollars of a cell of each class, on top of the others
+    rent: Prices  # (C, T) micro-dollars that a cell of each class pays in all, as doubles
+    unit: int  # a power of two
+    passes: int  # pricing passes made
+    # the method of multipliers where it ended, with its pooled answer; None when it was not run.
     state: Multipliers | None = None
 
 
@@ -99,9 +87,7 @@ class Capacity:
     def split(self, rent: Prices, lam: Prices, phi: Prices) -> tuple[Prices, Prices, Prices]:
         """(lam, phi, pi) of the same rents, classes of types with patterns all in pi, of others all in lam and phi.
 
-        Parameters
-        ----------
-        rent : (C, T) micro-dollars per cell; lam, phi : (G, T) micro-dollars per sample and MB.
+        `rent`: (C, T) micro-dollars per cell; lam, phi : (G, T) micro-dollars per sample and MB.
         """
         lam, phi, pi = lam.copy(), phi.copy(), np.zeros_like(rent)
         for g, each in enumerate(self.patterns):
@@ -134,12 +120,7 @@ class Capacity:
         return total
 
     def proved(self, pricer: Pricer, rent: Prices, lam: Prices, phi: Prices) -> DualBound:
-        """The bound at the prices rounded to integers; every step in integers with room to spare.
-
-        Raises
-        ------
-        OverflowError : when 64 bits leave no room for the instance's money.
-        """
+        """The bound at the prices rounded to integers; every step in integers with room to spare."""
         p = self.pool
         parts = self.split(rent, lam, phi)
         bits = _UNIT_BITS
@@ -170,12 +151,7 @@ def _largest(p: Pool, rent: int, unit: int) -> int:
 
 
 def alone_bound(p: Pool) -> int:
-    """Sum over tasks of the best net value alone on an empty cluster, micro-dollars.
-
-    Raises
-    ------
-    OverflowError : when 64 bits leave no room for the instance's money.
-    """
+    """Sum over tasks of the best net value alone on an empty cluster, micro-dollars."""
     if _largest(p, 0, 1) >= _HEADROOM:
         raise OverflowError("bids, costs and prices leave no room in 64 bits")
     nothing = np.zeros((len(p.class_kind), p.tariff.shape[1]), np.int64)
@@ -183,13 +159,7 @@ def alone_bound(p: Pool) -> int:
 
 
 def dual_bound(pricer: Pricer, effort: int = 1, over: Callable[[], bool] = never_over) -> DualBound:
-    """The best bound that some rounds find, first with prices of compute and memory, then of classes of cells.
-
-    Parameters
-    ----------
-    effort : of small instances, adds rounds; above 4 counts as 4, since prices have settled then.
-    over : asked between rounds; True ends the search for prices early.
-    """
+    """The best bound that some rounds find, first with prices of compute and memory, then of classes of cells."""
     p = pricer.pool
     effort = min(effort, 4) if p.tasks < MANY else 1
     state = Multipliers(pricer)
@@ -283,15 +253,11 @@ class Multipliers:
     `by_class` a type with patterns has one for each of its classes instead, whose limit is what a mixture of patterns
     supplies; the mixture follows the demand.
 
-    Attributes
-    ----------
-    link, share : (C, 2) rows that a cell of a class loads (-1 for none), and nodes that it takes there.
-    price : (R, T) micro-dollars for a whole node and slot.
-    average : exponentially smoothed price.
-    nodes : (G, T) nodes to be filled; less than there are where packing cannot use them.
-    limit : (R, T) nodes that each row may take of them.
-    pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
-    used : (R, T) nodes that the pooled answer takes.
+    `link`, `share`: (C, 2) rows that a cell of a class loads (-1 for none), and nodes that it takes there; `price`: (R,
+    T) micro-dollars for a whole node and slot; `average`: exponentially smoothed price; `nodes`: (G, T) nodes to be
+    filled; less than there are where packing cannot use them; `limit`: (R, T) nodes that each row may take of them;
+    `pooled`: (sum of widths,) local type of each task in each slot of its window, -1 for none; `used`: (R, T) nodes
+    that the pooled answer takes.
     """
 
     def __init__(self, pricer: Pricer, capacity: Capacity | None = None) -> None:

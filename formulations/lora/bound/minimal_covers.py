@@ -23,47 +23,30 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.lora.model import Instance, IntArray
 
-FAR = np.int64(2**62)
-"""Cost of the impossible; above half of it nothing is possible, as costs may be negative."""
+FAR = np.int64(2**62)  # Cost of the impossible; above half of it nothing is possible, as costs may be negative
 
 
 class MinimalCovers(NamedTuple):
-    """The minimal covers of tasks by count vector and option, free of units: every b_il and S + R comes from these.
+    """The minimal covers of tasks by count vector and option, free of units: every b_il and S + R comes from these."""
 
-    Parameters
-    ----------
-    task : (n,) whose; ascending.
-    worst, best : (n,) least and largest b_il of the count vector.
-    work, megabytes : (n,) S and R.
-    cells, slowest : (n,) number of cells, and the least rate used.
-    negative : the first task with a usable cell of negative cost, or None.
-    rates : least and largest rate over the (task, node) pairs that can be used; 1 and 1 without any.
-    """
-
-    task: IntArray
-    worst: IntArray
+    task: IntArray  # (n,) whose; ascending
+    worst: IntArray  # worst, best: (n,) least and largest b_il of the count vector
     best: IntArray
-    work: IntArray
+    work: IntArray  # work, megabytes: (n,) S and R
     megabytes: IntArray
-    cells: IntArray
+    cells: IntArray  # cells, slowest: (n,) number of cells, and the least rate used
     slowest: IntArray
-    negative: int | None
-    rates: tuple[int, int]
+    negative: int | None  # the first task with a usable cell of negative cost, or None
+    rates: tuple[int, int]  # least and largest rate over the (task, node) pairs that can be used; 1 and 1 without any
 
 
 class Options(NamedTuple):
-    """Every pre-processing option of pooled tasks, dominated ones included.
+    """Every pre-processing option of pooled tasks, dominated ones included."""
 
-    Parameters
-    ----------
-    start : (n+1,) where each task's options begin.
-    offset : first usable slot, from the first slot of the task's widest window; its width or more where there is none.
-    price : micro-dollars.
-    """
-
-    start: IntArray
+    start: IntArray  # (n+1,) where each task's options begin
+    # first usable slot, from the first slot of the task's widest window; its width or more where there is none.
     offset: IntArray
-    price: IntArray
+    price: IntArray  # micro-dollars
 
 
 def list_options(instance: Instance, p: Pool) -> Options:
@@ -101,10 +84,7 @@ def find_small_pool(instance: Instance) -> Pool | None:
 def _list_minimal(p, start, offset, price, width, far, found):  # type: ignore[no-untyped-def]
     """Write the minimal covers of all pooled tasks; (their number, the first task with a negative cost or -1).
 
-    Parameters
-    ----------
-    start, offset, price : of `Options`; width : of the widest window.
-    found : (7, n) task, worst, best, work, megabytes, cells, slowest; overwritten.
+    `found`: (7, n) task, worst, best, work, megabytes, cells, slowest; overwritten.
     """
     size = 1
     rows = 1
@@ -180,12 +160,7 @@ def _all_at_once(instance: Instance) -> MinimalCovers | None:
 
 
 def list_minimal_covers(instance: Instance) -> Iterator[MinimalCovers]:
-    """The minimal covers of all tasks in one piece, or a task at a time where a table might be too large.
-
-    Raises
-    ------
-    StateSpaceTooLarge : when a task has too many count vectors.
-    """
+    """The minimal covers of all tasks in one piece, or a task at a time where a table might be too large."""
     whole = _all_at_once(instance)
     if whole is not None:
         yield whole

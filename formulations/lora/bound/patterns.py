@@ -18,28 +18,18 @@ from ratiobench.formulations.kernels import compiled
 from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.instances.lora.model import IntArray
 
-CLASSES = 24
-"""No patterns of a node type whose tasks fall into more classes."""
-PATTERNS = 20_000
-"""No patterns of a node type that has more maximal ones."""
-STEPS = 4_000_000
-"""Steps of the search for patterns; without an end there are none."""
-ACTIVE = 32
-"""Most patterns in the mixture of one type and slot."""
+CLASSES = 24  # No patterns of a node type whose tasks fall into more classes
+PATTERNS = 20_000  # No patterns of a node type that has more maximal ones
+STEPS = 4_000_000  # Steps of the search for patterns; without an end there are none
+ACTIVE = 32  # Most patterns in the mixture of one type and slot
 
 
 class Patterns(NamedTuple):
-    """Maximal patterns of one node type.
+    """Maximal patterns of one node type."""
 
-    Parameters
-    ----------
-    first, last : its classes are first .. last-1 of the pool's.
-    cells : (patterns, classes) of each class.
-    """
-
-    first: int
+    first: int  # first, last: its classes are first .. last-1 of the pool's
     last: int
-    cells: IntArray
+    cells: IntArray  # (patterns, classes) of each class
 
 
 @compiled
@@ -91,10 +81,7 @@ def list_patterns(rate, memory, most, capacity, capacity_mb, limit, steps, out):
 def maximal_patterns(rate: IntArray, memory: IntArray, capacity: int, capacity_mb: int) -> IntArray | None:
     """(patterns, classes) all maximal patterns; None when there are too many.
 
-    Parameters
-    ----------
-    rate, memory : (classes,) samples and MB of a cell, positive.
-    capacity, capacity_mb : of a node.
+    `rate`, `memory`: (classes,) samples and MB of a cell, positive.
     """
     if not 1 <= len(rate) <= CLASSES:
         return None
@@ -157,13 +144,9 @@ def supplies(patterns, share, nodes, price, used, penalty, steps, index, mass, l
     The penalty is sum_c max(0, price_c + penalty * (used_c - limit_c))^2; a step moves nodes from the worst pattern of
     the mixture to the best one of all (pairwise Frank-Wolfe with exact line search).
 
-    Parameters
-    ----------
-    patterns : (patterns, classes) as doubles.
-    share : (classes,) nodes that a cell takes; nodes : (T,) to be filled.
-    price, used : (classes, T) per node, in nodes.
-    index, mass : (T, ACTIVE) patterns of the mixture (-1 for none) and the nodes that have them; changed.
-    limit : (classes, T) out: supply in nodes.
+    `patterns`: (patterns, classes) as doubles; `share`: (classes,) nodes that a cell takes; nodes : (T,) to be filled;
+    `price`, `used`: (classes, T) per node, in nodes; `index`, `mass`: (T, ACTIVE) patterns of the mixture (-1 for none)
+    and the nodes that have them; changed; `limit`: (classes, T) out: supply in nodes.
     """
     classes = len(share)
     worth = np.empty(classes)

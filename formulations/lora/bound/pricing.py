@@ -24,62 +24,49 @@ from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, 
 from ratiobench.instances.lora.model import Instance, IntArray
 
 OUTER_LIMIT = 2_000_000
+# A task of one or two types is priced by exchanges where its table would have more cells than the first number; than
+# the second, where all tables together would have more than the third
 LONG, SHORT, MUCH = 2**20, 2**15, 2**32
-"""A task of one or two types is priced by exchanges where its table would have more cells than the first number; than
-the second, where all tables together would have more than the third."""
 
 
 class Pool(NamedTuple):
-    """The tasks of an instance that have a schedule, in flat arrays; slots from 0 here.
+    """The tasks of an instance that have a schedule, in flat arrays; slots from 0 here."""
 
-    Parameters
-    ----------
-    task : (n,) index in the instance.
-    bid, work, memory : (n,).
-    first, width : (n,) widest window: slots first .. first+width-1.
-    type_start : (n+1,); kind, rate : usable types of each task, the inner one first, and their rates.
-    option_start : (n+1,); offset, price, vendor : undominated options by ascending offset; vendor -1 for none.
-    row_start : (n+1,) rows (outer vectors) of each task; length, need : (rows,) cells of a row and the least inner
-        count that covers; at : (rows,) where the row begins in a layer of the task's table.
-    less : (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none.
-    layer, stride : (n,) cells of a layer; with one outer type or none, distance of its rows, else 0.
-    exchanged : (n,) 1 where a table would be so large that exchanges find the best schedule, else 0; None where no
-        task's is, so that kernels without exchanges are compiled, in half of the time.
-    energy : (n, G) Wh; tariff : (G, T); explicit : (n,) row in `table_cost` or -1; table_cost : (m, G, T).
-    nodes, compute, capacity_mb : (G,) number of nodes, C_kp and C_km - r_b per type.
-    klass : (entries,) class of a task's cell on each usable type; cells of a class are alike to the nodes.
-    class_kind, class_rate, class_memory : (C,) node type, samples and MB of a class, in ascending order.
-    """
-
-    task: IntArray
-    bid: IntArray
+    task: IntArray  # (n,) index in the instance
+    bid: IntArray  # bid, work, memory: (n,)
     work: IntArray
     memory: IntArray
-    first: IntArray
+    first: IntArray  # first, width: (n,) widest window: slots first .. first+width-1
     width: IntArray
-    type_start: IntArray
+    type_start: IntArray  # (n+1,); kind, rate: usable types of each task, the inner one first, and their rates
     kind: IntArray
     rate: IntArray
+    # (n+1,); offset, price, vendor: undominated options by ascending offset; vendor -1 for none.
     option_start: IntArray
     offset: IntArray
     price: IntArray
     vendor: IntArray
+    # (n+1,) rows (outer vectors) of each task; length, need: (rows,) cells of a row and the least inner count that
+    # covers; at: (rows,) where the row begins in a layer of the task's table.
     row_start: IntArray
     length: IntArray
     need: IntArray
     at: IntArray
-    less: IntArray
-    layer: IntArray
+    less: IntArray  # (rows, G-1) row with one slot of an outer type fewer (within the task), -1 where there is none
+    layer: IntArray  # layer, stride: (n,) cells of a layer; with one outer type or none, distance of its rows, else 0
     stride: IntArray
+    # (n,) 1 where a table would be so large that exchanges find the best schedule, else 0; None where no task's is, so
+    # that kernels without exchanges are compiled, in half of the time.
     exchanged: IntArray | None
-    energy: IntArray
+    energy: IntArray  # (n, G) Wh; tariff: (G, T); explicit: (n,) row in `table_cost` or -1; table_cost: (m, G, T)
     tariff: IntArray
     explicit: IntArray
     table_cost: IntArray
-    nodes: IntArray
+    nodes: IntArray  # nodes, compute, capacity_mb: (G,) number of nodes, C_kp and C_km - r_b per type
     compute: IntArray
     capacity_mb: IntArray
-    klass: IntArray
+    klass: IntArray  # (entries,) class of a task's cell on each usable type; cells of a class are alike to the nodes
+    # class_kind, class_rate, class_memory: (C,) node type, samples and MB of a class, in ascending order.
     class_kind: IntArray
     class_rate: IntArray
     class_memory: IntArray
@@ -113,13 +100,7 @@ def _undominated_options(instance: Instance, i: int) -> list[tuple[int, int, int
 def pool(instance: Instance, spare: int = 0) -> Pool:
     """The flat arrays of an instance.
 
-    Parameters
-    ----------
-    spare : so many cells of each type may be used beyond a minimal cover even where they cost.
-
-    Raises
-    ------
-    StateSpaceTooLarge : when some task has more than 2 million outer count vectors, or a table that would not fit.
+    `spare`: so many cells of each type may be used beyond a minimal cover even where they cost.
     """
     compute = np.array([node.compute for node in instance.node_types], dtype=np.int64)
     memory = np.array([node.memory_mb for node in instance.node_types], dtype=np.int64) - instance.base_memory_mb
@@ -290,7 +271,6 @@ def base_cost(p, i, g, t):  # type: ignore[no-untyped-def]
 
 @inlined
 def _step(old, new, cost):  # type: ignore[no-untyped-def]
-    """new[x] = min(old[x], old[x-1] + cost)."""
     for x in range(1, len(new)):
         skip = old[x]
         take = old[x - 1] + cost
@@ -305,7 +285,6 @@ def _copy(old, new):  # type: ignore[no-untyped-def]
 
 @inlined
 def _both(old, before, new, cost, other):  # type: ignore[no-untyped-def]
-    """new[x] = min(old[x+1], old[x] + cost, before[x] + other)."""
     for x in range(len(new)):
         best = old[x + 1]
         take = old[x] + cost
@@ -503,12 +482,9 @@ def _priced(p, i, rent, unit, cost):  # type: ignore[no-untyped-def]
 def _answers(p, rent, width, at, table, first, step, surplus, pooled):  # type: ignore[no-untyped-def]
     """Best reduced profit max(0, b - cheapest) of tasks first, first + step, ..., and the schedule that has it.
 
-    Parameters
-    ----------
-    rent : (C, T) doubles, all non-negative, micro-dollars per cell.
-    width : of the widest window; at : (n,) where each task's places begin; table : scratch.
-    surplus : (n,) out.
-    pooled : (sum of widths,) out: local type in each slot, -1 for none.
+    `rent`: (C, T) doubles, all non-negative, micro-dollars per cell; `width`: of the widest window; at : (n,) where
+    each task's places begin; table : scratch; `surplus`: (n,) out; `pooled`: (sum of widths,) out: local type in each
+    slot, -1 for none.
     """
     cost = np.empty((len(p.nodes), width))
     usable = np.ones((len(p.nodes), width), np.bool_)
@@ -550,11 +526,9 @@ def _profit_of_each(p, rent, unit, far, table, first, step, profit, cost, usable
         profit[i] = p.bid[i] * unit - total if option >= 0 else -far
 
 
-_PARALLEL_FROM = 1_000
-"""Below this many tasks starting threads costs more than it saves; the results are the same."""
+_PARALLEL_FROM = 1_000  # Below this many tasks starting threads costs more than it saves; the results are the same
 
-PARTS = 16
-"""Then tasks are dealt to this many parts whatever the number of threads."""
+PARTS = 16  # Then tasks are dealt to this many parts whatever the number of threads
 
 
 class ReducedProfits(NamedTuple):

@@ -23,41 +23,30 @@ from ratiobench.formulations.lora.bound.pricing import Pool
 from ratiobench.formulations.lora.bound.task_prices import ALWAYS, NEVER, Floats, Ranges, Slots
 from ratiobench.instances.lora.model import IntArray
 
-ITERATIONS = 20_000
-"""Most iterations of the simplex method for a programme."""
+ITERATIONS = 20_000  # Most iterations of the simplex method for a programme
+# The count of programmes in which a row does not bind starts here for rows that are never dropped
 NEVER_IDLE = -(2**40)
-"""The count of programmes in which a row does not bind starts here for rows that are never dropped."""
+# A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets
 IDLE, MANY_ROWS = 12, 0.3
-"""A facet is dropped after so many programmes in which it does not bind, where these are this part of the facets."""
 
 
+# (rates, work, slots of each option): `models.tight.covers_in_windows`
 Covers = Callable[[IntArray, int, list[int]], Sequence[tuple[IntArray, IntArray, int]]]
-"""(rates, work, slots of each option): `models.tight.covers_in_windows`."""
 
 
 class Relaxed(NamedTuple):
-    """An optimal solution of the relaxation.
+    """An optimal solution of the relaxation."""
 
-    Parameters
-    ----------
-    value : the optimum, micro-dollars.
-    options : (options,) z; cells : (cells,) x.
-    price : (entries, T) of cells.
-    """
-
-    value: float
-    options: Floats
+    value: float  # the optimum, micro-dollars
+    options: Floats  # (options,) z; cells: (cells,) x
     cells: Floats
-    price: Floats
+    price: Floats  # (entries, T) of cells
 
 
 class Relaxation:
     """The programme of a pool: columns of options, of cells, and one that breaks all facets at a high price.
 
-    Parameters
-    ----------
-    cost : (cells,) operational cost of each cell, micro-dollars.
-    covers : of a task.
+    `cost`: (cells,) operational cost of each cell, micro-dollars.
     """
 
     def __init__(self, p: Pool, s: Slots, cost: IntArray, covers: Covers) -> None:
@@ -84,7 +73,6 @@ class Relaxation:
         self._add_rows(rows)
 
     def _options_of_tasks(self) -> list[_Row]:
-        """At most one option of each task."""
         found = [np.flatnonzero(self._task == i) for i in range(self.pool.tasks)]
         return [_Row(options, np.ones(len(options)), -highspy.kHighsInf, 1.0) for options in found]
 
@@ -142,12 +130,7 @@ class Relaxation:
             self._idle += [0] * len(rows)
 
     def add_late_covers(self, found: Relaxed) -> None:
-        """Add the covers of late options that a solution breaks; they are never dropped.
-
-        Parameters
-        ----------
-        found : the solution.
-        """
+        """Add the covers of late options that a solution breaks; they are never dropped."""
         point = np.concatenate([found.options, found.cells])
         broken = [row.value @ point[row.column] < -BROKEN for row in self._late]
         rows = [row for row, is_broken in zip(self._late, broken, strict=True) if is_broken]
@@ -171,12 +154,7 @@ class Relaxation:
         self._solver.changeRowsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high.astype(np.float64))
 
     def solve(self) -> Relaxed:
-        """Solve the programme under the last decisions.
-
-        Raises
-        ------
-        ArithmeticError : where HiGHS finds no optimum.
-        """
+        """Solve the programme under the last decisions."""
         solver, p, s = self._solver, self.pool, self.slots
         solver.run()
         for perturbation in (0.0, 1.0):  # costs that are perturbed, and another start, help where HiGHS is in doubt

@@ -15,30 +15,25 @@ from ratiobench.formulations.lora.bound.lagrangian import Capacity, DualBound, M
 from ratiobench.formulations.lora.bound.pricing import Pool, Pricer, class_cells
 from ratiobench.instances.lora.model import IntArray
 
-RENT_LEVELS = 10_000
-"""Rents are rounded to so many levels in the integer program; any weights of cells make valid rows."""
+RENT_LEVELS = 10_000  # Rents are rounded to so many levels in the integer program; any weights of cells make valid rows
 
 
-STEPS = 2_000
-"""Steps of one node's branch and bound; beyond them the node is worth what its fractional bound says."""
+STEPS = 2_000  # Steps of one node's branch and bound; beyond them the node is worth what its fractional bound says
 
 
+# Rounds of the method of multipliers, and its first penalty, with compute and memory as resources
 ROUNDS, FIRST_PENALTY = 40, 0.1
-"""Rounds of the method of multipliers, and its first penalty, with compute and memory as resources."""
 
 
+# How often the prices found so far become a resource of their own, and the rounds and the first penalty then
 WEIGHTED, WEIGHTED_ROUNDS, WEIGHTED_PENALTY = 3, 24, 0.02
-"""How often the prices found so far become a resource of their own, and the rounds and the first penalty then."""
 
 
 @compiled
 def best_fill(rent, rate, memory, most, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """At least, and but for the limit on steps exactly, the largest rent of cells that fit into one node.
 
-    Parameters
-    ----------
-    rent, rate, memory, most : (classes,) of a cell, and how many cells of the class there are.
-    free, free_mb : what the node has left.
+    `rent`, `rate`, `memory`, `most`: (classes,) of a cell, and how many cells of the class there are.
     """
     result = np.empty(len(rent), np.int64)
     by = np.empty(len(rent), np.float64)
@@ -104,11 +99,8 @@ def best_fill(rent, rate, memory, most, free, free_mb, steps):  # type: ignore[n
 def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[no-untyped-def]
     """(G, T) the sum over a type's nodes of the best set of cells in a slot; exact integers, or a little above.
 
-    Parameters
-    ----------
-    rent : (C, T) int64 prices of a cell.
-    present : (C, T) tasks of the class whose windows contain the slot.
-    free, free_mb : (K, T) what is left.
+    `rent`: (C, T) int64 prices of a cell; `present`: (C, T) tasks of the class whose windows contain the slot; `free`,
+    `free_mb`: (K, T) what is left.
     """
     kinds, slots = p.tariff.shape
     total = np.zeros((kinds, slots), np.int64)
@@ -155,9 +147,7 @@ def worth(rent, p, first_node, present, free, free_mb, steps):  # type: ignore[n
 class Residual(Capacity):
     """What the nodes have left, and what that is worth at given prices of the classes.
 
-    Parameters
-    ----------
-    free, free_mb : (K, T) samples and MB.
+    `free`, `free_mb`: (K, T) samples and MB.
     """
 
     def __init__(self, p: Pool, free: IntArray, free_mb: IntArray) -> None:
@@ -183,12 +173,7 @@ class Residual(Capacity):
         return found
 
     def whole(self, rent: Prices) -> tuple[IntArray, int]:
-        """The rents in 1/unit micro-dollars, rounded, with a unit that leaves every sum of a proof room in 64 bits.
-
-        Raises
-        ------
-        OverflowError : when there is none.
-        """
+        """The rents in 1/unit micro-dollars, rounded, with a unit that leaves every sum of a proof room in 64 bits."""
         p = self.pool
         cost = int(np.abs(p.table_cost).max(initial=0))
         for g in range(len(p.nodes)):
@@ -221,10 +206,6 @@ def residual_bound(pricer: Pricer, capacity: Residual) -> DualBound:
     First compute and memory have prices, with what the nodes can really take of each as limits. Then, a few times, the
     rents found so far become one more resource: a cell takes as much of it as it pays, and a node holds as much as its
     best set of cells pays.
-
-    Raises
-    ------
-    OverflowError : when 64 bits leave no room for the money.
     """
     p = pricer.pool
     kinds, slots = p.tariff.shape

@@ -24,37 +24,31 @@ from ratiobench.formulations.lora.bound.tree import RunTree
 from ratiobench.formulations.lora.runs import Prices, Runs, count_cells, prefix, sum_by_type
 from ratiobench.instances.lora.model import IntArray
 
+# (task,) admitted; (task, slot) begins later; (task, type, 0) runs on this type; the other branch: not so
 Decision = tuple[int, ...]
-"""(task,) admitted; (task, slot) begins later; (task, type, 0) runs on this type; the other branch: not so."""
 Path = tuple[tuple[Decision, bool], ...]
 
-LARGEST = 1000.0
-"""Value of the most valuable run in the programme's objective."""
+LARGEST = 1000.0  # Value of the most valuable run in the programme's objective
+# Runs are columns at first where their reduced profit is less than the task's best one, or 0, by at most so many bids
 NEAR = 0.05
-"""Runs are columns at first where their reduced profit is less than the task's best one, or 0, by at most so many
-bids."""
-PRICINGS = 3
-"""Times that runs are added to the programme of a node."""
+PRICINGS = 3  # Times that runs are added to the programme of a node
+# Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used
 CANDIDATES, RELIABLE = 8, 2
-"""Most decisions that are tried at a node, and trials of a task's decisions before the mean of their gains is used."""
-TRIAL, ITERATIONS = 100, 8_000
-"""Most iterations of the simplex method in a trial, and for a node's programme."""
+TRIAL, ITERATIONS = 100, 8_000  # Most iterations of the simplex method in a trial, and for a node's programme
+# Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
+# proportion where they have more
 WORK, USUAL_CELLS = 120_000, 200_000
-"""Iterations of the simplex method per unit of effort, where all runs together have up to so many slots; less in
-proportion where they have more."""
 FRACTION = 1e-6
-MOST_LEAVES = 1_000
-"""Most leaves of a tree."""
+MOST_LEAVES = 1_000  # Most leaves of a tree
+# The tree ends where the first nodes, or later so many, lower the bound by less than this part of the way to what is
+# enough, divided by the effort
 FIRST, STALLED, LEAST = 16, 50, 0.005
-"""The tree ends where the first nodes, or later so many, lower the bound by less than this part of the way to what is
-enough, divided by the effort."""
+# Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
+# that in parts of a micro-dollar: the checker is fast with such numbers
 ROUNDING, LARGEST_SUM = 1e-8, 2.0**60
-"""Prices are rounded so that the bound changes by no more than this part of it, while what all nodes earn stays below
-that in parts of a micro-dollar: the checker is fast with such numbers."""
 
 
-Basis = tuple[list[Any], list[Any]]
-"""Of the columns and the rows, as HiGHS has it."""
+Basis = tuple[list[Any], list[Any]]  # Of the columns and the rows, as HiGHS has it
 
 
 class _All(NamedTuple):
@@ -72,7 +66,6 @@ class _All(NamedTuple):
 
 
 def _list_all(r: Runs) -> _All:
-    """Every run of every entry, in their order."""
     count = r.high - r.low + 1
     entry = np.repeat(np.arange(len(count)), count)
     start = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count) + r.low[entry]
@@ -107,20 +100,12 @@ class _Node:
 class _Programme:
     """The linear programme over some of the runs, under decisions.
 
-    Parameters
-    ----------
-    price : (2, G, T) prices of whole nodes, by which the first runs are chosen.
-    most : iterations of the simplex method in all.
-    until : moment of `time.perf_counter` at which it ends; None for none.
-
-    Attributes
-    ----------
-    whole : (2, G, 1) samples per slot and MB of a node.
-    free : (2, G, T) nodes that jobs from before leave, by compute and memory.
-    first : (n+1,) place of each task's first run, and the number of runs.
-    at : column of each run, -1 for none.
-    column : the run of each column; before these stands one column of each task, for an admitted one that has no run.
-    closed, admitted : runs that the decisions forbid, tasks that they admit.
+    `price`: (2, G, T) prices of whole nodes, by which the first runs are chosen; `most`: iterations of the simplex
+    method in all; `until`: moment of `time.perf_counter` at which it ends; None for none; `whole`: (2, G, 1) samples
+    per slot and MB of a node; `free`: (2, G, T) nodes that jobs from before leave, by compute and memory; `first`:
+    (n+1,) place of each task's first run, and the number of runs; `at`: column of each run, -1 for none; `column`: the
+    run of each column; before these stands one column of each task, for an admitted one that has no run; `closed`,
+    `admitted`: runs that the decisions forbid, tasks that they admit.
     """
 
     def __init__(self, r: Runs, price: Prices, most: int, until: float | None) -> None:
@@ -156,7 +141,6 @@ class _Programme:
         self._add(np.flatnonzero(profit >= (best - NEAR * r.bid)[self.all.task]))
 
     def _add(self, chosen: IntArray) -> None:
-        """More columns."""
         if not len(chosen):
             return
         a, n, cells = self.all, len(self.runs.task), self.kinds * self.slots
@@ -222,7 +206,6 @@ class _Programme:
         return float((self.free * price).sum()) + float(best.sum()), profit
 
     def keep_basis(self) -> Basis:
-        """Where the simplex method ended."""
         basis = self.solver.getBasis()
         return list(basis.col_status), list(basis.row_status)
 
@@ -289,14 +272,8 @@ class _Programme:
 def grow(r: Runs, price: Prices, enough: int, effort: int, seconds: float | None) -> RunTree | None:
     """A tree that proves as much as some units of work find; None where the first programme is not solved.
 
-    Parameters
-    ----------
-    r : the runs of an instance all of whose tasks are rigid or gangs.
-    price : (2, G, T) prices of whole nodes to begin with, by compute and memory, micro-dollars.
-    enough : an upper end that is good enough, at least the welfare of a solution; a leaf whose bound is not above it
-        gets no branches.
-    effort : units of work; with 0 the tree is its root.
-    seconds : a time limit; None for none.
+    `price`: (2, G, T) prices of whole nodes to begin with, by compute and memory, micro-dollars; `effort`: units of
+    work; with 0 the tree is its root; `seconds`: a time limit; None for none.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     work = WORK * effort * USUAL_CELLS // max(USUAL_CELLS, count_cells(r))

@@ -19,32 +19,21 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest
 from ratiobench.instances.lora.model import IntArray
 
 Floats = NDArray[np.float64]
-TYPES = 2
-"""Most node types of a task whose begin and numbers of cells may be decided."""
-OPEN, NEVER, ALWAYS = 0, 1, 2
-"""What is decided of a cell."""
+TYPES = 2  # Most node types of a task whose begin and numbers of cells may be decided
+OPEN, NEVER, ALWAYS = 0, 1, 2  # What is decided of a cell
 MANY = 1 << 30
-STEPS = 20_000
-"""Steps of the search for the best set of one pair."""
+STEPS = 20_000  # Steps of the search for the best set of one pair
 
 
 class Slots(NamedTuple):
-    """The (type, slot) pairs in which some task may have a cell, and the tasks that may.
+    """The (type, slot) pairs in which some task may have a cell, and the tasks that may."""
 
-    Parameters
-    ----------
-    kind, slot : (pairs,).
-    start : (pairs+1,); entry : (cells,) the entries of the pool whose window holds the slot.
-    where : (entries, T) place of a cell in `entry`, -1 for none.
-    owner : (entries,) the task of each entry of the pool.
-    """
-
-    kind: IntArray
+    kind: IntArray  # kind, slot: (pairs,)
     slot: IntArray
-    start: IntArray
+    start: IntArray  # (pairs+1,); entry: (cells,) the entries of the pool whose window holds the slot
     entry: IntArray
-    where: IntArray
-    owner: IntArray
+    where: IntArray  # (entries, T) place of a cell in `entry`, -1 for none
+    owner: IntArray  # (entries,) the task of each entry of the pool
 
 
 def find_slots(p: Pool) -> Slots:
@@ -86,15 +75,9 @@ def _sort_down(key, order, n):  # type: ignore[no-untyped-def]
 def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  # type: ignore[no-untyped-def]
     """Largest sum of values of a set that fits a node, by branch and bound.
 
-    Parameters
-    ----------
-    value, rate, memory : (n,) of the tasks; those without a positive value are left out.
-    chosen : (n,) 1 for members of a set that fits, to begin from; out: of the best set.
-    weighing : (1,) the weight of compute that was best for values like these, in eighths, -1 for none; out: of these.
-
-    Returns
-    -------
-    The sum; after `STEPS` steps a value that no set exceeds.
+    `value`, `rate`, `memory`: (n,) of the tasks; those without a positive value are left out; `chosen`: (n,) 1 for
+    members of a set that fits, to begin from; out: of the best set; `weighing`: (1,) the weight of compute that was
+    best for values like these, in eighths, -1 for none; out: of these.
     """
     order = np.empty(n, np.int64)
     key = np.empty(n, np.float64)
@@ -210,31 +193,21 @@ def best_set(value, rate, memory, n, capacity, capacity_mb, chosen, weighing):  
 
 
 class NodeSets(NamedTuple):
-    """What a node holds in each pair: maximal patterns of the classes that are there, where they are few.
+    """What a node holds in each pair: maximal patterns of the classes that are there, where they are few."""
 
-    Parameters
-    ----------
-    group : (cells,) which of the pair's classes, 0, 1, ...
-    groups : (pairs,) number of classes; 0 where no patterns are listed.
-    first, last, at : (pairs,) patterns of the pair, and where the first one's counts begin.
-    cells : of each class, pattern by pattern.
-    same : (patterns,) the first so many counts are those of the pattern before.
-    most : (pairs,) most cells of a class in a pattern.
-    """
-
-    group: IntArray
-    groups: IntArray
-    first: IntArray
+    group: IntArray  # (cells,) which of the pair's classes, 0, 1, ...
+    groups: IntArray  # (pairs,) number of classes; 0 where no patterns are listed
+    first: IntArray  # first, last, at: (pairs,) patterns of the pair, and where the first one's counts begin
     last: IntArray
     at: IntArray
-    cells: IntArray
-    same: IntArray
-    most: IntArray
+    cells: IntArray  # of each class, pattern by pattern
+    same: IntArray  # (patterns,) the first so many counts are those of the pattern before
+    most: IntArray  # (pairs,) most cells of a class in a pattern
 
 
+# Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
+# where more than `FEW` tasks have classes of hardly more than one task
 PATTERNS, LISTED, FEW = 20_000, 400_000, 12
-"""Most patterns of a pair, and steps of the search for them: beyond that branch and bound takes their place, as it does
-where more than `FEW` tasks have classes of hardly more than one task."""
 
 
 def find_sets(p: Pool, s: Slots) -> NodeSets:
@@ -338,12 +311,9 @@ def _best_of_patterns(sets, j, value, group, n, chosen, order, prefix, sums):  #
 def node_values(p, s, sets, price, fixed, out, worth, chosen, weighing):  # type: ignore[no-untyped-def]
     """(pairs,) what one node earns at most in each pair, and a set that earns it.
 
-    Parameters
-    ----------
-    price : (entries, T) of a cell.
-    fixed : (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are rejected.
-    worth : (pairs,) out. chosen : (cells,) sets that fit; out: 1 for members.
-    weighing : (pairs,) as of `best_set`.
+    `price`: (entries, T) of a cell; `fixed`: (entries, T) OPEN, NEVER or ALWAYS; out : (n,) 1 for tasks that are
+    rejected; `worth`: (pairs,) out. chosen : (cells,) sets that fit; out: 1 for members; `weighing`: (pairs,) as of
+    `best_set`.
     """
     size = classes = most = 1
     for j in range(len(s.kind)):
@@ -376,22 +346,14 @@ def _node_value_each(p, s, sets, price, fixed, out, worth, chosen, weighing, val
 
 
 class Ranges(NamedTuple):
-    """What is decided of the tasks.
+    """What is decided of the tasks."""
 
-    Parameters
-    ----------
-    fixed : (entries, T) OPEN, NEVER or ALWAYS.
-    low, high : (entries,) least and most cells.
-    early, late : (n,) first and last slot in which the window of a chosen option may begin.
-    out, admitted : (n,) 1 where the task is rejected, or must be admitted.
-    """
-
-    fixed: IntArray
-    low: IntArray
+    fixed: IntArray  # (entries, T) OPEN, NEVER or ALWAYS
+    low: IntArray  # low, high: (entries,) least and most cells
     high: IntArray
-    early: IntArray
+    early: IntArray  # early, late: (n,) first and last slot in which the window of a chosen option may begin
     late: IntArray
-    out: IntArray
+    out: IntArray  # out, admitted: (n,) 1 where the task is rejected, or must be admitted
     admitted: IntArray
 
 
@@ -453,7 +415,6 @@ def _needed(p, d, i, t):  # type: ignore[no-untyped-def]
 
 @inlined
 def _lower_row(new, old, cost):  # type: ignore[no-untyped-def]
-    """new[x] = min(new[x], old[x] + cost)."""
     for x in range(len(new)):
         take = old[x] + cost
         new[x] = min(new[x], take)
@@ -542,14 +503,10 @@ def _is_plain(p, d, i):  # type: ignore[no-untyped-def]
 def answers(p, d, price, bonus, places, table, gain, option, local):  # type: ignore[no-untyped-def]
     """Best reduced profit of every task, losses included, and the schedule that has it.
 
-    Parameters
-    ----------
-    d : `Ranges`. price : (entries, T) micro-dollars per cell.
-    bonus : more than a schedule can cost: what a task of more than two types is paid for a cell that it must have.
-    places : (n,) where each task's slots begin in `local`.
-    table : scratch.
-    gain : (n,) out, -inf where there is no schedule.
-    option : (n,) out, -1 for none; local : (sum of widths,) out: local type in each slot, -1 for none.
+    `d`: `Ranges`. price : (entries, T) micro-dollars per cell; `bonus`: more than a schedule can cost: what a task of
+    more than two types is paid for a cell that it must have; `places`: (n,) where each task's slots begin in `local`;
+    `gain`: (n,) out, -inf where there is no schedule; `option`: (n,) out, -1 for none; local : (sum of widths,) out:
+    local type in each slot, -1 for none.
     """
     width = 0
     for i in range(len(p.task)):
@@ -621,22 +578,15 @@ def _answer_each(p, d, price, bonus, places, table, gain, option, local, cost, m
 
 
 class Scratch(NamedTuple):
-    """What an evaluation writes.
+    """What an evaluation writes."""
 
-    Parameters
-    ----------
-    worth : (pairs,); chosen, weighing : as of `node_values`.
-    gain, option, local : as of `answers`.
-    table : of a task.
-    """
-
-    worth: Floats
+    worth: Floats  # (pairs,); chosen, weighing: as of `node_values`
     chosen: IntArray
     weighing: IntArray
-    gain: Floats
+    gain: Floats  # gain, option, local: as of `answers`
     option: IntArray
     local: IntArray
-    table: Floats
+    table: Floats  # of a task
 
 
 def new_scratch(p: Pool, s: Slots) -> Scratch:
@@ -664,15 +614,9 @@ def _evaluate(p, s, sets, d, price, bonus, places, w):  # type: ignore[no-untype
 def descend(p, s, sets, d, price, bonus, places, w, known, state, direction, rounds, best_price, best_gain):  # type: ignore[no-untyped-def]
     """Better prices by a deflected subgradient method with Polyak's steps.
 
-    Parameters
-    ----------
-    d : `Ranges`. bonus, places : as of `answers`. w : `Scratch`.
-    price : (entries, T) to begin with; changed.
-    known : welfare of a solution, which no bound undercuts.
-    state : (3,) least bound so far, factor of the steps, evaluations since the bound fell; changed.
-    direction : (cells,) of the last step; changed.
-    rounds : evaluations, at least 1; with one the bound at `price` is computed and no more.
-    best_price, best_gain : (entries, T) and (n,) out: of the least bound.
+    `price`: (entries, T) to begin with; changed; `state`: (3,) least bound so far, factor of the steps, evaluations
+    since the bound fell; changed; `direction`: (cells,) of the last step; changed; `best_price`, `best_gain`: (entries,
+    T) and (n,) out: of the least bound.
     """
     cells = len(s.entry)
     scratch = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
@@ -735,9 +679,7 @@ def _descend(p, s, sets, d, price, bonus, places, w, known, state, direction, ro
 def through(p, d, price, table, reach):  # type: ignore[no-untyped-def]
     """Best reduced profit of the schedules that use each cell.
 
-    Parameters
-    ----------
-    reach : (entries, T) out, -inf where there is none; inf for tasks of more than two types.
+    `reach`: (entries, T) out, -inf where there is none; inf for tasks of more than two types.
     """
     width = 0
     for i in range(len(p.task)):

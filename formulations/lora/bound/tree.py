@@ -11,45 +11,32 @@ from ratiobench.formulations.lora.bound.lagrangian import Prices
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
-UNIT = 2**12
-"""Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them."""
+UNIT = 2**12  # Prices of trees are in parts of a micro-dollar: no finer, since each leaf has a table of them
 
+# Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution
 CellRow = tuple[IntArray, IntArray, IntArray, int]
-"""Entries of the pool and slots of cells, their coefficients, and the most that they add up to in any solution."""
 
 
 class Tree(NamedTuple):
-    """The tree in preorder with tasks, types and slots as in the instance, and (entries, T) prices of its leaves.
-
-    Parameters
-    ----------
-    task, kind : (entries,) whose cells a row of the tables prices.
-    root : (entries, T) prices without decisions.
-    upper : the largest bound of a leaf, in doubles.
-    solved : nodes whose bounds were computed.
-    solution : the best that was known at the end.
-    stated : an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
-    """
+    """The tree in preorder with tasks, types and slots as in the instance, and (entries, T) prices of its leaves."""
 
     nodes: tuple[int | tuple[int, ...], ...]
     tables: tuple[Prices, ...]
-    task: IntArray
+    task: IntArray  # task, kind: (entries,) whose cells a row of the tables prices
     kind: IntArray
-    root: Prices
-    upper: float
-    solved: int
-    solution: Solution = ()
+    root: Prices  # (entries, T) prices without decisions
+    upper: float  # the largest bound of a leaf, in doubles
+    solved: int  # nodes whose bounds were computed
+    solution: Solution = ()  # the best that was known at the end
+    # an upper bound on OPT that HiGHS reports, in floating point, micro-dollars; None for none.
     stated: int | None = None
 
 
 def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Prices) -> certificate.Prices:
     """Return a table of prices of single cells as certificates have it: whole numbers, no zeros at the ends of a row.
 
-    Parameters
-    ----------
-    instance : of which the tasks, node types and slots are.
-    task, kind : (entries,) task and node type of the cells that a row prices.
-    price : (entries, T) micro-dollars.
+    `instance`: of which the tasks, node types and slots are; `task`, `kind`: (entries,) task and node type of the cells
+    that a row prices; `price`: (entries, T) micro-dollars.
     """
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
     rows = []
@@ -62,20 +49,11 @@ def whole_prices(instance: Instance, task: IntArray, kind: IntArray, price: Pric
 
 
 class RunTree(NamedTuple):
-    """A tree of decisions on runs in preorder, with tasks of the instance and slots from 1, and its leaves' prices.
+    """A tree of decisions on runs in preorder, with tasks of the instance and slots from 1, and its leaves' prices."""
 
-    Parameters
-    ----------
-    nodes : a leaf's table, or what an inner node decides.
-    unit : a power of two; rounding prices to parts of it costs next to nothing of the bound.
-    lam, phi : (leaves, G, T) micro-dollars per sample and MB.
-    upper : the largest bound of a leaf, in doubles.
-    solved : nodes whose bounds were computed.
-    """
-
-    nodes: tuple[int | tuple[int, ...], ...]
-    unit: int
-    lam: Prices
+    nodes: tuple[int | tuple[int, ...], ...]  # a leaf's table, or what an inner node decides
+    unit: int  # a power of two; rounding prices to parts of it costs next to nothing of the bound
+    lam: Prices  # lam, phi: (leaves, G, T) micro-dollars per sample and MB
     phi: Prices
-    upper: float
-    solved: int
+    upper: float  # the largest bound of a leaf, in doubles
+    solved: int  # nodes whose bounds were computed

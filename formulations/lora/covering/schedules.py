@@ -22,12 +22,9 @@ from ratiobench.formulations.kernels import compiled
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import IntArray, Public, Task
 
-FAR = 2**60
-"""Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)."""
-STATE_LIMIT = 20_000_000
-"""Most count vectors of one task."""
-TABLE_LIMIT = 2**27
-"""Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits."""
+FAR = 2**60  # Cost of the impossible in integer tables: above any sum of cell costs (10^4 slots times 2^40, and prices)
+STATE_LIMIT = 20_000_000  # Most count vectors of one task
+TABLE_LIMIT = 2**27  # Most entries of one task's table, count vectors times slots: 1 GiB in 64 bits
 
 REMEDY = "longer slots (`import --slot 10m`, the key `slot` of a recipe) or fewer node types make it smaller"
 
@@ -35,10 +32,7 @@ REMEDY = "longer slots (`import --slot 10m`, the key `slot` of a recipe) or fewe
 class StateSpaceTooLarge(InputError):
     """A task has too many node types and slots, or too much work in small steps, for the exact dynamic programme.
 
-    Parameters
-    ----------
-    problem : with the numbers and the limit.
-    task : which; None where that is not known.
+    `task`: which; None where that is not known.
     """
 
     def __init__(self, problem: str, task: int | None = None) -> None:
@@ -47,53 +41,33 @@ class StateSpaceTooLarge(InputError):
 
 
 def require_table(size: int, width: int, task: int | None = None, limit: int = TABLE_LIMIT) -> None:
-    """Refuse a table that would not fit: `size` states in each of `width` slots and after them.
-
-    Raises
-    ------
-    StateSpaceTooLarge : above `limit` entries.
-    """
+    """Refuse a table that would not fit: `size` states in each of `width` slots and after them."""
     if size * (width + 1) > limit:
         problem = f"{size} count vectors in each of {width} slots are too many for a table of at most {limit} entries"
         raise StateSpaceTooLarge(problem, task)
 
 
 class States(NamedTuple):
-    """The count vectors that can matter for a task, the empty one first.
+    """The count vectors that can matter for a task, the empty one first."""
 
-    Parameters
-    ----------
-    counts : (N, G') slots taken on each usable type.
-    work : (N,) S(x), samples.
-    cells : (N,) n(x).
-    less : (N, G') index of x with one slot of a type fewer, -1 where x_g = 0.
-    """
-
-    counts: IntArray
-    work: IntArray
-    cells: IntArray
-    less: IntArray
+    counts: IntArray  # (N, G') slots taken on each usable type
+    work: IntArray  # (N,) S(x), samples
+    cells: IntArray  # (N,) n(x)
+    less: IntArray  # (N, G') index of x with one slot of a type fewer, -1 where x_g = 0
 
 
 class Space(NamedTuple):
-    """The schedules of a task: usable types, window and count vectors.
+    """The schedules of a task: usable types, window and count vectors."""
 
-    Parameters
-    ----------
-    types : (G',) node types that can hold the task (0 < s <= C_p and r <= C_m - r_b); none where not even the fastest
-        of them does the work in the widest window: the task has no schedule.
-    rates : (G',) s_ik on them.
-    first, last : the slots of the widest window, both included.
-    offsets : (n options,) first usable slot of each pre-processing option minus `first`; more than the width if none.
-    prices : (n options,) vendor prices.
-    """
-
+    # (G',) node types that can hold the task (0 < s <= C_p and r <= C_m - r_b); none where not even the fastest of them
+    # does the work in the widest window: the task has no schedule.
     types: IntArray
-    rates: IntArray
-    first: int
+    rates: IntArray  # (G',) s_ik on them
+    first: int  # first, last: the slots of the widest window, both included
     last: int
+    # (n options,) first usable slot of each pre-processing option minus `first`; more than the width if none.
     offsets: IntArray
-    prices: IntArray
+    prices: IntArray  # (n options,) vendor prices
 
     @property
     def width(self) -> int:
@@ -175,18 +149,8 @@ def _count_states(rates, work, caps, negative, width, counts, total, cells, less
 def states(rates: IntArray, work: int, width: int, negative: IntArray | None = None, task: int | None = None) -> States:
     """The count vectors of schedules that can be optimal for some cell costs.
 
-    Parameters
-    ----------
-    rates : (G',) positive.
-    work : M_i.
-    width : slots in the window.
-    negative : (G',) number of slots of negative cost per type; None for none. Without them only minimal covers and
-        their parts are kept.
-    task : whose they are, for the error.
-
-    Raises
-    ------
-    StateSpaceTooLarge : above 20 million mixed-radix positions, and where a table over the window would not fit.
+    `width`: slots in the window; `negative`: (G',) number of slots of negative cost per type; None for none. Without
+    them only minimal covers and their parts are kept.
     """
     if negative is None:
         negative = np.zeros(len(rates), dtype=np.int64)
@@ -213,13 +177,8 @@ def states(rates: IntArray, work: int, width: int, negative: IntArray | None = N
 def cover_table(cost, usable, less, far, table):  # type: ignore[no-untyped-def]
     """Fill table[t, x]: least cost of taking exactly x among slots t.. of the window; `far` where impossible.
 
-    Parameters
-    ----------
-    cost : (G', W) cell costs, int64 or float64.
-    usable : (G', W) cells that may be taken.
-    less : (N, G') from `States`.
-    far : the cost of the impossible.
-    table : (W+1, N), overwritten.
+    `cost`: (G', W) cell costs, int64 or float64; `usable`: (G', W) cells that may be taken; `table`: (W+1, N),
+    overwritten.
     """
     types, width = cost.shape
     size = less.shape[0]
@@ -280,17 +239,9 @@ def cheapest_cover(
 
     Ties: fewest cells, then the lexicographically smallest list of (slot, node); among options the first.
 
-    Parameters
-    ----------
-    task, public : the task and the cluster.
-    cost : (G, T) int64 or float64 cost of a cell of each type in each slot.
-    usable : (G, T) whether some node of the type can be taken in the slot.
-    node : (G, T) which node that is.
-    unit : what one micro-dollar is in the cell costs (vendor prices are multiplied by it).
-
-    Returns
-    -------
-    None if no schedule covers the work.
+    `cost`: (G, T) int64 or float64 cost of a cell of each type in each slot; `usable`: (G, T) whether some node of the
+    type can be taken in the slot; `node`: (G, T) which node that is; `unit`: what one micro-dollar is in the cell costs
+    (vendor prices are multiplied by it); returns none if no schedule covers the work.
     """
     menu = space(task, public)
     if menu.width == 0 or len(menu.types) == 0:

@@ -18,10 +18,8 @@ from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import State, copy_into
 from ratiobench.instances.lora.model import IntArray
 
-MOST = 3
-"""Most tasks removed by one block of a descent."""
-MOST_HOT = 6
-"""Most tasks removed by one block of an annealing."""
+MOST = 3  # Most tasks removed by one block of a descent
+MOST_HOT = 6  # Most tasks removed by one block of an annealing
 _NOBODY = np.empty(0, np.int64)
 _NO_RANK = np.empty(0)
 

@@ -19,18 +19,13 @@ from ratiobench.formulations.lora.bound.pricing import Pool, base_cost
 from ratiobench.formulations.lora.heuristic.insertion import Workspace
 from ratiobench.formulations.lora.heuristic.state import State
 
-STEPS = 2_000
-"""Steps of the search for one pair of nodes."""
+STEPS = 2_000  # Steps of the search for one pair of nodes
+# About so many pairs of nodes are packed again in a slot: each node with those of most room, 2 to 24 of them
 PAIRS = 600
-"""About so many pairs of nodes are packed again in a slot: each node with those of most room, 2 to 24 of them."""
-FULL = 1e-4
-"""A node with no more room than this part of it is left alone."""
-AT_ONCE = 10_000
-"""Nodes times slots that `consolidate` looks at between two chunks of a descent."""
-REACH = 72
-"""Most slots between two cells that are exchanged."""
-DEARER = 0.2
-"""What an exchange may cost, as a part of the rent of the capacity that it moves."""
+FULL = 1e-4  # A node with no more room than this part of it is left alone
+AT_ONCE = 10_000  # Nodes times slots that `consolidate` looks at between two chunks of a descent
+REACH = 72  # Most slots between two cells that are exchanged
+DEARER = 0.2  # What an exchange may cost, as a part of the rent of the capacity that it moves
 
 
 def find_types_without_patterns(d: Workspace) -> list[int]:
@@ -74,11 +69,7 @@ def warm(p: Pool, s: State, d: Workspace) -> None:
 def _fuller(count, value, rate, memory, least, least_mb, most, most_mb, steps, taken, best):  # type: ignore[no-untyped-def]
     """Look for items of more value than those in `best`, within limits of both resources; whether some were found.
 
-    Parameters
-    ----------
-    value, rate, memory : (count,) items in descending value.
-    taken : scratch: 0 where an item was not looked at, 1 where it is taken, 2 where it is left out.
-    best : (count,) in and out.
+    `value`, `rate`, `memory`: (count,) items in descending value; `best`: (count,) in and out.
     """
     start = 0.0
     rest = 0.0

@@ -43,24 +43,16 @@ from ratiobench.formulations.lora.heuristic.state import (
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
-FEW = 1_000
-"""Below this many tasks more constructions are tried, and the search is an annealing; else a descent."""
+FEW = 1_000  # Below this many tasks more constructions are tried, and the search is an annealing; else a descent
+# Packings of the pooled answer, with capacities corrected between them; more where patterns are not known
 CORRECTIONS, UNLISTED_CORRECTIONS = 8, 12
-"""Packings of the pooled answer, with capacities corrected between them; more where patterns are not known."""
-ANSWERS = 6
-"""Rounds of the method of multipliers between two packings."""
-FIRMNESS = 8
-"""Penalty of those rounds, in units of the last one of the search for prices."""
-BLOCKS_PER_TASK = 20
-"""Ruin-and-recreate blocks of a descent per unit of effort and task."""
-CHUNK = 2_000
-"""Blocks of a descent between two looks at the clock, and of any search between two gatherings over time."""
-BLOCKS = 4_000
-"""Blocks of an annealing per unit of effort, plus four per task."""
-HEATS = (0.02, 0.05)
-"""First temperatures of the annealings side by side, as fractions of the median bid."""
-PARTS = 2
-"""Parts of the day that are improved side by side."""
+ANSWERS = 6  # Rounds of the method of multipliers between two packings
+FIRMNESS = 8  # Penalty of those rounds, in units of the last one of the search for prices
+BLOCKS_PER_TASK = 20  # Ruin-and-recreate blocks of a descent per unit of effort and task
+CHUNK = 2_000  # Blocks of a descent between two looks at the clock, and of any search between two gatherings over time
+BLOCKS = 4_000  # Blocks of an annealing per unit of effort, plus four per task
+HEATS = (0.02, 0.05)  # First temperatures of the annealings side by side, as fractions of the median bid
+PARTS = 2  # Parts of the day that are improved side by side
 
 
 class Found(NamedTuple):
@@ -95,15 +87,8 @@ def heuristic(
     Constructions: the pooled answer behind the bound, packed onto nodes; insertion by value density or bid at shares of
     the dual prices; `start`.
 
-    Parameters
-    ----------
-    bound : dual prices and pooled answer.
-    effort : units of the search that improves; more of it continues what less of it does.
-    start : a feasible solution to begin from as well.
-    over : asked between steps; True ends the search early.
-    enough : a welfare at which to stop, None for the bound.
-    tell : called between steps with what makes the best solution so far.
-    threads : at most so many run at once; the result is the same.
+    `effort`: units of the search that improves; more of it continues what less of it does; `enough`: a welfare at which
+    to stop, None for the bound.
     """
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
@@ -148,7 +133,6 @@ def _constructed(
     over: Callable[[], bool],
     target: int,
 ) -> State:
-    """The best of the constructions, or the first that is worth the target."""
     orders = [np.argsort(-each, kind="stable") for each in (rank, p.bid.astype(np.float64))]
 
     def finished(s: State, order: IntArray, shares: tuple[float, ...]) -> State:

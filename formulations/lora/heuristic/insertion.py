@@ -20,51 +20,37 @@ from ratiobench.formulations.lora.heuristic.packing import FILLS, REFILLS, fract
 from ratiobench.formulations.lora.heuristic.state import State, running_cells, type_of_node
 from ratiobench.instances.lora.model import IntArray
 
-JOURNAL = 20_000
-"""Most moves to other nodes within one block."""
-RETRIES = 8
-"""Schedules tried for one task while room turns out not to be where it was hoped for."""
-QUICK_FILLS = 4
-"""Fillings tried when a slot is packed anew for one cell."""
+JOURNAL = 20_000  # Most moves to other nodes within one block
+RETRIES = 8  # Schedules tried for one task while room turns out not to be where it was hoped for
+QUICK_FILLS = 4  # Fillings tried when a slot is packed anew for one cell
 
 
 class Workspace(NamedTuple):
-    """What the moves need beside pool and state; desks of one pool share all but the scratch.
+    """What the moves need beside pool and state; desks of one pool share all but the scratch."""
 
-    Parameters
-    ----------
-    at : (n,) where each task's places begin; first_node : (G+1,); type_of : (K,) type of each node.
-    start, members : tasks by slot of their windows: those of slot t are members[start[t] : start[t + 1]].
-    patterns, first_pattern : maximal patterns of all types one below the other, and where each type's begin.
-    first_class, classes : (G,) first class of each type and their number.
-    rent : (C, T) dual price of a cell.
-    version : (G, T) changes of a slot's load so far; failed : (C, T) version at which no room could be made.
-    running : (C, T) cells of each class that run.
-    weight : (2, C, T) weights of which no pattern has more than 1: those of the rents, and those of the slot's last
-        fractional packing. What weighs more than all nodes does not fit.
-    task, slot, node : journal of moves: who, when, from which node; used : (1,) its length.
-    item, cost, usable, target, chosen, table : scratch; seed : (1,) state of the random numbers.
-    """
-
-    at: IntArray
+    at: IntArray  # (n,) where each task's places begin; first_node: (G+1,); type_of: (K,) type of each node
     first_node: IntArray
     type_of: IntArray
+    # start, members: tasks by slot of their windows: those of slot t are members[start[t] : start[t + 1]].
     start: IntArray
     members: IntArray
+    # patterns, first_pattern: maximal patterns of all types one below the other, and where each type's begin.
     patterns: NDArray[np.float64]
     first_pattern: IntArray
-    first_class: IntArray
+    first_class: IntArray  # first_class, classes: (G,) first class of each type and their number
     classes: IntArray
-    rent: NDArray[np.float64]
-    version: IntArray
+    rent: NDArray[np.float64]  # (C, T) dual price of a cell
+    version: IntArray  # (G, T) changes of a slot's load so far; failed: (C, T) version at which no room could be made
     failed: IntArray
-    running: IntArray
+    running: IntArray  # (C, T) cells of each class that run
+    # (2, C, T) weights of which no pattern has more than 1: those of the rents, and those of the slot's last fractional
+    # packing. What weighs more than all nodes does not fit.
     weight: NDArray[np.float64]
-    task: IntArray
+    task: IntArray  # task, slot, node: journal of moves: who, when, from which node; used: (1,) its length
     slot: IntArray
     node: IntArray
     used: IntArray
-    item: IntArray
+    item: IntArray  # item, cost, usable, target, chosen, table: scratch; seed: (1,) state of the random numbers
     cost: NDArray[np.float64]
     usable: NDArray[np.bool_]
     target: IntArray
@@ -76,10 +62,7 @@ class Workspace(NamedTuple):
 def new_workspace(p: Pool, listed: Sequence[Patterns | None], rent: NDArray[np.float64], seed: int) -> Workspace:
     """A desk for the empty solution.
 
-    Parameters
-    ----------
-    listed : the maximal patterns of each type, None where they are not known.
-    rent : (C, T) micro-dollars per cell.
+    `listed`: the maximal patterns of each type, None where they are not known; `rent`: (C, T) micro-dollars per cell.
     """
     kinds, slots = p.tariff.shape
     tasks = np.repeat(np.arange(p.tasks), p.width)
@@ -426,9 +409,7 @@ def put_back(p, s, d, i, option, net, nodes):  # type: ignore[no-untyped-def]
 def pack_pooled(p, s, d, pooled):  # type: ignore[no-untyped-def]
     """Put pooled answers (local types) onto the nodes of an empty state, slot by slot; what does not fit is rejected.
 
-    Parameters
-    ----------
-    pooled : (sum of widths,) local type of each task in each slot of its window, -1 for none.
+    `pooled`: (sum of widths,) local type of each task in each slot of its window, -1 for none.
     """
     n = len(p.task)
     slots = p.tariff.shape[1]

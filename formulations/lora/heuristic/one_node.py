@@ -32,16 +32,12 @@ from ratiobench.formulations.lora.heuristic.state import (
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Solution
 
+# Blocks of an annealing per unit of effort: so many per task, and at most so many
 BLOCKS, BLOCKS_OF_A_TASK = 100_000, 2_500
-"""Blocks of an annealing per unit of effort: so many per task, and at most so many."""
-DESCENT = 10
-"""Blocks of a descent per unit of effort and task, where there are many tasks."""
-HEATS = (0.1, 0.2)
-"""First temperatures of the annealings side by side, as fractions of the median bid."""
-MOST = 5
-"""Most tasks removed by one block."""
-CHUNK = 1_000
-"""Blocks between two looks at the clock."""
+DESCENT = 10  # Blocks of a descent per unit of effort and task, where there are many tasks
+HEATS = (0.1, 0.2)  # First temperatures of the annealings side by side, as fractions of the median bid
+MOST = 5  # Most tasks removed by one block
+CHUNK = 1_000  # Blocks between two looks at the clock
 _NOBODY = np.empty(0, np.int64)
 
 
@@ -57,12 +53,7 @@ def heuristic(
     tell: Tell = ignore_solution,
     threads: int = 2,
 ) -> Found:
-    """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`.
-
-    Parameters
-    ----------
-    start : a solution of this kind to begin from as well.
-    """
+    """A good solution in which every task stays on one node; arguments as those of `improve.heuristic`."""
     if p.tasks == 0:
         return Found((None,) * instance.tasks, 0, 0)
     workspace = new_workspace(p, [None] * len(p.nodes), bound.rent, seed)

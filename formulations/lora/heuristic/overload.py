@@ -20,13 +20,7 @@ from ratiobench.formulations.lora.bound.lagrangian import value_density
 from ratiobench.formulations.lora.bound.patterns import node_patterns
 from ratiobench.formulations.lora.bound.pricing import Pool, base_cost, cheapest, fill, find_pool, trace
 from ratiobench.formulations.lora.heuristic.blocks import anneal, chance
-from ratiobench.formulations.lora.heuristic.insertion import (
-    begin,
-    new_workspace,
-    place_chosen,
-    put_back,
-    remove,
-)
+from ratiobench.formulations.lora.heuristic.insertion import begin, new_workspace, place_chosen, put_back, remove
 from ratiobench.formulations.lora.heuristic.packing import draw_below, draw_unit
 from ratiobench.formulations.lora.heuristic.state import (
     State,
@@ -41,33 +35,25 @@ from ratiobench.instances.lora.solution import Solution
 
 Floats = NDArray[np.float64]
 
-FIRST_RUNS = 3
-"""Annealings from nothing, before those that begin from the best solution."""
-FIRST_BLOCKS, BLOCKS = 330, 80
-"""Blocks per task of an annealing from nothing and of one from the best solution."""
+FIRST_RUNS = 3  # Annealings from nothing, before those that begin from the best solution
+FIRST_BLOCKS, BLOCKS = 330, 80  # Blocks per task of an annealing from nothing and of one from the best solution
+# After so many annealings from the best solution all begins anew, with annealings longer by the first number
 LONGER, SHORT_RUNS = 4, 20
-"""After so many annealings from the best solution all begins anew, with annealings longer by the first number."""
-MOST_TASKS = 100
-"""Of more tasks an annealing has the blocks of so many."""
+MOST_TASKS = 100  # Of more tasks an annealing has the blocks of so many
+# First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads
 FIRST_HEAT, HEAT, POLISH_HEAT = 0.02, 0.01, 0.01
-"""First temperatures, as parts of the median bid: from nothing, from the best solution, and without overloads."""
-HEAT_OF_MANY = 0.001
-"""First temperature from the best solution of more than `MOST_TASKS` tasks."""
+HEAT_OF_MANY = 0.001  # First temperature from the best solution of more than `MOST_TASKS` tasks
+# Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns, and
+# last
 FIRST_FACTOR, FACTORS, LAST_FACTOR = 1.0, (1.0, 1.5, 3.0, 6.0), 200.0
-"""Price of an overload, in dual prices of the capacity: first from nothing, first from the best solution, by turns,
-and last."""
-POLISH = 0.2
-"""Blocks without overloads that follow an annealing, as a part of its own."""
+POLISH = 0.2  # Blocks without overloads that follow an annealing, as a part of its own
+# Part of its bid by which a task is worth more at first where the linear programme admits it, or less where not
 BIAS = 0.6
-"""Part of its bid by which a task is worth more at first where the linear programme admits it, or less where not."""
+# Parts of the prices of cells that count at first: a fixed one, and one times a random number for each cell
 SHARE, NOISE = 0.5, 0.1
-"""Parts of the prices of cells that count at first: a fixed one, and one times a random number for each cell."""
-MOST = 3
-"""Most tasks that a block schedules again."""
-AT_ONCE = 0.05
-"""What any overload costs at least, in nodes."""
-CHUNK = 2_000
-"""Blocks between two looks at the clock."""
+MOST = 3  # Most tasks that a block schedules again
+AT_ONCE = 0.05  # What any overload costs at least, in nodes
+CHUNK = 2_000  # Blocks between two looks at the clock
 
 
 def search(
@@ -83,16 +69,9 @@ def search(
 ) -> Solution:
     """A solution that is no worse than a known one.
 
-    Parameters
-    ----------
-    solution : feasible.
-    price : (entries, T) dual prices of cells, micro-dollars.
-    rent : (C, T) dual prices of cells by class, micro-dollars.
-    admitted : (n,) how far the linear programme admits each task of the pool, 0 to 1.
-    runs : annealings from the best solution, after some from nothing; short ones first, then longer ones.
-    seed : of random numbers.
-    over : True ends the search.
-    enough : whether to end before the next annealing, by the welfare of the best solution in micro-dollars.
+    `price`: (entries, T) dual prices of cells, micro-dollars; `rent`: (C, T) dual prices of cells by class,
+    micro-dollars; `admitted`: (n,) how far the linear programme admits each task of the pool, 0 to 1; `enough`: whether
+    to end before the next annealing, by the welfare of the best solution in micro-dollars.
     """
     p = find_pool(instance)
     if p.tasks == 0:
@@ -115,15 +94,7 @@ def search(
 def stop_at_target(runs: int, target: float, soon: Callable[[], bool]) -> Callable[[int], bool]:
     """End annealings after some of them if they have reached a target, else never.
 
-    Parameters
-    ----------
-    runs : annealings after which it is decided.
-    target : welfare, micro-dollars.
-    soon : True decides before.
-
-    Returns
-    -------
-    Whether to end, by the welfare of the best solution; called before each annealing.
+    `target`: welfare, micro-dollars.
     """
     done, reached = 0, False
 
@@ -164,7 +135,6 @@ class _Annealing:
         self._block = _Block(task, option, net, np.empty((MOST, int(p.width.max())), np.int64), slots)
 
     def run(self, best: State, s: State, blocks: int, heat: float, factor: float) -> State:
-        """The better of the best state and what an annealing from a state finds, which is overwritten."""
         p, d, found, b = self.pool, self.workspace, empty_state(self.pool), self._block
         cooling = np.array([heat * self.median, factor, LAST_FACTOR])
         for first in range(0, blocks, CHUNK):

@@ -13,14 +13,11 @@ import numpy as np
 from ratiobench.formulations.kernels import compiled, inlined, inner_allocating, sort_stably
 from ratiobench.formulations.lora.bound.patterns import best_pattern
 
+# Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round
 PIVOTS = 300
-"""Columns generated at most for one fractional packing; what is not proved optimal by then is good enough to round."""
-FILLS = 40
-"""Fillings tried for the nodes that the fractional packing leaves."""
-REFILLS = 300
-"""Attempts to place what is left over, three nodes emptied at a time."""
-SEARCH_STEPS, REFILL_STEPS = 2_000, 500
-"""Steps of the search for one node's filling."""
+FILLS = 40  # Fillings tried for the nodes that the fractional packing leaves
+REFILLS = 300  # Attempts to place what is left over, three nodes emptied at a time
+SEARCH_STEPS, REFILL_STEPS = 2_000, 500  # Steps of the search for one node's filling
 
 
 @inlined
@@ -52,11 +49,9 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
 
     Returns whether the optimum was reached (rounding apart) before the pivots ran out.
 
-    Parameters
-    ----------
-    patterns : (patterns, at least classes) doubles, every class in some pattern; demand : (classes,) cells.
-    weight : (classes,) out: dual prices; no pattern is worth more than 1 (up to rounding) unless pivots ran out.
-    column, level : (classes,) out: basic patterns (-1 for surplus of a class) and their nodes.
+    `patterns`: (patterns, at least classes) doubles, every class in some pattern; demand : (classes,) cells; `weight`:
+    (classes,) out: dual prices; no pattern is worth more than 1 (up to rounding) unless pivots ran out; `column`,
+    `level`: (classes,) out: basic patterns (-1 for surplus of a class) and their nodes.
     """
     size = len(demand)
     inverse = np.zeros((size, size))
@@ -126,10 +121,7 @@ def fractional_packing(patterns, demand, weight, column, level):  # type: ignore
 def _fullest(classes, rate, memory, most, value, capacity, capacity_mb, limit, take, opened, best_take):  # type: ignore[no-untyped-def]
     """Fill best_take[:classes] with the counts of largest total value for one node; greedy first.
 
-    Parameters
-    ----------
-    rate, memory, most, value : of a cell, by class in descending value per sample, and how many cells there are.
-    take, opened : scratch.
+    `rate`, `memory`, `most`, `value`: of a cell, by class in descending value per sample, and how many cells there are.
     """
     for c in range(classes):
         take[c] = 0
@@ -185,10 +177,8 @@ def fill_nodes(rate, memory, value, capacity, capacity_mb, first, last, limit, b
     slowly than the nodes are (`balance`): the last nodes then get a mixture that still fits well, instead of what
     nobody wanted.
 
-    Parameters
-    ----------
-    rate, memory, value : (classes,) of a cell; left : (classes,) cells to be placed; changed.
-    take : (nodes, classes) out.
+    `rate`, `memory`, `value`: (classes,) of a cell; left : (classes,) cells to be placed; changed; `take`: (nodes,
+    classes) out.
     """
     classes = len(rate)
     total = left.copy()
@@ -277,12 +267,8 @@ def _refill(rate, memory, value, capacity, capacity_mb, nodes, tries, seed, left
 def pack_nodes(patterns, rate, memory, value, demand, capacity, capacity_mb, nodes, seed, take, fills, refills):  # type: ignore[no-untyped-def]
     """Pack as much of the demand's value as a bounded effort can; returns (classes,) cells left over.
 
-    Parameters
-    ----------
-    patterns : (patterns, at least classes) all maximal ones, as doubles, or none at all when they are not known.
-    rate, memory, value : (classes,) of a cell, value positive; demand : (classes,) cells.
-    take : (nodes, classes) out: cells of each class on each node.
-    fills, refills : how many fillings and, if something is left over, refillings are tried.
+    `rate`, `memory`, `value`: (classes,) of a cell, value positive; demand : (classes,) cells; `take`: (nodes, classes)
+    out: cells of each class on each node.
     """
     classes = len(rate)
     left = demand.copy()

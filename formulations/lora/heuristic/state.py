@@ -14,21 +14,13 @@ from ratiobench.instances.lora.solution import Decision, Solution
 
 
 class State(NamedTuple):
-    """A feasible solution of a pool.
+    """A feasible solution of a pool."""
 
-    Parameters
-    ----------
-    free, free_mb : (K, T) samples and MB left on each node.
-    option : (n,) chosen option (index into the pool's options), -1 when rejected.
-    place : (sum of widths,) node of each task in each slot of its window, -1 where it does not run.
-    net : (n,) welfare of the task as scheduled, 0 when rejected.
-    """
-
-    free: IntArray
+    free: IntArray  # free, free_mb: (K, T) samples and MB left on each node
     free_mb: IntArray
-    option: IntArray
-    place: IntArray
-    net: IntArray
+    option: IntArray  # (n,) chosen option (index into the pool's options), -1 when rejected
+    place: IntArray  # (sum of widths,) node of each task in each slot of its window, -1 where it does not run
+    net: IntArray  # (n,) welfare of the task as scheduled, 0 when rejected
 
     @property
     def welfare(self) -> int:

@@ -33,27 +33,20 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import Instance, IntArray
 from ratiobench.instances.lora.solution import Solution
 
+# Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least
 CELLS = (80, 150, 250)
-"""Most cells (task, node, slot) of the programs, in turns, times the nodes that a task may use; two tasks at least."""
-WORK = 3
-"""Units of HiGHS's work for a program."""
+WORK = 3  # Units of HiGHS's work for a program
+# Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now
 NODES = 6
-"""Nodes of a type that a task may use in a slot, the fullest that have room first, beside those that it uses now."""
 
 
 class Window(NamedTuple):
-    """A program: offers of its tasks, then their cells.
-
-    Parameters
-    ----------
-    task, option : (offers,) place of the task among the pooled ones, and the pool's option.
-    owner, entry, node, slot : (cells,) of the task, its type's entry in the pool, node, slot from 0.
-    """
+    """A program: offers of its tasks, then their cells."""
 
     model: LinearModel
-    task: IntArray
+    task: IntArray  # task, option: (offers,) place of the task among the pooled ones, and the pool's option
     option: IntArray
-    owner: IntArray
+    owner: IntArray  # owner, entry, node, slot: (cells,) of the task, its type's entry in the pool, node, slot from 0
     entry: IntArray
     node: IntArray
     slot: IntArray
@@ -70,14 +63,7 @@ def improve(
 ) -> tuple[Solution, int]:
     """A solution that is no worse, and after how many programs.
 
-    Parameters
-    ----------
-    solution : feasible.
-    windows : programs.
-    seed : of the choice of tasks.
-    enough : a welfare at which to stop.
-    seconds : no further program is begun after them.
-    cells : (entries, T) of the pool: the cells that may be used beside those of the solution; None for all.
+    `cells`: (entries, T) of the pool: the cells that may be used beside those of the solution; None for all.
     """
     until = None if seconds is None else time.perf_counter() + seconds
     p = find_pool(instance)
@@ -111,12 +97,7 @@ def improve_within(
 ) -> ProgramResult:
     """One program of all tasks whose cells, beside those of the solution, are some alone.
 
-    Parameters
-    ----------
-    solution, welfare : feasible, and what it is worth.
-    cells : (entries, T) of the pool: the cells that may be used beside those of the solution.
-    facets : rows that tighten its relaxation.
-    limits : of the program.
+    `cells`: (entries, T) of the pool: the cells that may be used beside those of the solution.
     """
     p = find_pool(instance)
     search = _Search(p, state_of(instance, p, solution), 0)
@@ -133,10 +114,7 @@ def complete(
 ) -> tuple[Solution, int]:
     """A solution from schedules of some tasks, as far as they fit, and one program of all other tasks; its welfare.
 
-    Parameters
-    ----------
-    schedules : pooled task, option, and (width,) local type in each slot of its window, -1 for none.
-    limits : of the program.
+    `schedules`: pooled task, option, and (width,) local type in each slot of its window, -1 for none.
     """
     p = find_pool(instance)
     search = _Search(p, empty_state(p), 0)
@@ -365,7 +343,6 @@ class _Search:
         return self._facets[j]
 
     def _vector(self, window: Window) -> NDArray[np.float64]:
-        """What the state has of the program."""
         s, p = self.state, self.pool
         place = s.place[self._at[window.owner] + window.slot - p.first[window.owner]]
         return np.concatenate([s.option[window.task] == window.option, place == window.node]).astype(np.float64)

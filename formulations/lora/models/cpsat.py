@@ -63,13 +63,11 @@ class _Literals:
         return self.model.new_bool_var(name)
 
     def one_vendor_exactly_when_admitted(self) -> None:
-        """(4a), (4j)."""
         for u, z in zip(self.u, self.z, strict=True):
             if z:
                 self.model.add_exactly_one([*z, ~u])
 
     def one_node_per_slot(self) -> None:
-        """(4b)."""
         for x in self.x:
             by_slot: defaultdict[int, list[cp_model.IntVar]] = defaultdict(list)
             for (_, t), literal in x.items():
@@ -93,7 +91,6 @@ class _Literals:
             self.model.add(done >= task.work).only_enforce_if(u)
 
     def compute_and_memory_capacity(self) -> None:
-        """(4f), (4g)."""
         at: defaultdict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = defaultdict(list)
         for task, x in zip(self.tasks, self.x, strict=True):
             for cell, literal in x.items():
@@ -108,7 +105,6 @@ class _Literals:
             self.model.add(sum(r * x for r, x in zip(memory, literals, strict=True)) <= memory_mb)
 
     def social_welfare(self) -> None:
-        """(4)."""
         terms = []
         for task, u, z, x in zip(self.tasks, self.u, self.z, self.x, strict=True):
             terms.append(task.bid * u)

@@ -16,10 +16,8 @@ from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision, Solution
 
 TASK_LIMIT = 8
-ASSIGNMENT_LIMIT = 20_000
-"""Most ways to place one task, (K+1)^slots, that are looked at."""
-STEP_LIMIT = 2_000_000
-"""Most schedules that the search over the tasks tries."""
+ASSIGNMENT_LIMIT = 20_000  # Most ways to place one task, (K+1)^slots, that are looked at
+STEP_LIMIT = 2_000_000  # Most schedules that the search over the tasks tries
 
 
 class Schedule(NamedTuple):
@@ -33,10 +31,6 @@ def list_schedules(instance: Instance, task: Task) -> list[Schedule]:
     """Every schedule of the task's kind, minimal cover or not, the most valuable first; capacities are not looked at.
 
     A task with more work than its limit has none.
-
-    Raises
-    ------
-    ValueError : above ASSIGNMENT_LIMIT ways to place it.
     """
     nodes, window = number_of_nodes(instance), task.deadline - task.arrival + 1
     if task.limit is not None and task.limit < task.work:
@@ -95,12 +89,7 @@ def _assignments(type_of_node: list[int], task: Task, slot: int) -> Iterator[tup
 
 
 def enumerate_optimum(instance: Instance) -> tuple[int, Solution]:
-    """OPT, and a solution that attains it.
-
-    Raises
-    ------
-    ValueError : for an instance above the stated sizes.
-    """
+    """OPT, and a solution that attains it."""
     if not instance.tasks:
         return 0, ()
     if instance.tasks > TASK_LIMIT:

@@ -31,39 +31,23 @@ class Formulation:
     ``r_i_j_k_t_n`` (task i runs on as many of the nodes j to k as it has parts from slot t on, with vendor n),
     ``s_i_k_t`` (node k is one of those that run it from slot t on), ``a_i_j_k`` (it runs on nodes from j to k) and
     ``b_i_j_k`` (its first slot there), so one pair of functions reads and writes the solutions of all of them.
-
-    Parameters
-    ----------
-    name, summary : as `list formulations` shows them.
-    backends : the backends that solve it, the preferred one first.
-    build : ``module:function``, instance -> `LinearModel` (or what the backend takes).
-    home : the backend in whose process `build` runs, None for the caller's own.
-    columns : number of columns that `build` would make, counted without making them.
-    schedules : what tasks may have where its optimum is the best there is; None where it is another problem.
-    canonical : maps a solution to an equivalent one that the formulation's symmetry breaking admits.
     """
 
-    name: str
+    name: str  # name, summary: as `list formulations` shows them
     summary: str
-    backends: tuple[str, ...]
-    build: str
-    home: str | None
-    columns: Callable[[Instance], int]
+    backends: tuple[str, ...]  # the backends that solve it, the preferred one first
+    build: str  # ``module:function``, instance -> `LinearModel` (or what the backend takes)
+    home: str | None  # the backend in whose process `build` runs, None for the caller's own
+    columns: Callable[[Instance], int]  # number of columns that `build` would make, counted without making them
+    # what tasks may have where its optimum is the best there is; None where it is another problem.
     schedules: ScheduleKind | None = ScheduleKind.ANY
+    # maps a solution to an equivalent one that the formulation's symmetry breaking admits.
     canonical: Callable[[Instance, Solution], Solution] | None = None
 
 
 @lru_cache(maxsize=1)
 def registry() -> Mapping[str, Formulation]:
     """Collect all formulations: every module of this package that defines FORMULATIONS.
-
-    Returns
-    -------
-    Formulations by name.
-
-    Raises
-    ------
-    ValueError : two formulations have the same name.
 
     Examples
     --------
@@ -81,18 +65,11 @@ def registry() -> Mapping[str, Formulation]:
 
 
 class Column(NamedTuple):
-    """The meaning of a column.
+    """The meaning of a column."""
 
-    Parameters
-    ----------
-    kind : u, z, x, w, r, s, a or b, the variable of the model.
-    task : number of the task.
-    numbers : further indices: node, slot, vendor.
-    """
-
-    kind: str
-    task: int
-    numbers: tuple[int, ...]
+    kind: str  # u, z, x, w, r, s, a or b, the variable of the model
+    task: int  # number of the task
+    numbers: tuple[int, ...]  # further indices: node, slot, vendor
 
 
 _COLUMN = re.compile(r"([uzxwrsab])_(\d+)((?:_\d+){0,4})")
@@ -101,17 +78,7 @@ _COLUMN = re.compile(r"([uzxwrsab])_(\d+)((?:_\d+){0,4})")
 def column(name: str) -> Column:
     """Read the name of a column.
 
-    Parameters
-    ----------
-    name : such as ``x_3_0_7``.
-
-    Returns
-    -------
-    Variable, task and indices.
-
-    Raises
-    ------
-    ValueError : the text is not the name of a column.
+    `name`: such as ``x_3_0_7``.
 
     Examples
     --------
@@ -129,15 +96,7 @@ def column(name: str) -> Column:
 def solution_of(instance: Instance, names: Sequence[str], values: FloatArray) -> Solution:
     """Convert a vector of a model to a solution, rounded; `check` decides whether it is feasible.
 
-    Parameters
-    ----------
-    instance : of problem P.
-    names : of the model's columns.
-    values : (n,) values of the columns.
-
-    Returns
-    -------
-    A decision per task; None for a rejected one.
+    `values`: (n,) values of the columns; returns A decision per task; None for a rejected one.
     """
     cells: dict[int, list[tuple[int, int]]] = {}
     vendor: dict[int, int] = {}
@@ -185,14 +144,7 @@ def _cells_of_run(
 def vector_of(names: Sequence[str], solution: Solution) -> FloatArray:
     """Convert a solution to a vector of a model.
 
-    Parameters
-    ----------
-    names : of the model's columns.
-    solution : a decision per task.
-
-    Returns
-    -------
-    (n,) values in the order of the names.
+    Returns (n,) values in the order of the names.
     """
     position = {name: c for c, name in enumerate(names)}
     values = np.zeros(len(names))
@@ -230,14 +182,5 @@ def _value_in_run(kind: str, numbers: tuple[int, ...], decision: Decision) -> fl
 
 
 def number_of_nodes(instance: Instance) -> int:
-    """Return the number of nodes K as a Python integer.
-
-    Parameters
-    ----------
-    instance : of problem P.
-
-    Returns
-    -------
-    K.
-    """
+    """Return the number of nodes K as a Python integer."""
     return sum(node.count for node in instance.node_types)

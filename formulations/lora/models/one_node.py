@@ -27,24 +27,15 @@ NAME = "one-node"
 
 
 class NodeOption(NamedTuple):
-    """How one task can be served on a node of one type.
+    """How one task can be served on a node of one type."""
 
-    Parameters
-    ----------
-    task, type, rate : i, g and s_ig.
-    need : slots that the work takes, ceil(M_i / s_ig).
-    options : vendors that leave so many slots, by ascending first slot.
-    last : d_i; the window is options[0].first .. last.
-    cost : (slots of that window,) operational cost e_igt.
-    """
-
-    task: int
+    task: int  # task, type, rate: i, g and s_ig
     type: int
     rate: int
-    need: int
-    options: tuple[Option, ...]
-    last: int
-    cost: IntArray
+    need: int  # slots that the work takes, ceil(M_i / s_ig)
+    options: tuple[Option, ...]  # vendors that leave so many slots, by ascending first slot
+    last: int  # d_i; the window is options[0].first .. last
+    cost: IntArray  # (slots of that window,) operational cost e_igt
 
     @property
     def first(self) -> int:
@@ -78,10 +69,8 @@ def standalone_bound(instance: Instance) -> int:
 def _least_cost(cost: IntArray, offers: list[tuple[int, int]], need: int, unit: int) -> int:
     """The least cost of `need` cells or more from an offer's first slot on, with the offer's price.
 
-    Parameters
-    ----------
-    cost : (W,) of the cells of one type, in 1/unit micro-dollars.
-    offers : (offset of the first slot, price in micro-dollars); one of them leaves enough slots.
+    `cost`: (W,) of the cells of one type, in 1/unit micro-dollars; `offers`: (offset of the first slot, price in
+    micro-dollars); one of them leaves enough slots.
     """
     found = []
     for offset, price in offers:

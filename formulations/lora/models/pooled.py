@@ -14,19 +14,13 @@ from ratiobench.instances.lora.model import IntArray
 
 
 class BatchRelaxation(NamedTuple):
-    """An integer program for a batch: columns u of its tasks, then x of cells.
-
-    Parameters
-    ----------
-    task, entry, slot : (cells,) task, entry of its node type, slot from 0.
-    node : (cells,) -1 where the nodes of the type are one pool in this slot.
-    """
+    """An integer program for a batch: columns u of its tasks, then x of cells."""
 
     model: LinearModel
-    task: IntArray
+    task: IntArray  # task, entry, slot: (cells,) task, entry of its node type, slot from 0
     entry: IntArray
     slot: IntArray
-    node: IntArray
+    node: IntArray  # (cells,) -1 where the nodes of the type are one pool in this slot
 
 
 def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, int]]) -> BatchRelaxation:
@@ -36,9 +30,7 @@ def relaxed_model(capacity: Residual, bound: DualBound, apart: set[tuple[int, in
     of the bound, and cells at least as large as one class: no more than the best sets of the single nodes have, added
     up. Where nodes are apart, (4f) and (4g) too.
 
-    Parameters
-    ----------
-    apart : (type, slot from 0) pairs in which nodes are told apart.
+    `apart`: (type, slot from 0) pairs in which nodes are told apart.
     """
     p = capacity.pool
     slots = p.tariff.shape[1]

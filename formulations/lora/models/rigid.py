@@ -27,43 +27,26 @@ NAME, CPSAT_NAME = "rigid", "rigid-cpsat"
 
 
 class RunMenu(NamedTuple):
-    """The runs of one task on one node type that are worth something.
+    """The runs of one task on one node type that are worth something."""
 
-    Parameters
-    ----------
-    task, type : i and g.
-    parts, rate, memory : m_i, s_ig and r_i.
-    length : n_ig, slots of a run.
-    starts : (n,) their first slots, ascending.
-    vendors : (n,) position of the cheapest vendor that is done by then; -1 where none is needed.
-    values : (n,) bid less vendor and operational cost, above 0.
-    """
-
-    task: int
+    task: int  # task, type: i and g
     type: int
-    parts: int
+    parts: int  # parts, rate, memory: m_i, s_ig and r_i
     rate: int
     memory: int
-    length: int
-    starts: IntArray
-    vendors: IntArray
-    values: IntArray
+    length: int  # n_ig, slots of a run
+    starts: IntArray  # (n,) their first slots, ascending
+    vendors: IntArray  # (n,) position of the cheapest vendor that is done by then; -1 where none is needed
+    values: IntArray  # (n,) bid less vendor and operational cost, above 0
 
 
 class SlotCut(NamedTuple):
-    """What one node can hold at most in one slot: sum of weights of the tasks on it <= limit.
+    """What one node can hold at most in one slot: sum of weights of the tasks on it <= limit."""
 
-    Parameters
-    ----------
-    type, slot : node type and slot.
-    weight : {task: its weight}, positive.
-    limit : the greatest weight of tasks that fit on a node of the type together.
-    """
-
-    type: int
+    type: int  # type, slot: node type and slot
     slot: int
-    weight: Mapping[int, int]
-    limit: int
+    weight: Mapping[int, int]  # {task: its weight}, positive
+    limit: int  # the greatest weight of tasks that fit on a node of the type together
 
 
 def list_menus(instance: Instance) -> list[RunMenu]:

@@ -101,7 +101,6 @@ class _Runs:
                 self.model.add_at_most_one(literals)
 
     def as_many_nodes_as_parts(self) -> None:
-        """(R1)."""
         for place in self.places:
             if place.own:
                 self.model.add(sum(place.nodes) == place.menu.parts * place.active)
@@ -162,7 +161,6 @@ class _Runs:
                         self.model.add(sum(size * run for size, (run, _) in zip(load, terms, strict=True)) <= limit)
 
     def patterns_on_nodes(self, cuts: Sequence[SlotCut]) -> None:
-        """What fits on the nodes of a type together, from what fits on each."""
         for cut in cuts:
             terms = [
                 cut.weight[place.menu.task] * place.menu.parts * run
@@ -187,7 +185,6 @@ class _Runs:
                     self.model.add_bool_or([*earlier, ~literal])
 
     def social_welfare(self) -> None:
-        """(4)."""
         self.model.maximize(
             sum(
                 value * run

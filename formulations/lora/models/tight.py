@@ -61,11 +61,6 @@ def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]
 
     For one or two types they are the facets of the convex hull of all covers, so the relaxation knows that slots are
     whole; for more, (4e) with rates clipped at M_i, and its roundings by each rate.
-
-    Parameters
-    ----------
-    rates : (G',) positive.
-    work : M_i.
     """
     rates = np.minimum(rates, work)
     if len(rates) == 1:
@@ -80,18 +75,11 @@ def cover_inequalities(rates: IntArray, work: int) -> list[tuple[IntArray, int]]
 
 
 class Cover(NamedTuple):
-    """weights @ n >= needed @ z for the numbers n of a task's cells of each type and the options z that are chosen.
+    """weights @ n >= needed @ z for the numbers n of a task's cells of each type and the options z that are chosen."""
 
-    Parameters
-    ----------
-    weights : (G',) whole numbers.
-    needed : (options,) whole numbers.
-    since : cells count from the first slot of this option on; earlier options need nothing then.
-    """
-
-    weights: IntArray
-    needed: IntArray
-    since: int
+    weights: IntArray  # (G',) whole numbers
+    needed: IntArray  # (options,) whole numbers
+    since: int  # cells count from the first slot of this option on; earlier options need nothing then
 
 
 def covers_in_windows(rates: IntArray, work: int, widths: list[int]) -> list[Cover]:
@@ -100,15 +88,7 @@ def covers_in_windows(rates: IntArray, work: int, widths: list[int]) -> list[Cov
     For one or two types they describe the hull of the numbers of cells with each option. An option of fewer slots
     leaves fewer numbers, so more is needed of it.
 
-    Parameters
-    ----------
-    rates : (G',) positive.
-    work : M_i.
-    widths : slots that each option leaves, never more than the option before; enough for the work.
-
-    Returns
-    -------
-    The inequalities; each holds for every schedule, whichever option it has.
+    `widths`: slots that each option leaves, never more than the option before; enough for the work.
     """
     found = []
     if len(rates) == 2:
@@ -401,12 +381,7 @@ class _Tight:
         keep = binding[row]
         names = [f"{name}_{p // (self.instance.slots + 1)}_{p % (self.instance.slots + 1)}" for p in pairs[binding]]
         self.rows.block(
-            names,
-            renumber[row[keep]],
-            self.x_column[crowded[keep]],
-            load[crowded[keep]],
-            -np.inf,
-            limit[kind[binding]],
+            names, renumber[row[keep]], self.x_column[crowded[keep]], load[crowded[keep]], -np.inf, limit[kind[binding]]
         )
 
 

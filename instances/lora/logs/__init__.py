@@ -7,5 +7,5 @@ from ratiobench.instances.lora.logs.base import Job, LogFormat, Remark, SkippedL
 
 __all__ = ["Job", "LogFormat", "Remark", "SkippedLine", "list_formats", "register"]
 
+# The modules that register a format each
 REGISTERED = (helios, itp, k8s, kueue, pai, philly, sacct, sacct_json, swf, table)
-"""The modules that register a format each."""

@@ -17,77 +17,43 @@ from ratiobench.instances.lora.format import LABEL_LIMIT
 from ratiobench.instances.lora.model import NO_LABELS, Labels
 from ratiobench.instances.lora.schedules import ScheduleKind
 
-LARGEST = 10**11
-"""No second, memory or number of GPUs in a log is larger."""
+LARGEST = 10**11  # No second, memory or number of GPUs in a log is larger
 
 
 class Job(NamedTuple):
-    """One job of a log.
+    """One job of a log."""
 
-    Parameters
-    ----------
-    name : as the log has it.
-    submit : seconds on the log's clock, from 1970-01-01 where that is known.
-    seconds : how long it ran.
-    gpus : thousandths of a GPU, at least 1.
-    limit : seconds that its user asked for; None where the log does not say.
-    memory_mb : GPU memory of the whole job; None where the log does not say.
-    deadline : on the log's clock; None where it has none.
-    bid : micro-dollars; None where the log has no price.
-    kind : the type of GPU that it asked for; empty for any.
-    nodes : that it ran on at once; 0 where the log does not say.
-    pods : equal parts of it, each on one node; 0 where it has none that the log knows of.
-    gang : whether its pods had to run at the same time.
-    run : which schedules it may have; None for what its format says.
-    killed : whether it was ended at its limit.
-    labels : its user, group, queue and priority.
-    wait : seconds from when it could have started to its start; None where the log does not say.
-    remarks : what the report counts of it.
-    start : seconds on the log's clock when it began to run; None where the log does not say.
-    """
-
-    name: str
-    submit: int
-    seconds: int
-    gpus: int
-    limit: int | None = None
-    memory_mb: int | None = None
-    deadline: int | None = None
-    bid: int | None = None
-    kind: str = ""
-    nodes: int = 0
-    pods: int = 0
-    gang: bool = True
-    run: ScheduleKind | None = None
-    killed: bool = False
-    labels: Labels = NO_LABELS
-    wait: int | None = None
-    remarks: tuple[str, ...] = ()
-    start: int | None = None
+    name: str  # as the log has it
+    submit: int  # seconds on the log's clock, from 1970-01-01 where that is known
+    seconds: int  # how long it ran
+    gpus: int  # thousandths of a GPU, at least 1
+    limit: int | None = None  # seconds that its user asked for; None where the log does not say
+    memory_mb: int | None = None  # GPU memory of the whole job; None where the log does not say
+    deadline: int | None = None  # on the log's clock; None where it has none
+    bid: int | None = None  # micro-dollars; None where the log has no price
+    kind: str = ""  # the type of GPU that it asked for; empty for any
+    nodes: int = 0  # that it ran on at once; 0 where the log does not say
+    pods: int = 0  # equal parts of it, each on one node; 0 where it has none that the log knows of
+    gang: bool = True  # whether its pods had to run at the same time
+    run: ScheduleKind | None = None  # which schedules it may have; None for what its format says
+    killed: bool = False  # whether it was ended at its limit
+    labels: Labels = NO_LABELS  # its user, group, queue and priority
+    wait: int | None = None  # seconds from when it could have started to its start; None where the log does not say
+    remarks: tuple[str, ...] = ()  # what the report counts of it
+    start: int | None = None  # seconds on the log's clock when it began to run; None where the log does not say
 
 
 class SkippedLine(NamedTuple):
-    """A line of a log that is no job of ours, by a rule of its format.
+    """A line of a log that is no job of ours, by a rule of its format."""
 
-    Parameters
-    ----------
-    rule : why, as the report of an import counts it; "" for a line that is no job at all (a step, a comment).
-    submit : when it was submitted, where that is known.
-    """
-
-    rule: str
-    submit: int | None = None
+    rule: str  # why, as the report of an import counts it; "" for a line that is no job at all (a step, a comment)
+    submit: int | None = None  # when it was submitted, where that is known
 
 
 class Remark(NamedTuple):
-    """A sentence for the report on the log as a whole, in place of a line.
+    """A sentence for the report on the log as a whole, in place of a line."""
 
-    Parameters
-    ----------
-    text : the sentence.
-    """
-
-    text: str
+    text: str  # the sentence
 
 
 CANCELLED, NO_END, NO_GPU, NO_TIME = (
@@ -98,26 +64,17 @@ STEP = ""
 
 @dataclass(frozen=True, slots=True)
 class LogFormat:
-    """A format of job logs.
+    """A format of job logs."""
 
-    Parameters
-    ----------
-    name : as commands say it.
-    title : what writes such files.
-    reading : what is read how, in sentences for the report.
-    rows : (open file, its name, column map) -> (line number, raw row); raises what is wrong with the file as a whole.
-    job : (raw row, "line N", name of the file) -> the job, or why it is left out.
-    mapped : the names that a column map may hold; none where the format has its own columns.
-    run : which schedules its jobs may have, unless they or the import say otherwise. Rigid ones of several nodes are
-        gangs.
-    """
-
-    name: str
-    title: str
-    reading: tuple[str, ...]
+    name: str  # as commands say it
+    title: str  # what writes such files
+    reading: tuple[str, ...]  # what is read how, in sentences for the report
+    # (open file, its name, column map) -> (line number, raw row); raises what is wrong with the file as a whole.
     rows: Callable[[TextFile, str, Mapping[str, str]], Iterator[tuple[int, Any]]]
+    # (raw row, "line N", name of the file) -> the job, or why it is left out.
     job: Callable[[Any, str, str], Job | SkippedLine | Remark]
-    mapped: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()  # the names that a column map may hold; none where the format has its own columns
+    # which schedules its jobs may have, unless they or the import say otherwise. Rigid ones of several nodes are gangs.
     run: ScheduleKind = ScheduleKind.RIGID
 
 
@@ -125,38 +82,19 @@ _FORMATS: dict[str, LogFormat] = {}
 
 
 def register(form: LogFormat) -> None:
-    """Register a format under its name.
-
-    Parameters
-    ----------
-    form : with its reader.
-
-    Raises
-    ------
-    ValueError : the name is taken.
-    """
+    """Register a format under its name."""
     if form.name in _FORMATS:
         raise ValueError(f"two formats of logs named {form.name}")
     _FORMATS[form.name] = form
 
 
 def list_formats() -> dict[str, LogFormat]:
-    """List the formats of logs.
-
-    Returns
-    -------
-    Formats by name, in alphabetical order.
-    """
+    """List the formats of logs."""
     return dict(sorted(_FORMATS.items()))
 
 
 def amount(text: str, where: str, name: str, source: str) -> float:
-    """A number in 0..10^11.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value.
-    """
+    """A number in 0..10^11."""
     try:
         value = float(text)
     except ValueError:
@@ -180,12 +118,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?")
 
 
 def moment(text: str, where: str, name: str, source: str) -> int:
-    """Seconds from 1970 of a time: seconds as they are, or ISO 8601; one with a zone in UTC, one without as it stands.
-
-    Raises
-    ------
-    InputError : naming the file, the line, the column and the value.
-    """
+    """Seconds from 1970 of a time: seconds, or ISO 8601; one with a zone in UTC, one without as it stands."""
     if _NUMBER.fullmatch(text):
         return int(amount(text, where, name, source))
     try:
@@ -211,14 +144,7 @@ _PRIORITY = 2**31 - 1
 
 
 def make_labels(user: str = "", group: str = "", queue: str = "", priority: int = 0) -> Labels:
-    """The labels of a job: names as the log has them, shortened to what an instance holds.
-
-    Parameters
-    ----------
-    user, group, queue : names; what logs write for none is none. Of a longer one than an instance holds the end gives
-        way to a checksum, so that names that differ still do.
-    priority : larger ones than an instance holds, such as Slurm's, are the largest that it holds.
-    """
+    """The labels of a job: names as the log has them, shortened to what an instance holds."""
     if priority == 0 and not (user or group or queue):
         return NO_LABELS
     return Labels(_name(user), _name(group), _name(queue), max(-_PRIORITY - 1, min(_PRIORITY, priority)))

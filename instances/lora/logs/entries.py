@@ -11,15 +11,8 @@ from ratiobench.instances.lora.logs.base import LARGEST, moment
 class Entry:
     """A JSON object of a log.
 
-    Parameters
-    ----------
-    source : the file as the user named it.
-    path : where the object stands in it, or in its holder where that is given.
-    data : the object.
-
-    Raises
-    ------
-    InputError : here and in every method, naming file, field and value, for what is not of the kind that is read.
+    `source`: the file as the user named it; `path`: where the object stands in it, or in its holder where that is
+    given.
     """
 
     __slots__ = ("_holder", "_step", "data", "source")

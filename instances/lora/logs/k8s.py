@@ -35,8 +35,7 @@ from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 _OTHER = "other objects than Jobs and Pods"
 _WORKLOADS = "Workloads, which --format kueue reads"
 _GROUPS = "scheduling.k8s.io/"
-_Names = set[tuple[str, str, str]]
-"""Kind, namespace and name of objects."""
+_Names = set[tuple[str, str, str]]  # Kind, namespace and name of objects
 
 
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:

@@ -9,18 +9,16 @@ from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.lora.logs.base import NO_GPU
 from ratiobench.instances.lora.logs.entries import Entry
 
-GPUS = ("nvidia.com/gpu", "amd.com/gpu")
-"""Resources that are whole GPUs."""
+GPUS = ("nvidia.com/gpu", "amd.com/gpu")  # Resources that are whole GPUs
 MOST_PODS = 10**6
+# Labels of nodes that name the type of their GPUs
 PRODUCTS = (
     "nvidia.com/gpu.product",
     "amd.com/gpu.product-name",
     "cloud.google.com/gke-accelerator",
     "karpenter.k8s.aws/instance-gpu-name",
 )
-"""Labels of nodes that name the type of their GPUs."""
-_OTHERS = re.compile(r"gpu|mig-|gaudi|tpu|neuron")
-"""Resources that are accelerators, but no whole GPUs."""
+_OTHERS = re.compile(r"gpu|mig-|gaudi|tpu|neuron")  # Resources that are accelerators, but no whole GPUs
 
 
 class Condition(NamedTuple):

@@ -35,10 +35,9 @@ from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 MIXED = "of pod sets with different numbers of GPUs a pod"
 FLAVORS = "of pod sets on different ResourceFlavors"
 _LIMIT = "MaximumExecutionTimeExceeded"
+# Names in v1beta2 and in v1beta1
 _PAST = ("accumulatedPastExecutionTimeSeconds", "accumulatedPastExexcutionTimeSeconds")
-"""Names in v1beta2 and in v1beta1."""
-_ODD = ("Failed", "AdmissionChecksRejected", "OutOfSync")
-"""Reasons of `Finished` that are counted."""
+_ODD = ("Failed", "AdmissionChecksRejected", "OutOfSync")  # Reasons of `Finished` that are counted
 
 
 def rows(file: TextFile, source: str, columns: Mapping[str, str]) -> Iterator[tuple[int, Any]]:

@@ -18,6 +18,7 @@ from ratiobench.instances.lora.logs.kubernetes import (
 from ratiobench.instances.lora.logs.sacct import BACKWARDS, NOT_STARTED
 from ratiobench.instances.lora.model import Labels
 
+# Labels of pods that run at the same time; a pod belongs to the first that it has
 GANG_LABELS = (
     "kueue.x-k8s.io/pod-group-name",
     "scheduling.x-k8s.io/pod-group",
@@ -28,40 +29,26 @@ GANG_LABELS = (
     "ray.io/cluster",
     "volcano.sh/job-name",
 )
-"""Labels of pods that run at the same time; a pod belongs to the first that it has."""
 JOB_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 QUEUES = ("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name")
 _ENDED = ("Succeeded", "Failed")
 
 
 class Pod(NamedTuple):
-    """A pod that asks for GPUs.
+    """A pod that asks for GPUs."""
 
-    Parameters
-    ----------
-    name : namespace and name; of a gang those of what its pods have in common.
-    gang : whether it runs with the others of that name.
-    submit, start, end : seconds from 1970; None for one that has not started, or not ended.
-    gpus : that it requests.
-    kind : the type of GPU that it asks for; empty for any.
-    limit : seconds; None for none.
-    killed : whether it was ended at its limit.
-    failed : why it failed; empty where it did not.
-    job : namespace and name of its Job; empty for none.
-    """
-
-    name: str
-    gang: bool
-    submit: int
+    name: str  # namespace and name; of a gang those of what its pods have in common
+    gang: bool  # whether it runs with the others of that name
+    submit: int  # submit, start, end: seconds from 1970; None for one that has not started, or not ended
     start: int | None
     end: int | None
-    gpus: int
-    kind: str
-    limit: int | None
-    killed: bool
-    failed: str
+    gpus: int  # that it requests
+    kind: str  # the type of GPU that it asks for; empty for any
+    limit: int | None  # seconds; None for none
+    killed: bool  # whether it was ended at its limit
+    failed: str  # why it failed; empty where it did not
     labels: Labels
-    job: tuple[str, str] | None
+    job: tuple[str, str] | None  # namespace and name of its Job; empty for none
 
 
 def read_pod(data: Entry) -> Pod | SkippedLine:
@@ -122,12 +109,7 @@ def _end(status: Entry) -> int | None:
 
 
 def pods_as_jobs(pods: Iterable[Pod], jobs: set[tuple[str, str]]) -> Iterator[Job | SkippedLine]:
-    """What the pods were: those of a gang are one job, all others one each.
-
-    Parameters
-    ----------
-    jobs : namespaces and names of Jobs that are read themselves; their pods are passed over.
-    """
+    """What the pods were: those of a gang are one job, all others one each."""
     gangs: dict[str, list[Pod]] = {}
     for pod in pods:
         if pod.job in jobs:
@@ -141,7 +123,6 @@ def pods_as_jobs(pods: Iterable[Pod], jobs: set[tuple[str, str]]) -> Iterator[Jo
 
 
 def _job(pods: Sequence[Pod]) -> Job | SkippedLine:
-    """The job of the pods of a gang, or of one pod."""
     submit = min(pod.submit for pod in pods)
     begun = [pod for pod in pods if pod.start is not None]
     if not begun:

@@ -24,8 +24,8 @@ from ratiobench.instances.lora.logs.base import (
 )
 from ratiobench.instances.lora.model import Labels
 
+# Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`.
 NEEDED = ("JobID", "Submit", "Start", "End", "State")
-"""Names that the first line must have; one of `TRES` besides. It may have `OPTIONAL`."""
 OPTIONAL = ("Timelimit", "NNodes", "User", "Account", "Partition", "QOS", "Priority", "Eligible")
 TRES = ("AllocTRES", "ReqTRES")
 _UNKNOWN = {"", "Unknown", "None", "N/A"}
@@ -123,18 +123,12 @@ def _labels(row: Mapping[str, str], where: str, source: str) -> Labels:
 
 
 class _Resources(NamedTuple):
-    """What a text such as ``cpu=8,gres/gpu=4,node=2`` says.
+    """What a text such as ``cpu=8,gres/gpu=4,node=2`` says."""
 
-    Parameters
-    ----------
-    gpus, kind : number and type of the GPUs; nodes : how many, 0 where it does not say.
-    bad : the entry that cannot be read; empty for none.
-    """
-
-    gpus: int
+    gpus: int  # gpus, kind: number and type of the GPUs; nodes: how many, 0 where it does not say
     kind: str
     nodes: int
-    bad: str
+    bad: str  # the entry that cannot be read; empty for none
 
 
 @lru_cache(maxsize=4096)

@@ -27,8 +27,7 @@ FIELDS = (
 )  # fmt: skip
 _JOB, _SUBMIT, _WAIT, _RUN, _ALLOCATED = 0, 1, 2, 3, 4
 _REQUESTED, _LIMIT, _STATUS = 7, 8, 10
-_LABELS = (11, 12, 14)
-"""User, group and queue."""
+_LABELS = (11, 12, 14)  # User, group and queue
 _CANCELLED, _PARTS = 5, (2, 3, 4)
 _START = re.compile(r";\s*UnixStartTime\s*:\s*([0-9]{1,10})\b")
 _INTEGER = re.compile(r"-?[0-9]+(\.[0-9]*)?")

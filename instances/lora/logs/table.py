@@ -34,19 +34,13 @@ NEEDED = ("submit", "duration", "gpus")
 OPTIONAL = ("name", "memory_mb", "deadline", "bid", "type", "limit", "run", "nodes", "user", "group", "start")
 _KINDS = tuple(kind.value for kind in ScheduleKind)
 _MONEY = Decimal(10**6)
-_MOST = LIMIT // 10**6
-"""Dollars of a bid, so that an instance can hold it."""
+_MOST = LIMIT // 10**6  # Dollars of a bid, so that an instance can hold it
 
 
 def rows(
     file: TextFile, source: str, columns: Mapping[str, str], optional: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[tuple[int, Any]]:
-    """Each row by our names; ones of another length come as they are.
-
-    Parameters
-    ----------
-    columns, optional : which column is what: columns that have to be there, and ones that need not.
-    """
+    """Each row by our names; ones of another length come as they are."""
     table = read_rows(file, source)
     line, header = next(table, (1, []))
     header = [name.strip() for name in header]

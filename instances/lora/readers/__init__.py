@@ -14,5 +14,4 @@ from ratiobench.instances.lora.readers.base import (
 
 __all__ = ["SLOTS_PER_DAY", "SLOT_SECONDS", "Trace", "list_traces", "read_arrivals", "register"]
 
-REGISTERED = (helios, pai, philly)
-"""The modules that register a trace each."""
+REGISTERED = (helios, pai, philly)  # The modules that register a trace each

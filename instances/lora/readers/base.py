@@ -20,21 +20,13 @@ Moment = tuple[date, int]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A cluster trace: what it is, where its owner publishes it, and how its file is read.
+    """A cluster trace: what it is, where its owner publishes it, and how its file is read."""
 
-    Parameters
-    ----------
-    name : as recipes and commands say it.
-    title : owner, cluster, year, and what is counted.
-    licence : of the trace.
-    where : the file that the reader wants and where to get it.
-    moments : yields the moment of every job that counts, given the open text file and its name for messages.
-    """
-
-    name: str
-    title: str
+    name: str  # as recipes and commands say it
+    title: str  # owner, cluster, year, and what is counted
     licence: str
-    where: str
+    where: str  # the file that the reader wants and where to get it
+    # yields the moment of every job that counts, given the open text file and its name for messages.
     moments: Callable[[TextFile, str], Iterator[Moment]]
 
 
@@ -42,28 +34,14 @@ _TRACES: dict[str, Trace] = {}
 
 
 def register(trace: Trace) -> None:
-    """Register a trace under its name.
-
-    Parameters
-    ----------
-    trace : with its reader.
-
-    Raises
-    ------
-    ValueError : the name is taken.
-    """
+    """Register a trace under its name."""
     if trace.name in _TRACES:
         raise ValueError(f"two traces named {trace.name}")
     _TRACES[trace.name] = trace
 
 
 def list_traces() -> dict[str, Trace]:
-    """List the readers of traces.
-
-    Returns
-    -------
-    Traces by name, in alphabetical order.
-    """
+    """List the readers of traces."""
     return dict(sorted(_TRACES.items()))
 
 
@@ -75,19 +53,8 @@ def read_arrivals(
     Entry s of a day covers `slot_seconds` (a divisor of a day) from second `slot_seconds` * s after midnight; days
     without jobs are all zeros. The first and the last day may be cut by the file. Plain text and gzip are both read.
 
-    Parameters
-    ----------
-    trace : a name of `list_traces`.
-    path : the file, plain or gzip.
-    slot_seconds : length of a slot, a divisor of a day.
-
-    Returns
-    -------
-    (slots,) counts by day, from the file's first day to its last.
-
-    Raises
-    ------
-    InputError : a malformed row (names file, line and value), or a missing file (says where the data are).
+    `slot_seconds`: length of a slot, a divisor of a day; returns (slots,) counts by day, from the file's first day to
+    its last.
     """
     if trace not in _TRACES:
         raise InputError("traces", "name", f"{shorten(trace)} is none of {', '.join(list_traces())}")

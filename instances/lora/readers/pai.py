@@ -15,8 +15,7 @@ COLUMNS = (
 _STATUS, _START, _GPU = COLUMNS.index("status"), COLUMNS.index("start_time"), COLUMNS.index("plan_gpu")
 
 # Times are Unix seconds less a constant; read in UTC+8 they have the true time of day, with fake dates.
-ZONE = 8 * 3600
-"""Seconds."""
+ZONE = 8 * 3600  # Seconds
 _EPOCH = date(1970, 1, 1)
 
 

@@ -45,8 +45,7 @@ from ratiobench.instances.eapm.model import freeze
 from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.eapm.registry import Entry, register
 
-PIECES = 40
-"""Parts in which a bag is placed; with twice or half as many no mean rate changes by more than 0.3 %."""
+PIECES = 40  # Parts in which a bag is placed; with twice or half as many no mean rate changes by more than 0.3 %
 WIDTH = 0.7
 SPREAD = 3.0
 PACE = 0.3

@@ -36,8 +36,7 @@ from ratiobench.online.eapm.protocol import Decision, Public, User, View
 from ratiobench.online.remarks import Part, Remarks
 
 LIMIT = 100_000
-NEVER = 2**63 - 1
-"""Later than any finish time."""
+NEVER = 2**63 - 1  # Later than any finish time
 
 
 @inlined

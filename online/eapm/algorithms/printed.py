@@ -153,10 +153,7 @@ def decide_exactly(
 ) -> tuple[list[int], list[int]]:
     """The decision and the counts of `_SYSTEMS` in fractions: the same rule, for the cases on the edge.
 
-    Parameters
-    ----------
-    load, etc, cost, energy : (m,) L_j, ETC_ij, c ETC_ij APC_ij and ETC_ij APC_ij.
-    tasks, worth : a_i and P + p_i.
+    `load`, `etc`, `cost`, `energy`: (m,) L_j, ETC_ij, c ETC_ij APC_ij and ETC_ij APC_ij.
     """
     order = sorted(range(len(load)), key=lambda j: (energy[j], j))
     placed, inverse, fullest = Fraction(tasks), Fraction(0), 0

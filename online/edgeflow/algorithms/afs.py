@@ -21,8 +21,7 @@ from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 from ratiobench.online.edgeflow.sharing import divide, repair_levels
 
-PRODUCT_LIMIT = 2**62
-"""Products up to it fit the kernel's integers; Python's take those that may be larger."""
+PRODUCT_LIMIT = 2**62  # Products up to it fit the kernel's integers; Python's take those that may be larger
 
 
 class Afs(Sharing):

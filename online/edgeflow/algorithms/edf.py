@@ -20,10 +20,8 @@ MEASURED_LIMIT = 64
 class EarliestDeadline(Sharing):
     """See the module.
 
-    Parameters
-    ----------
-    elastic : the largest level that is free instead of the requested share.
-    measured : of all measured levels, not of those alone that are faster than every smaller one.
+    `elastic`: the largest level that is free instead of the requested share; `measured`: of all measured levels, not of
+    those alone that are faster than every smaller one.
     """
 
     def __init__(self, elastic: bool, measured: bool) -> None:

@@ -21,8 +21,7 @@ from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
-TURN_S = 60
-"""Seconds after which a set lets the next jobs run."""
+TURN_S = 60  # Seconds after which a set lets the next jobs run
 
 
 class _Set:
@@ -89,7 +88,6 @@ class Gandiva(Sharing):
             sets[:] = [each for each in sets if each.ring]
 
     def _join(self, job: Job) -> bool:
-        """Whether there is a set for the job."""
         if not self.requested(job):
             return False
         sets = self._sets.setdefault(job.gpus, [])

@@ -28,10 +28,8 @@ from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, Option, register
 from ratiobench.online.edgeflow.sharing import restore, spread
 
-PATIENCE = 60
-"""A running job changes its level for a step that saves more than so many of its overheads."""
-WORTH = 3
-"""Percent of jobs more that a plan must meet before what runs is stopped for it."""
+PATIENCE = 60  # A running job changes its level for a step that saves more than so many of its overheads
+WORTH = 3  # Percent of jobs more that a plan must meet before what runs is stopped for it
 
 
 class Hold(Sharing):
@@ -72,7 +70,6 @@ class Hold(Sharing):
         return other if other.count * (100 - WORTH) > held.count * 100 else held
 
     def _sizes(self, index: IntArray) -> FloatArray:
-        """By job; see the module."""
         planner = self.planner
         size = np.zeros(len(planner.deadline))
         if not len(index):

@@ -14,8 +14,7 @@ from ratiobench.online.edgeflow.policy import Sharing, common_options
 from ratiobench.online.edgeflow.protocol import Answer, View
 from ratiobench.online.edgeflow.registry import Entry, register
 
-QUEUES = (3250, 7200)
-"""Attained GPU seconds at which a job falls into the next queue."""
+QUEUES = (3250, 7200)  # Attained GPU seconds at which a job falls into the next queue
 
 
 class LeastAttained(Sharing):

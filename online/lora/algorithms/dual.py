@@ -39,22 +39,11 @@ from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.lora.runs import find_cheapest, first_slot
 from ratiobench.online.spec import state_always
 
-_EVERY = 10
-"""Arrivals of a slot after which `dual-posted` solves prices again."""
+_EVERY = 10  # Arrivals of a slot after which `dual-posted` solves prices again
 
 
 def read_whole(name: str, text: str, most: int) -> int:
-    """The whole number of an option.
-
-    Parameters
-    ----------
-    name : algorithm and option, as the error names them.
-    most : the largest number that is allowed.
-
-    Raises
-    ------
-    InputError : it is no whole number, or out of range.
-    """
+    """The whole number of an option."""
     value = fraction(name, text)
     if value.denominator != 1 or value > most:
         raise InputError("algorithm", name, f"{shorten(text)} is no whole number in 0..{most}")

@@ -37,10 +37,7 @@ def find_earliest_cells(
 ) -> tuple[list[tuple[int, int]], int]:
     """In each slot from the first one on, the fastest node with room, until the work is covered; the work done.
 
-    Parameters
-    ----------
-    first : slot.
-    free, rate : (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
+    `first`: slot; `free`, `rate`: (K, slots from the first to the deadline) cells with room, (K,) samples per slot.
     """
     cells: list[tuple[int, int]] = []
     done = 0

@@ -29,11 +29,10 @@ from ratiobench.online.spec import state_always
 
 _DIGITS = 40
 _BITS = 20
+# Prices that are kept: many cells have the same load, and a cell's price is needed again when it is charged
 _KEPT = 1 << 16
-"""Prices that are kept: many cells have the same load, and a cell's price is needed again when it is charged."""
 
-Amounts = NDArray[Any]
-"""Prices: int64 in units of 2^-20 micro-dollars, or float64."""
+Amounts = NDArray[Any]  # Prices: int64 in units of 2^-20 micro-dollars, or float64
 
 
 class Eris:

@@ -1,11 +1,10 @@
 """`guarded`, Theorem H: the guard around the prices of another mechanism.
 
 `inner` names who posts the wishes: `greedy` wishes 0, `posted`, `minimal-edit`, `capped` and `bbar-rule` wish what they
-would charge for a cell, and move their prices when something is sold to a task; anyone's own class is asked in a
-process of its own (`ratiobench.online.lora.external_prices`). The guard keeps every price between its
+would charge for a cell, and move their prices when something is sold to a task. The guard keeps every price between its
 limits (`ratiobench.online.lora.guard`), which gives the guarantee whatever the wishes are.
 
-Claim (Theorem H). OPT <= (rho + max(1, Omega beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
+Claim (Theorem H). OPT <= (rho + max(1, beta)) ALG + A0 + E; `ratiobench.online.lora.guard` says what these are.
 
 Truthful in the bid (Theorem T): wishes, credits and room do not look at it. Of a task of an announced class an earlier
 deadline or more work never gains either. A later arrival can: the lower limit of a price falls where others buy dear
@@ -20,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.instances.io.errors import InputError, explain_unknown_name, suggest_name
+from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Public, Task
 from ratiobench.online.lora.algorithms.learned import GUARD, arithmetic, guarantee, guard_settings
-from ratiobench.online.lora.external_prices import PROTOCOL, ExternalPrices
 from ratiobench.online.lora.mechanism import Mechanism
 from ratiobench.online.lora.posted_prices import PostedPrices, ProposedPrices, find_free_cells
 from ratiobench.online.lora.protocol import View, first_free_node
@@ -94,17 +92,9 @@ class MechanismPrices:
 
 def _make(options: Mapping[str, str]) -> PostedPrices:
     name, exact = options["inner"], options["arith"] == "exact"
-    own = ":" in name
-    if not own and name not in INNER:
-        problem = (
-            explain_unknown_name(name, INNER) + "; or an import path package.module:Class" + suggest_name(name, INNER)
-        )
-        raise InputError("algorithm", "guarded:inner", problem)
     guard = guard_settings("guarded", options, "beta")
     if guard is None:
         raise InputError("algorithm", "guarded:beta", "0 is not above 0")
-    if own:
-        return PostedPrices(ExternalPrices(name), guard, exact=exact)
     if name == "greedy":
         return PostedPrices(NoPoster(), guard, exact=exact)
     entry = REGISTRY.entries()[name]
@@ -115,20 +105,16 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
 register(
     Entry(
         "guarded",
-        "a guard around another mechanism's prices: OPT <= (rho + max(1, Omega beta)) ALG + A0 (Theorem H)",
-        "1",
+        "a guard around another mechanism's prices: OPT <= (rho + max(1, beta)) ALG + A0 (Theorem H)",
+        "2",
         {
-            "inner": Option("greedy", None, f"whose prices: {', '.join(INNER)}, or package.module:Class of one's own"),
-            "beta": Option("200", None, "of the guard, above 0"),
+            "inner": Option("greedy", INNER, "whose prices"),
+            "beta": Option("99", None, "of the guard, above 0"),
             **GUARD,
         },
         _make,
         settle=arithmetic,
         learns=True,
-        own=lambda options: (ExternalPrices(options["inner"]).spec, PROTOCOL) if ":" in options["inner"] else None,
-        standing=lambda options, oracle: {
-            "guarantee": guarantee(options, "beta"),
-            "truthful": "in the bid",
-        },
+        standing=lambda options, oracle: {"guarantee": guarantee(options, "beta"), "truthful": "in the bid"},
     )
 )

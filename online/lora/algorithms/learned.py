@@ -16,8 +16,7 @@ task's prices come from history, counts and earlier tasks. Not in the arrival: p
 again; not in the memory: more of it may fill a gap, and so be cheaper; with `waste=0` prices do not look at that, and a
 share of a node never falls as a task takes more. With `wish=monotone` and history prices do not either, never fall
 within the day, and are not raised by what the task itself sets off, so that neither to arrive later nor to ask for more
-memory gains anything; without a guard more work or an earlier deadline never did. With `binding=late` all may: whether
-other tasks can move is searched for, not decided.
+memory gains anything; without a guard more work or an earlier deadline never did.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from fractions import Fraction
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.online.lora.guard import CLASSES, MORE_CLASSES
 from ratiobench.online.lora.learned.forecast import AHEAD
 from ratiobench.online.lora.learned.policy import LearnedPrices, Settings
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices
@@ -47,23 +45,13 @@ _NUMBERS = {
     "waste": ("0.1", "price of a node's expected waste, in prices of a node"),
 }
 MOST_AHEAD = 10
-UNFILLED, LEAST_FILL = 1.5, 0.5
-"""Under a guard by weight prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least."""
+UNFILLED, LEAST_FILL = 1.5, 0.5  # Under a guard prices count on 1 - UNFILLED / beta of a node, LEAST_FILL at least
 GUARD = {
-    "rho": Option(
-        "auto",
-        None,
-        "of the guard: credits are raised for wishes up to rho times the welfare so far; auto: 10, by weight 1",
-    ),
-    "room": Option(
-        "count",
-        ("count", "weight"),
-        "of the guard: what credits follow: tasks that fit, or the least weight that fills",
-    ),
+    "rho": Option("1", None, "of the guard: its factor is rho + max(1, beta); raises may cost what sales leave"),
     "past": Option(
         "kept",
         ("kept", "settled"),
-        "of the guard; settled: credits of slots that have passed are taken back and pay for raises, with room=weight",
+        "of the guard; settled: credits of slots that have passed are taken back and pay for raises",
     ),
     "margin": Option("3/2", None, "of the guard: caps are this times those of history"),
     "arith": Option("auto", ("auto", "exact", "float"), "exact rationals, doubles, or by size"),
@@ -73,35 +61,17 @@ GUARD = {
 def guard_settings(name: str, options: Mapping[str, str], key: str) -> GuardSettings | None:
     """The guard that options ask for; None for beta = 0."""
     beta = fraction(f"{name}:{key}", options[key])
-    rho, margin = fraction(f"{name}:rho", _rho(options)), fraction(f"{name}:margin", options["margin"])
+    rho, margin = fraction(f"{name}:rho", options["rho"]), fraction(f"{name}:margin", options["margin"])
     if margin < 1:
         raise InputError("algorithm", f"{name}:margin", f"{shorten(options['margin'])} is below 1")
     if not beta:
         return None
-    weight = _by_weight(options)
-    return GuardSettings(beta, rho, margin, MORE_CLASSES if weight else CLASSES, weight, _settles(options))
-
-
-def _settles(options: Mapping[str, str]) -> bool:
-    return options["past"] == "settled"
-
-
-def _by_weight(options: Mapping[str, str]) -> bool:
-    return options["room"] == "weight" or _settles(options)
-
-
-def _rho(options: Mapping[str, str]) -> str:
-    if options["rho"] != "auto":
-        return options["rho"]
-    return "1" if _by_weight(options) else "10"
+    return GuardSettings(beta, rho, margin, options["past"] == "settled")
 
 
 def guarantee(options: Mapping[str, str], key: str) -> str:
     """What is proved of a guarded run."""
-    rho, beta = _rho(options), options[key]
-    if _by_weight(options):
-        return f"OPT <= ({rho} + max(1, {beta})) ALG + A0, where caps bound the day's (Theorem H)"
-    return f"OPT <= ({rho} + max(1, {beta} Omega)) ALG + A0, Omega <= 2, where caps bound the day's (Theorem H)"
+    return f"OPT <= ({options['rho']} + max(1, {options[key]})) ALG + A0, where caps bound the day's (Theorem H)"
 
 
 def arithmetic(options: dict[str, str], tasks: int) -> dict[str, str]:
@@ -133,7 +103,7 @@ def _ahead(options: Mapping[str, str]) -> float | None:
 
 def _fill(options: Mapping[str, str], guard: GuardSettings | None) -> float:
     if options["fill"] == "auto":  # the last part of a node is dear under the guard
-        return 1.0 if guard is None or not guard.by_weight else max(LEAST_FILL, 1.0 - UNFILLED / float(guard.beta))
+        return 1.0 if guard is None else max(LEAST_FILL, 1.0 - UNFILLED / float(guard.beta))
     value = fraction("learned:fill", options["fill"])
     if value > 1:
         raise InputError("algorithm", "learned:fill", f"{shorten(options['fill'])} is above 1")
@@ -147,14 +117,12 @@ def _make(options: Mapping[str, str]) -> PostedPrices:
     guard = guard_settings("learned", options, "guard")
     given["fill"] = _fill(options, guard)
     settings = Settings(total=options["total"], monotone=monotone, ahead=_ahead(options), **given)
-    exact, late = options["arith"] == "exact", options["binding"] == "late"
-    return PostedPrices(LearnedPrices(settings), guard, exact=exact, late=late)
+    return PostedPrices(LearnedPrices(settings), guard, exact=options["arith"] == "exact")
 
 
 def _standing(options: Mapping[str, str], oracle: bool) -> Mapping[str, str]:
     proved = "none; guard=BETA has one" if Fraction(options["guard"]) == 0 else guarantee(options, "guard")
-    plain = Fraction(options["guard"]) == 0 and options["binding"] == "now"
-    monotone = plain and options["wish"] == "monotone"
+    monotone = Fraction(options["guard"]) == 0 and options["wish"] == "monotone"
     return {"guarantee": proved, "truthful": "in bid, window, work and memory" if monotone else "in the bid"}
 
 
@@ -162,23 +130,16 @@ register(
     Entry(
         "learned",
         "prices learned from earlier days and solved again within the day; guard=BETA adds Theorem H",
-        "5",
+        "6",
         {
             "guard": Option("0", None, "beta of the guard of Theorem H; 0: none"),
             "wish": Option(
-                "solved",
-                ("solved", "monotone"),
-                "monotone: prices never fall within a day, nor look at waste",
+                "solved", ("solved", "monotone"), "monotone: prices never fall within a day, nor look at waste"
             ),
             "total": Option(
                 "auto",
                 ("auto", "known", "unknown"),
                 "the number of tasks is that of earlier days, unknown, or as earlier days differ",
-            ),
-            "binding": Option(
-                "now",
-                ("now", "late"),
-                "late: tasks admitted before may move to other nodes of their type, in later slots, to free capacity",
             ),
             **{key: Option(default, None, told) for key, (default, told) in (_COUNTS | _NUMBERS).items()},
             "ahead": Option(
@@ -188,9 +149,7 @@ register(
                 "regular, down to 1 where they burst, and 1 with wish=monotone",
             ),
             "fill": Option(
-                "auto",
-                None,
-                f"part of the nodes that prices count on; auto: 1, under a guard by weight 1 - {UNFILLED} / beta",
+                "auto", None, f"part of the nodes that prices count on; auto: 1, under a guard 1 - {UNFILLED} / beta"
             ),
             **GUARD,
         },

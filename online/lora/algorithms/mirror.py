@@ -35,8 +35,8 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.registry import Entry, Option, register
 from ratiobench.online.lora.traces import Cell
 
+# Prices of mirror descent stay within these, so that a quiet or crowded hour never takes them out of reach
 _LEAST, _MOST = 1e-9, 2.0**60
-"""Prices of mirror descent stay within these, so that a quiet or crowded hour never takes them out of reach."""
 
 
 def _exponential(value: float) -> float:
@@ -55,10 +55,7 @@ def count_by_slot(days: list[Instance], slots: int) -> NDArray[np.float64]:
 class MovingPrices(WeightPrices):
     """A price per unit of weight by type and slot, moved after every arrival.
 
-    Parameters
-    ----------
-    rule : mirror or first-order.
-    pace : the step.
+    `rule`: mirror or first-order.
     """
 
     constants = ("median_density",)

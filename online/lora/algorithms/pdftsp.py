@@ -32,8 +32,7 @@ from ratiobench.online.lora.runs import LargestRun, find_largest, first_slot
 from ratiobench.online.lora.search.maxprice import Choice, Prices, exact_search, printed_search, window
 from ratiobench.online.lora.traces import EXACT_TASKS, Offer, PriceTrace
 
-GB = Fraction(1, 1000)
-"""GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB."""
+GB = Fraction(1, 1000)  # GB in a MB: the shipped files count 80,000 MB on an A100 of 80 GB
 
 
 class _ExactPrices:
@@ -67,13 +66,7 @@ class _ExactPrices:
         return np.array([[rank[value] for value in row] for row in here], dtype=np.int64), values
 
     def raise_on(
-        self,
-        choice: Choice | LargestRun,
-        rate: IntArray,
-        memory: int,
-        lift: Fraction,
-        alpha: Fraction,
-        beta: Fraction,
+        self, choice: Choice | LargestRun, rate: IntArray, memory: int, lift: Fraction, alpha: Fraction, beta: Fraction
     ) -> None:
         for (k, t), s in zip(choice.cells, rate.tolist(), strict=True):
             share = Fraction(s, self._compute[k])

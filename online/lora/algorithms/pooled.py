@@ -59,12 +59,7 @@ def make_law(top: Fraction, zeta: Fraction, share: Fraction) -> LoadLaw:
 
 @lru_cache(maxsize=256)
 def choose_zeta(spread: Fraction, share: Fraction, nodes: int) -> Fraction:
-    """1 / (1 + G) with the least B (1 + U / G), of G = 2^j - 1.
-
-    Parameters
-    ----------
-    spread, share : U and eps. nodes : K, of the type with the fewest.
-    """
+    """1 / (1 + G) with the least B (1 + U / G), of G = 2^j - 1."""
     best: tuple[Fraction, Fraction] | None = None
     for j in range(1, _DOUBLINGS):
         growth = make_law(Fraction(1), Fraction(1, 2**j), share).growth(share / nodes)
@@ -79,9 +74,7 @@ def choose_zeta(spread: Fraction, share: Fraction, nodes: int) -> Fraction:
 class Pools(WeightPrices):
     """The price of a type and slot as a function of the weight that is sold there.
 
-    Parameters
-    ----------
-    zeta : the price of an empty pool over X; None: prices begin at 0.
+    `zeta`: the price of an empty pool over X; None: prices begin at 0.
     """
 
     def __init__(self, zeta: Fraction | None, margin: Fraction, *, exact: bool) -> None:

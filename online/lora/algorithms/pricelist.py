@@ -41,8 +41,7 @@ from ratiobench.online.spec import state_always
 
 _DAY = 86400
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-_LARGEST = 10**6
-"""Dollars per GPU-hour, and GPUs of a node."""
+_LARGEST = 10**6  # Dollars per GPU-hour, and GPUs of a node
 
 
 class PriceList(NamedTuple):
@@ -53,12 +52,7 @@ class PriceList(NamedTuple):
 
 
 def read_prices(path: str) -> PriceList:
-    """Read a price list.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """Read a price list."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     for key in table:

@@ -40,8 +40,7 @@ from ratiobench.online.spec import state_always
 
 _MODES = {"none": NONE, "easy": EASY, "conservative": CONSERVATIVE, "first-fit": FIRST_FIT}
 _ORDERS = ("fcfs", "sjf", "edf", "value", "bid", "multifactor")
-_ALL = 2**40
-"""More slots or tasks than there are."""
+_ALL = 2**40  # More slots or tasks than there are
 
 
 class Queue:
@@ -172,13 +171,11 @@ class _Rows:
         self.rate[at], self.length[at], self.rank[at] = rate, length, rank
 
     def remove(self, index: int) -> None:
-        """The task waits no longer."""
         at = self._place.pop(index, None)
         if at is not None:
             self._alive[at] = False
 
     def waiting(self) -> IntArray:
-        """The rows of the tasks that wait."""
         return np.flatnonzero(self._alive).astype(np.int64)
 
 

@@ -48,12 +48,7 @@ class Group:
 
 
 def read_quotas(path: str) -> Mapping[str, Group]:
-    """Read a file of quotas.
-
-    Raises
-    ------
-    InputError : naming the file, the key and the value.
-    """
+    """Read a file of quotas."""
     data, source = read_bytes(path)
     table = load_toml(data, source)
     groups = table.get("groups")
@@ -87,12 +82,7 @@ def _number(source: str, key: str, value: Any) -> Fraction:
 
 
 def inner_spec(options: Mapping[str, str]) -> Spec:
-    """The policy behind the quotas.
-
-    Raises
-    ------
-    InputError : one that does not exist, that is not one of ours, or that needs constants or earlier days.
-    """
+    """The policy behind the quotas."""
     head, _, rest = options["policy"].partition(";")
     parts = rest.split(";") if rest else []
     if options["leave"] == "never":
@@ -243,7 +233,6 @@ class Quota:
             self._hold(i, *held, -1)
 
     def _forget(self, i: int) -> None:
-        """The task has left."""
         self._released.pop(i, None)
         self._new = [task for task in self._new if task.index != i]
         for queue in self._queues.values():

@@ -58,10 +58,7 @@ def draw_price(low: Fraction, theta: Fraction, word: int) -> Fraction:
 class StaticPrices(WeightPrices):
     """One price per unit of weight, or one per group of nodes.
 
-    Parameters
-    ----------
-    given : the price; None for one that is drawn.
-    groups : number of groups of nodes; 1 for one price.
+    `given`: the price; None for one that is drawn; `groups`: number of groups of nodes; 1 for one price.
     """
 
     def __init__(self, given: Fraction | None, groups: int, *, exact: bool) -> None:
@@ -70,12 +67,7 @@ class StaticPrices(WeightPrices):
         self.constants = () if given is not None else ("least_density", "largest_density")
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """The price is drawn.
-
-        Raises
-        ------
-        InputError : L is not above 0.
-        """
+        """The price is drawn."""
         super().start(public, constants)
         low = theta = Fraction(1)
         if self._given is not None:

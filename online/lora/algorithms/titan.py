@@ -30,8 +30,8 @@ from ratiobench.online.lora.registry import Entry, Option, fraction, register
 from ratiobench.online.remarks import PARTS_PER_MILLION, Part, Remarks
 from ratiobench.online.spec import state_always
 
+# Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap
 EXACT_CELLS = 5_000
-"""Up to this many cells (task, node with room, slot) a batch is answered best only if that is proved without a gap."""
 
 
 class Titan:

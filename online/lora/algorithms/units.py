@@ -34,10 +34,9 @@ from ratiobench.online.lora.public_constants import units_of
 from ratiobench.online.lora.registry import Entry, Option, register
 from ratiobench.online.lora.traces import Cell, UnitTerms
 
+# lam is counted in whole 1/UNIT and rounded down: the proof allows smaller steps, and Gamma is found for these
 UNIT = 2**40
-"""lam is counted in whole 1/UNIT and rounded down: the proof allows smaller steps, and Gamma is found for these."""
-FINENESS = 2**20
-"""Gamma is a multiple of 1/FINENESS."""
+FINENESS = 2**20  # Gamma is a multiple of 1/FINENESS
 
 
 def step(lam: int, gamma: Fraction, units: int) -> int:
@@ -82,12 +81,7 @@ class UnitPrices(WeightPrices):
         self.margin, self.widened = margin, ("largest_unit_value",)
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """All prices are zero.
-
-        Raises
-        ------
-        InputError : L or N is not above 0.
-        """
+        """All prices are zero."""
         super().start(public, constants)
         for name in ("least_unit_value", "fewest_units"):
             if constants[name] <= 0:

@@ -20,40 +20,30 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.model import IntArray
 from ratiobench.online.lora.learned.past import Floats, Past
 
-POINTS = 144
-"""Most points of arrival: in a longer instance a point stands for some slots."""
+POINTS = 144  # Most points of arrival: in a longer instance a point stands for some slots
+# What is expected in a slot is drawn from past tasks that came no later in their day, or in the first of so many parts
+# of it: later ones were cut by the day's end, and moved earlier they would have too short a window
 EARLY = 5
-"""What is expected in a slot is drawn from past tasks that came no later in their day, or in the first of so many parts
-of it: later ones were cut by the day's end, and moved earlier they would have too short a window."""
 
 
 class Representatives(NamedTuple):
-    """R tasks at each of P points.
+    """R tasks at each of P points."""
 
-    Parameters
-    ----------
-    size : R. begin : (P,) slot of each point, from 0.
-    until : (P R,) slot behind the last one. work, bid : (P R,). rate, energy, flat, share : (P R, G).
-    start, price : (P R, V) first slot of each way of pre-processing (T where there is none), and its price.
-    rank : (P R, G) node types, the slowest first; unusable ones are -1.
-    order : (P R, most slots of a window times G) where the last sort of each one's entries is kept.
-    counted : (P R,) how many entries that were.
-    """
-
-    size: int
+    size: int  # R. begin: (P,) slot of each point, from 0
     begin: IntArray
-    until: IntArray
+    until: IntArray  # (P R,) slot behind the last one. work, bid: (P R,). rate, energy, flat, share: (P R, G)
     work: Floats
     bid: Floats
     rate: Floats
     energy: Floats
     flat: Floats
     share: Floats
+    # start, price: (P R, V) first slot of each way of pre-processing (T where there is none), and its price.
     start: IntArray
     price: Floats
-    rank: IntArray
-    order: NDArray[np.int32]
-    counted: IntArray
+    rank: IntArray  # (P R, G) node types, the slowest first; unusable ones are -1
+    order: NDArray[np.int32]  # (P R, most slots of a window times G) where the last sort of each one's entries is kept
+    counted: IntArray  # (P R,) how many entries that were
 
 
 def list_points(slots: int) -> IntArray:
@@ -229,12 +219,10 @@ def _buy(first, until, start, prices, bid, work, types, weight, key, size, kind,
 def descend(reps, now, expected, free, nodes, tariff, price, unit, rounds, step):  # type: ignore[no-untyped-def]
     """(G, T) prices of a node, the mean over the later two thirds of the rounds, from slot `now` on.
 
-    Parameters
-    ----------
-    reps : `Representatives`. now : the present slot, from 0.
-    expected : (P,) tasks to come at each point. free : (G, T) nodes that are left. nodes : (G,) K_g.
-    tariff : (G, T). price : (G, T) to begin with. unit : (G,) what a step of size 1 is. rounds, step : how many, and
-    the first one's size, in units; a slot that is over or under by all nodes or more takes a whole step.
+    `reps`: `Representatives`. now : the present slot, from 0; `expected`: (P,) tasks to come at each point. free : (G,
+    T) nodes that are left. nodes : (G,) K_g; `tariff`: (G, T). price : (G, T) to begin with. unit : (G,) what a step of
+    size 1 is. rounds, step : how many, and; ``: the first one's size, in units; a slot that is over or under by all
+    nodes or more takes a whole step.
     """
     types, slots = price.shape
     price = price.copy()

@@ -25,35 +25,23 @@ from ratiobench.instances.lora.history import choose
 from ratiobench.instances.lora.model import Instance, IntArray, Public
 from ratiobench.online.lora.learned.past import Floats, Past
 
-SHAPES = 24
-"""Most shapes that past tasks are merged to, of each node type."""
-GRID = 128
-"""Steps of what is left of a node's compute and of its memory."""
-CHOICE = 3
-"""The best of so many tasks is put on a node."""
-COMPUTE = 0.7
-"""Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory."""
+SHAPES = 24  # Most shapes that past tasks are merged to, of each node type
+GRID = 128  # Steps of what is left of a node's compute and of its memory
+CHOICE = 3  # The best of so many tasks is put on a node
+COMPUTE = 0.7  # Part of a node's worth that is its compute, where no earlier day tells; the rest is its memory
+# Parts of it that they have at least where waste is told: what has no price today is not for nothing
 LEAST_COMPUTE, LEAST_MEMORY = 0.3, 0.05
-"""Parts of it that they have at least where waste is told: what has no price today is not for nothing."""
-SAMPLE = 2000
-"""Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike."""
-STEP = 4096
-"""Shares are whole multiples of 1/STEP."""
+SAMPLE = 2000  # Tasks whose dual prices give the shares: a larger day is thinned, tasks and nodes alike
+STEP = 4096  # Shares are whole multiples of 1/STEP
 
 
 class Shares(NamedTuple):
-    """What tasks pay on one node type over what a node is worth.
+    """What tasks pay on one node type over what a node is worth."""
 
-    Parameters
-    ----------
-    rate, memory, share : (m,) classes, each with its share; none where shares are linear.
-    linear : share of all of a node's compute, and of all of its memory.
-    """
-
-    rate: IntArray
+    rate: IntArray  # rate, memory, share: (m,) classes, each with its share; none where shares are linear
     memory: IntArray
     share: Floats
-    linear: tuple[float, float]
+    linear: tuple[float, float]  # share of all of a node's compute, and of all of its memory
 
 
 def find_shares(day: Instance) -> list[Shares]:
@@ -178,13 +166,8 @@ def waste_table(rate, memory, demand, compute, memory_mb, part, choice):  # type
 class Filling:
     """Shares of tasks and waste tables on every node type.
 
-    Parameters
-    ----------
-    shares : those of an earlier day; None: a task takes as much of a node as of what it takes most of.
-
-    Attributes
-    ----------
-    tables : (G, GRID+1, GRID+1).
+    `shares`: those of an earlier day; None: a task takes as much of a node as of what it takes most of; `tables`: (G,
+    GRID+1, GRID+1).
     """
 
     def __init__(self, past: Past, public: Public, shares: list[Shares] | None) -> None:

@@ -12,14 +12,9 @@ from ratiobench.online.lora.learned.past import Floats
 
 
 class FirstPrices(NamedTuple):
-    """What a day begins with.
+    """What a day begins with."""
 
-    Parameters
-    ----------
-    shares : of a node, by node type. unit : (G,) what a step of size 1 is. nu : (G, T) prices of a node.
-    """
-
-    shares: list[Shares]
+    shares: list[Shares]  # of a node, by node type. unit: (G,) what a step of size 1 is. nu: (G, T) prices of a node
     unit: Floats
     nu: Floats
 

@@ -8,29 +8,21 @@ import numpy as np
 
 from ratiobench.online.lora.learned.past import Floats
 
-SMOOTH = 1800
-"""Seconds: width of the bell with which the mean day is smoothed."""
-RECENT = 1800
-"""Seconds that today is compared with the mean day over."""
-MEMORY = 7200
-"""Seconds in which what is particular of now fades to 1/e."""
+SMOOTH = 1800  # Seconds: width of the bell with which the mean day is smoothed
+RECENT = 1800  # Seconds that today is compared with the mean day over
+MEMORY = 7200  # Seconds in which what is particular of now fades to 1/e
 STRENGTH, PRIOR, BURST = 1.0, 20.0, 0.8
-SAME = 0.01
-"""Earlier days whose totals spread by no more of their mean had the same total, and so will today."""
-ALONE = 0.5
-"""The spread of totals where a single day does not tell it."""
-HOUR = 3600
-"""Seconds over which the bursts of earlier days are measured, and behind which demand is ahead."""
+SAME = 0.01  # Earlier days whose totals spread by no more of their mean had the same total, and so will today
+ALONE = 0.5  # The spread of totals where a single day does not tell it
+HOUR = 3600  # Seconds over which the bursts of earlier days are measured, and behind which demand is ahead
+# Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur, and
+# where all is
 RECURS = (2.0, 4.0)
-"""Hours of the mean day differ so many times as much as they would by chance, where nothing of it is taken to recur,
-and where all is."""
-AHEAD = 0.2
-"""So much more demand is expected beyond an hour where counts are regular."""
-BURSTY = 0.5
-"""Counts burst where `Forecast.variation` is above this."""
+AHEAD = 0.2  # So much more demand is expected beyond an hour where counts are regular
+BURSTY = 0.5  # Counts burst where `Forecast.variation` is above this
+# Seconds that what is particular of now may last where counts burst, each as likely: a quarter and three quarters of
+# times that are exponential with mean MEMORY
 LASTS = (2100, 9900)
-"""Seconds that what is particular of now may last where counts burst, each as likely: a quarter and three quarters of
-times that are exponential with mean MEMORY."""
 
 
 class Forecast:
@@ -42,21 +34,13 @@ class Forecast:
     earlier totals and f how many times more counts vary than they would one by one, it is (1/v + came / f) over
     (1/v + expected by now / f).
 
-    Parameters
-    ----------
-    days : (T,) counts of each earlier day.
-    seconds : length of a slot.
-    total : `known`: the day's total is that of the earlier days; `unknown`: it is not, and the level stays 1;
-        `auto`: known where the totals of two earlier days or more are alike, else the level is learned.
-    ahead : what is expected beyond an hour counts so many times; None: 1 + AHEAD where counts are regular, less the
-        more they vary, and 1 where an hour's count varies by as much as it is.
-
-    Attributes
-    ----------
-    profile : (T,) of the mean day.
-    variation : the squared spread of an hour's count over its mean squared, beyond what one by one makes of it. It is
-        measured as if the mean of every hour were known by these days alone: of two or three days too much where the
-        mean day is flat (twice of two). One day is compared with itself, and seems regular.
+    `days`: (T,) counts of each earlier day; `seconds`: length of a slot; `total`: `known`: the day's total is that of
+    the earlier days; `unknown`: it is not, and the level stays 1; `auto`: known where the totals of two earlier days or
+    more are alike, else the level is learned; `ahead`: what is expected beyond an hour counts so many times; None: 1 +
+    AHEAD where counts are regular, less the more they vary, and 1 where an hour's count varies by as much as it is;
+    `profile`: (T,) of the mean day; `variation`: the squared spread of an hour's count over its mean squared, beyond
+    what one by one makes of it. It is measured as if the mean of every hour were known by these days alone: of two or
+    three days too much where the mean day is flat (twice of two). One day is compared with itself, and seems regular.
     """
 
     def __init__(self, days: Sequence[Floats], slots: int, seconds: int, total: str, ahead: float | None = 1.0) -> None:
@@ -138,7 +122,6 @@ class Forecast:
         return 1.0 if found >= most * chance else max(0.0, (found / chance - least) / (most - least))
 
     def _vary(self, days: int) -> float:
-        """`variation`, from so many days."""
         hourly = self.total * self._hour / len(self.profile)
         return (self._bursts - 1.0) / hourly * (days / (days - 1) if days > 1 else 1.0) if hourly > 0 else 0.0
 

@@ -17,11 +17,9 @@ from ratiobench.online.lora.learned.filling import GRID
 def find_best_filled(nu, share, weight, tables, compute, memory, cluster, types, rate, size, first, node, price):  # type: ignore[no-untyped-def]
     """Fill node and price, (G', W): of the nodes with room the one of least dW; without any -1, priced without waste.
 
-    Parameters
-    ----------
-    nu : (G, T) price of a node. share : (G,) om. weight : of the waste. tables : (G, GRID+1, GRID+1) W.
-    compute, memory : (K, T) what is free. cluster : as for `additive.cheapest_schedule`. types : (G',).
-    rate : (G,) s_i. size : r_i. first : slot of column 0, from 0.
+    `nu`: (G, T) price of a node. share : (G,) om. weight : of the waste. tables : (G, GRID+1, GRID+1) W; `compute`,
+    `memory`: (K, T) what is free. cluster : as for `additive.cheapest_schedule`. types : (G',); `rate`: (G,) s_i. size
+    : r_i. first : slot of column 0, from 0.
     """
     first_node, capacity = cluster
     width = node.shape[1]

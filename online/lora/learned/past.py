@@ -16,31 +16,21 @@ from ratiobench.instances.lora.feasibility import usable_types
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
 
 Floats = NDArray[np.float64]
-OPTIONS = 8
-"""Ways of pre-processing that are kept of a task: those that are not both later and dearer than another."""
+OPTIONS = 8  # Ways of pre-processing that are kept of a task: those that are not both later and dearer than another
 
 
 class Past(NamedTuple):
-    """Past tasks, n of them, on G node types.
+    """Past tasks, n of them, on G node types."""
 
-    Parameters
-    ----------
-    arrival : (n,) slot of the day, from 0.
-    window : (n,) slots from arrival to deadline, both counted.
-    memory, work, bid : (n,) MB, samples, micro-dollars.
-    rate : (n, G) samples per slot; 0 where a node cannot hold the task.
-    energy, flat : (n, G) Wh per slot, and micro-dollars per slot that no tariff explains.
-    delay, price : (n, OPTIONS) of each way of pre-processing, the earliest first; delay is -1 where there is none.
-    """
-
-    arrival: IntArray
-    window: IntArray
-    memory: IntArray
+    arrival: IntArray  # (n,) slot of the day, from 0
+    window: IntArray  # (n,) slots from arrival to deadline, both counted
+    memory: IntArray  # memory, work, bid: (n,) MB, samples, micro-dollars
     work: IntArray
     bid: IntArray
-    rate: IntArray
-    energy: Floats
+    rate: IntArray  # (n, G) samples per slot; 0 where a node cannot hold the task
+    energy: Floats  # energy, flat: (n, G) Wh per slot, and micro-dollars per slot that no tariff explains
     flat: Floats
+    # delay, price: (n, OPTIONS) of each way of pre-processing, the earliest first; delay is -1 where there is none.
     delay: IntArray
     price: IntArray
 

@@ -25,13 +25,11 @@ from ratiobench.online.lora.protocol import View
 from ratiobench.online.lora.search.additive import Cluster
 from ratiobench.online.lora.traces import Cell
 
+# Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay
 FIRST_NOTED, KEPT = 64, 1000
-"""Today's tasks join the past ones when there are so many of them, twice as many, ...; so many past ones stay."""
-FIRST_SOLUTIONS = ((150, 0.5), (60, 0.1))
-"""Steps and size of the first one, in the solutions before the day."""
+FIRST_SOLUTIONS = ((150, 0.5), (60, 0.1))  # Steps and size of the first one, in the solutions before the day
+# About so many times a day prices are solved again, in a day of so many arrivals that `every` would do it more often
 SOLVES = 500
-"""About so many times a day prices are solved again, in a day of so many arrivals that `every` would do it more often.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +62,10 @@ class LearnedState(NamedTuple):
 
 
 _KEPT: dict[tuple[object, ...], LearnedState] = {}
-KEPT_FROM = 500
-"""Sampled past tasks from which on the first prices are kept on disk."""
+KEPT_FROM = 500  # Sampled past tasks from which on the first prices are kept on disk
+# Packages whose sources they follow from
 CODE = ("ratiobench.instances", "ratiobench.formulations", "ratiobench.online")
-"""Packages whose sources they follow from."""
-MOST_KEPT = 4
-"""Lessons that are kept: audits run the same algorithm many times."""
+MOST_KEPT = 4  # Lessons that are kept: audits run the same algorithm many times
 
 
 def _identity(public: Public) -> tuple[object, ...]:

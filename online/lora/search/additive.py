@@ -23,14 +23,11 @@ from ratiobench.formulations.lora.covering.schedules import (
 )
 from ratiobench.instances.lora.model import IntArray, Public, Task, freeze
 
-Costs = Sequence[Sequence[int | None]]
-"""(G', W) cell costs; None where no node of the type can be taken."""
+Costs = Sequence[Sequence[int | None]]  # (G', W) cell costs; None where no node of the type can be taken
 
-_EXACT_TABLE_LIMIT = TABLE_LIMIT // 8
-"""Most entries of a table of Python's integers, which take several times the room."""
+_EXACT_TABLE_LIMIT = TABLE_LIMIT // 8  # Most entries of a table of Python's integers, which take several times the room
 
-DOUBLES = 2**53
-"""Whole micro-dollars up to here are doubles."""
+DOUBLES = 2**53  # Whole micro-dollars up to here are doubles
 
 
 def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[int]], unit: int = 1) -> Cover | None:
@@ -38,20 +35,10 @@ def exact_cover(task: Task, menu: Space, cost: Costs, node: Sequence[Sequence[in
 
     Ties: fewest cells, then the lexicographically smallest list of (slot, node); among options the first.
 
-    Parameters
-    ----------
-    task, menu : the task and its space; the rows below are its usable types, the columns the slots of its window.
-    cost : (G', W) in 1/unit micro-dollars; None for a cell that cannot be taken.
-    node : (G', W) which node that is.
-    unit : what one micro-dollar is (vendor prices are multiplied by it).
-
-    Returns
-    -------
-    None if no schedule covers the work; else the cost is in 1/unit micro-dollars.
-
-    Raises
-    ------
-    StateSpaceTooLarge : for a table that would not fit.
+    `task`, `menu`: the task and its space; the rows below are its usable types, the columns the slots of its window;
+    `cost`: (G', W) in 1/unit micro-dollars; None for a cell that cannot be taken; `unit`: what one micro-dollar is
+    (vendor prices are multiplied by it); returns none if no schedule covers the work; else the cost is in 1/unit
+    micro-dollars.
     """
     width = menu.width
     if width == 0 or len(menu.rates) == 0:
@@ -515,17 +502,10 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
 
     A cell costs (lambda s + phi r) + e; cells are added from the last slot to the first, then the vendor's price.
 
-    Parameters
-    ----------
-    lam, phi : (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at.
-    cluster : (G+1,) first nodes and (2, G) samples and MB of an empty node.
-    load : (r_i, M_i, d_i); rate : (G,) s_i; cost : (G, T) e_i.
-    starts, prices : (n options,) first usable slot, from 1, and vendor price.
-
-    Returns
-    -------
-    (total, option, cells [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`
-    count vectors, or they would not fit into a table over the window, and of amounts of work (`_by_amounts`) as well.
+    `lam`, `phi`: (K, T) prices; compute, memory : (K, T) what is free; tested : whether room is looked at; `cluster`:
+    (G+1,) first nodes and (2, G) samples and MB of an empty node; `load`: (r_i, M_i, d_i); rate : (G,) s_i; cost : (G,
+    T) e_i; `starts`, `prices`: (n options,) first usable slot, from 1, and vendor price; returns (total, option, cells
+    [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`.
     """
     first_node, capacity = cluster
     size, needed, deadline = load
@@ -565,14 +545,8 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
 def cheapest_of_cells(cell, node, rates, work, starts, first, prices, limit):  # type: ignore[no-untyped-def]
     """The cheapest cover at given costs of cells, in doubles; ties as `exact_cover`.
 
-    Parameters
-    ----------
-    cell : (G', W) costs, inf where there is no room; node : (G', W). rates : (G',), the slowest first; work : M_i.
-    starts, prices : (n options,) first usable slot, from 1, and vendor price; first : slot of column 0, from 1.
-
-    Returns
-    -------
-    (total, option, rows [column, node, row of `cell`]); option as for `cheapest_schedule`.
+    `starts`, `prices`: (n options,) first usable slot, from 1, and vendor price; first : slot of column 0, from 1;
+    returns (total, option, rows [column, node, row of `cell`]); option as for `cheapest_schedule`.
     """
     return _programme(cell, node, rates, work, starts, first, prices, limit)
 

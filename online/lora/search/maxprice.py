@@ -27,16 +27,12 @@ from ratiobench.online.lora.search.thresholds import Cells, best_pairs, first_sc
 
 
 class Prices(NamedTuple):
-    """Prices on the cells of a task's window; rows are the nodes of the usable types in order.
+    """Prices on the cells of a task's window; rows are the nodes of the usable types in order."""
 
-    Parameters
-    ----------
-    lam, phi : (K', W) prices as doubles, or in exact arithmetic their ranks (int64) in the lists below.
-    lam_exact, phi_exact : the distinct prices as fractions, ascending; None in float arithmetic.
-    """
-
+    # lam, phi: (K', W) prices as doubles, or in exact arithmetic their ranks (int64) in the lists below.
     lam: NDArray[Any]
     phi: NDArray[Any]
+    # lam_exact, phi_exact: the distinct prices as fractions, ascending; None in float arithmetic.
     lam_exact: list[Fraction] | None
     phi_exact: list[Fraction] | None
 
@@ -51,23 +47,14 @@ def slot_by_slot(prices: Prices) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 class Choice(NamedTuple):
-    """The schedule that a search returns, whatever the sign of its F.
+    """The schedule that a search returns, whatever the sign of its F."""
 
-    Parameters
-    ----------
-    value : F(il), a Fraction in exact arithmetic, else a float.
-    option : index into the task's options.
-    cells : (node, slot) in slot order.
-    work, energy : S in samples and E in micro-dollars.
-    net : b_il = b_i - q_in - E, micro-dollars.
-    """
-
-    value: Fraction | float
-    option: int
-    cells: tuple[tuple[int, int], ...]
-    work: int
+    value: Fraction | float  # F(il), a Fraction in exact arithmetic, else a float
+    option: int  # index into the task's options
+    cells: tuple[tuple[int, int], ...]  # (node, slot) in slot order
+    work: int  # work, energy: S in samples and E in micro-dollars
     energy: int
-    net: int
+    net: int  # b_il = b_i - q_in - E, micro-dollars
 
 
 def _negative_slots(cost: IntArray) -> IntArray:
@@ -206,9 +193,8 @@ def _printed_exact(
 ) -> tuple[int, int, int, list[tuple[int, int]], int] | None:
     """The same dynamic programme with exact comparisons: doubles decide where they safely can, fractions otherwise.
 
-    Returns
-    -------
-    (rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E); None when there is no path.
+    Returns (rank of the largest lambda, of the largest phi, S, [(node row, slot offset)], E); None when there is no
+    path.
     """
     assert prices.lam_exact is not None
     assert prices.phi_exact is not None

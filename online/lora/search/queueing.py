@@ -11,15 +11,11 @@ import numpy as np
 
 from ratiobench.formulations.kernels import compiled, inner, inner_allocating, sort_stably
 
-WIDE = 16
-"""Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part."""
-_FULL = np.iinfo(np.int64).max
-"""Stands for the free samples of a node that cannot take a part."""
+WIDE = 16  # Nodes of gangs of more parts are sorted; for fewer parts the best of the nodes is looked for, part by part
+_FULL = np.iinfo(np.int64).max  # Stands for the free samples of a node that cannot take a part
+# Who may start before a task that comes earlier in the queue and cannot start yet. Nobody; whoever does not delay the
+# first of these; whoever delays none of these; anybody.
 NONE, EASY, CONSERVATIVE, FIRST_FIT = range(4)
-"""Who may start before a task that comes earlier in the queue and cannot start yet.
-
-Nobody; whoever does not delay the first of these; whoever delays none of these; anybody.
-"""
 
 
 @inner
@@ -88,11 +84,8 @@ def _take(free, free_mb, nodes, parts, start, end, rate, memory, sign):  # type:
 def _find(free, free_mb, first_node, task, rates, lengths, start, latest, cut, count):  # type: ignore[no-untyped-def]
     """(type, start, end) of the earliest run that begins in start..latest; type -1 without one. Slots from 0.
 
-    Parameters
-    ----------
-    task : (memory, parts, the slot before which a run must end).
-    cut : a run may be cut off by the last slot.
-    count : (T,) for the search's own use.
+    `task`: (memory, parts, the slot before which a run must end); `cut`: a run may be cut off by the last slot;
+    `count`: (T,) for the search's own use.
     """
     memory, parts, before = task
     slots = free.shape[1]
@@ -134,20 +127,12 @@ def _find(free, free_mb, first_node, task, rates, lengths, start, latest, cut, c
 def plan_starts(now, free, free_mb, first_node, order, tasks, rate, length, cut, mode, window, depth):  # type: ignore[no-untyped-def]
     """The runs that start now, of the tasks that wait, in the order of the queue.
 
-    Parameters
-    ----------
-    now : the present slot, from 0. window : runs are promised that begin in so many slots from now on. depth : so many
-        tasks are looked at.
-    free, free_mb : (K, T) samples and MB that are free; changed.
-    order : (n,) rows of the tables below, in the order of the queue: tasks that may start now.
-    tasks : (I, 3) MB of a part, parts, and the slot, from 0, before which a run must end.
-    rate, length : (I, G) samples per slot of a part; slots of a run, 0 where there is none.
-    cut : (I,) whether a run may be cut off by the last slot.
-    mode : NONE, EASY, CONSERVATIVE or FIRST_FIT.
-
-    Returns
-    -------
-    (m, 3) row, type and first slot after the run; (m, most parts) nodes.
+    `now`: the present slot, from 0. window : runs are promised that begin in so many slots from now on. depth : so many
+    tasks are looked at; `free`, `free_mb`: (K, T) samples and MB that are free; changed; `order`: (n,) rows of the
+    tables below, in the order of the queue: tasks that may start now; `tasks`: (I, 3) MB of a part, parts, and the
+    slot, from 0, before which a run must end; `rate`, `length`: (I, G) samples per slot of a part; slots of a run, 0
+    where there is none; `cut`: (I,) whether a run may be cut off by the last slot; returns (m, 3) row, type and first
+    slot after the run; (m, most parts) nodes.
     """
     slots = free.shape[1]
     most = 1

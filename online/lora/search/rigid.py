@@ -30,15 +30,10 @@ def find_cheapest_run(price, room, cost, first_node, lengths, parts, starts, pri
     order of their sums; then the vendor's price. Ties: the first vendor, the fewest cells, the smallest list of
     (slot, node).
 
-    Parameters
-    ----------
-    price, room : (K, W) price of a cell, whether it can be taken; column 0 is slot `first`.
-    cost : (G, T) of operation. first_node : (G+1,). lengths : (G,) slots of a run, 0 where there is none.
-    starts, prices : (n options,) first usable slot, from 1, and vendor price.
-
-    Returns
-    -------
-    (total, option, type, first slot from 1, (parts,) nodes ascending); option -1 without a run.
+    `price`, `room`: (K, W) price of a cell, whether it can be taken; column 0 is slot `first`; `cost`: (G, T) of
+    operation. first_node : (G+1,). lengths : (G,) slots of a run, 0 where there is none; `starts`, `prices`: (n
+    options,) first usable slot, from 1, and vendor price; returns (total, option, type, first slot from 1, (parts,)
+    nodes ascending); option -1 without a run.
     """
     width = price.shape[1]
     best, pick, kind, begin = np.inf, -1, -1, 0

@@ -17,16 +17,10 @@ from ratiobench.instances.lora.model import IntArray
 
 
 class Amounts(NamedTuple):
-    """The amounts of work w that M leaves after subtracting rates (clipped at 0), ascending.
+    """The amounts of work w that M leaves after subtracting rates (clipped at 0), ascending."""
 
-    Parameters
-    ----------
-    less : (n, G') index of max(0, w - s_g); w's own where that is beyond the window's slots.
-    depth : (n,) fewest subtractions from M to w.
-    """
-
-    less: IntArray
-    depth: IntArray
+    less: IntArray  # (n, G') index of max(0, w - s_g); w's own where that is beyond the window's slots
+    depth: IntArray  # (n,) fewest subtractions from M to w
 
 
 @compiled
@@ -74,13 +68,7 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
 
     Another node can never be strictly better than what an earlier one has already made of a state.
 
-    Parameters
-    ----------
-    lam, phi : (W, K') prices, or ranks; the nodes of type g are the columns first_node[g] .. first_node[g + 1] - 1.
-
-    Returns
-    -------
-    (begin, node, lam, phi): the entries of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1.
+    Returns (begin, node, lam, phi): the entries of (type g, slot t) are begin[g W + t] .. begin[g W + t + 1] - 1.
     """
     types = len(first_node) - 1
     width = lam.shape[0]
@@ -112,15 +100,8 @@ def records(lam, phi, first_node):  # type: ignore[no-untyped-def]
 def best_path(begin, node, lam, phi, first_node, cost, rates, memory, less, depth, offsets, net):  # type: ignore[no-untyped-def]
     """The path of the option with the largest F, in doubles; options in list order, strictly better wins.
 
-    Parameters
-    ----------
-    begin, node, lam, phi : from `records`; first_node as there.
-    less, depth : from `Amounts`.
-    offsets, net : (options,) first slot in the window, and b - q.
-
-    Returns
-    -------
-    (option, F, S, E, cells), cells (n, 2) rows [node row, slot offset]; option is -1 when there is no path.
+    `offsets`, `net`: (options,) first slot in the window, and b - q; returns (option, F, S, E, cells), cells (n, 2)
+    rows [node row, slot offset]; option is -1 when there is no path.
     """
     types, width = cost.shape
     size = less.shape[0]

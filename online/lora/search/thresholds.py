@@ -21,56 +21,37 @@ from ratiobench.formulations.kernels import compiled, inlined, sort_stably
 from ratiobench.formulations.lora.covering.schedules import FAR, States
 from ratiobench.instances.lora.model import IntArray
 
-_MARGIN = 1e-12
-"""Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none."""
-_SMALL_FAR = 2**30
-"""Cost of the impossible where all sums of costs are below half of it, so that they fit 32 bits."""
+_MARGIN = 1e-12  # Relative rounding error that the inverse of the bound is given; it costs a few pairs and loses none
+_SMALL_FAR = 2**30  # Cost of the impossible where all sums of costs are below half of it, so that they fit 32 bits
 
 
 class Cells(NamedTuple):
-    """The undominated prices of every (type, slot), as indices into the distinct ones.
+    """The undominated prices of every (type, slot), as indices into the distinct ones."""
 
-    Parameters
-    ----------
-    begin : (G' W + 1,) entries of cell g W + t are begin[..] .. begin[.. + 1] - 1, by ascending lambda.
-    lam_at, phi_at : (P,) indices of the entries' prices.
-    lam, phi : the distinct prices as doubles, ascending.
-    """
-
-    begin: IntArray
-    lam_at: IntArray
+    begin: IntArray  # (G' W + 1,) entries of cell g W + t are begin[..] .. begin[.. + 1] - 1, by ascending lambda
+    lam_at: IntArray  # lam_at, phi_at: (P,) indices of the entries' prices
     phi_at: IntArray
-    lam: NDArray[np.float64]
+    lam: NDArray[np.float64]  # lam, phi: the distinct prices as doubles, ascending
     phi: NDArray[np.float64]
 
 
 class Layout(NamedTuple):
-    """Count vectors as rows: the first type's count runs over a contiguous row, the other types' is fixed in it.
+    """Count vectors as rows: the first type's count runs over a contiguous row, the other types' is fixed in it."""
 
-    Parameters
-    ----------
-    cost : (G', W) int32 where sums fit, else int64; the slowest type first.
-    rates, work : of the task.
-    far : cost of the impossible, an array of one element of the type of `cost`.
-    less, state_work, state_cells : from `States`.
-    start : (rows + 1,) first state of each row; outer, need : its cells without the first type's, and the least count
-        of the first type that covers.
-    before : (rows, G') row with one slot of a type fewer, -1 where there is none; the first column is unused.
-    cover, cover_row : states that cover the work, and their rows.
-    """
-
-    cost: NDArray[Any]
-    rates: IntArray
+    cost: NDArray[Any]  # (G', W) int32 where sums fit, else int64; the slowest type first
+    rates: IntArray  # rates, work: of the task
     work: int
-    far: NDArray[Any]
-    less: IntArray
+    far: NDArray[Any]  # cost of the impossible, an array of one element of the type of `cost`
+    less: IntArray  # less, state_work, state_cells: from `States`
     state_work: IntArray
     state_cells: IntArray
+    # (rows + 1,) first state of each row; outer, need: its cells without the first type's, and the least count of the
+    # first type that covers.
     start: IntArray
     outer: IntArray
     need: IntArray
-    before: IntArray
-    cover: IntArray
+    before: IntArray  # (rows, G') row with one slot of a type fewer, -1 where there is none; the first column is unused
+    cover: IntArray  # cover, cover_row: states that cover the work, and their rows
     cover_row: IntArray
 
 
@@ -78,10 +59,7 @@ class Layout(NamedTuple):
 def list_undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ignore[no-untyped-def]
     """The price pairs of each (type, slot) that no other node of the type undercuts in both; returns their number.
 
-    Parameters
-    ----------
-    lam, phi : (W, K') prices; the nodes of type g are the columns first[g] .. last[g] - 1.
-    begin, lam_of, phi_of : filled; pairs of a cell by ascending lambda and descending phi.
+    `begin`, `lam_of`, `phi_of`: filled; pairs of a cell by ascending lambda and descending phi.
     """
     width = lam.shape[0]
     rows = 0
@@ -118,7 +96,6 @@ def list_undominated(lam, phi, first, last, begin, lam_of, phi_of):  # type: ign
 
 @inlined
 def _distinct(values):  # type: ignore[no-untyped-def]
-    """The distinct values, ascending, and the index of each value among them."""
     keys = np.empty_like(values)
     at = np.empty(len(values), np.int64)
     count = 0
@@ -349,7 +326,6 @@ def _own_maxima(p, cells, usable, slot_of, table, m, x, i, j):  # type: ignore[n
 
 @inlined
 def _at_most(prices, low, high, cap):  # type: ignore[no-untyped-def]
-    """The largest index in low..high of a price at most `cap`, or low."""
     while low < high:
         middle = (low + high + 1) // 2
         if prices[middle] <= cap:
@@ -371,15 +347,7 @@ def _between(prices, low, high):  # type: ignore[no-untyped-def]
 def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no-untyped-def]
     """The best F, and rows [lam index, phi index, option, state, E] of what comes within the tolerance of it.
 
-    Parameters
-    ----------
-    p, cells : `Layout` and `Cells`.
-    offsets, net : (options,) first slot in the window, and b - q.
-    scale, slack : the tolerance is slack (scale + |best|).
-
-    Returns
-    -------
-    (best, found, dynamic programmes run); best is -inf when there is no schedule.
+    `p`, `cells`: `Layout` and `Cells`; `offsets`, `net`: (options,) first slot in the window, and b - q.
     """
     types, width = p.cost.shape
     covers = len(p.cover)
@@ -531,7 +499,6 @@ def best_pairs(p, cells, memory, offsets, net, scale, slack):  # type: ignore[no
 
 @inlined
 def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
-    """Move the rows with a figure of at least `least` to the front; returns their number."""
     count = 0
     for row in range(rows):
         if figure[row] >= least:
@@ -546,13 +513,7 @@ def _keep(found, figure, rows, least):  # type: ignore[no-untyped-def]
 def first_schedule(p, cells, lam, phi, lam_top, phi_top, first, last, i, j, offset, state):  # type: ignore[no-untyped-def]
     """The lexicographically smallest list of (slot, node) among the covers of the pair that attain the least E.
 
-    Parameters
-    ----------
-    lam, phi, first, last : as in `list_undominated`; lam_top, phi_top : the pair's prices, as they stand there.
-
-    Returns
-    -------
-    (n, 2) rows [slot offset in the window, node row].
+    Returns (n, 2) rows [slot offset in the window, node row].
     """
     types, width = p.cost.shape
     usable = np.zeros((types, width), np.bool_)

@@ -8,8 +8,7 @@ from ratiobench.online.tenants.policy import Planner
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, register
 
-PASSES = 30
-"""Most passes over the waiting jobs at one release."""
+PASSES = 30  # Most passes over the waiting jobs at one release
 BEST_PLACE = -1
 
 

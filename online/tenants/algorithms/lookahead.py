@@ -58,21 +58,17 @@ from ratiobench.online.tenants.registry import Entry, register
 from ratiobench.online.tenants.rollout import look_ahead
 
 SCENARIOS, AHEAD = 16, 8
-SOON = 4
-"""A GPU starts a job soon that is free within so many times the mean ticks between releases."""
+SOON = 4  # A GPU starts a job soon that is free within so many times the mean ticks between releases
+# What is added to the cost of a tick on a GPU for jobs of CS 0 at load 1, in percent of theta and of its own price
 TIME, OWN = 40, 50
-"""What is added to the cost of a tick on a GPU for jobs of CS 0 at load 1, in percent of theta and of its own price."""
+# The load is taken as at least and at most so many percent; as 100 until so many jobs are known
 LOADS, KNOWN = (30, 300), 6
-"""The load is taken as at least and at most so many percent; as 100 until so many jobs are known."""
-LEAST = 4
-"""Ticks between releases that have to be known."""
+LEAST = 4  # Ticks between releases that have to be known
+# At most so many moves at a release, and so many trials of one, fewer where more than `FEW` jobs wait
 MOVES, TRIALS = 5, 400
-"""At most so many moves at a release, and so many trials of one, fewer where more than `FEW` jobs wait."""
 FEW = 20
-MANY = 60
-"""Where more jobs wait there are no scenarios, for their time."""
-DEPTH = 4
-"""Only the first jobs of a queue move."""
+MANY = 60  # Where more jobs wait there are no scenarios, for their time
+DEPTH = 4  # Only the first jobs of a queue move
 
 
 class Lookahead(Planner):

@@ -37,8 +37,7 @@ from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import Entry, Option, register
 
 WIDTH, EXPANSIONS = 100, 1_000_000
-LIMIT = 2**61
-"""F stays below it."""
+LIMIT = 2**61  # F stays below it
 
 
 class Means:
@@ -58,6 +57,7 @@ class Means:
         return min(public.cost(job, k, max(now, job.release) + run) for k, run in enumerate(job.run))
 
 
+# What a job that is not placed adds to h, 1/100 micro-dollar
 HEURISTICS: Mapping[str, Callable[[Public, Job, int], Fraction | int]] = {
     "ratio": lambda public, job, now: (lambda x: x.run / x.left * (x.time + x.money))(Means(public, job, now)),
     "ratio-money": lambda public, job, now: (lambda x: x.run / x.left * (x.time + x.money) * x.run)(
@@ -70,7 +70,6 @@ HEURISTICS: Mapping[str, Callable[[Public, Job, int], Fraction | int]] = {
     "least": lambda public, job, now: Means(public, job, now).least(public, job, now),
     "zero": lambda public, job, now: 0,
 }
-"""What a job that is not placed adds to h, 1/100 micro-dollar."""
 
 
 def scale_values(values: list[Fraction | int], bound: int) -> tuple[IntArray, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,15 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.eapm.claims import CLAIMS, audit
-from ratiobench.bench.eapm.literal_rule import decide_literally
 from ratiobench.bench.eapm.measures import measures
 from ratiobench.bench.eapm.suites import ALGORITHMS, READINGS, suites
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.bench.perf.command import parts
-from ratiobench.formulations.eapm.check import check
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.named import named, path
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
 from ratiobench.online.eapm.run import run
 from ratiobench.online.outcome import OnlineRun
+from tests.support import literal_eapm
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -42,13 +41,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_family_stands_beside_the_first_one() -> None:
-    """Its own unit and objective; its suites are found by name; its speed is measured by `perf`."""
+    """Its own unit and objective; its suites are found by name."""
     family, suite = find_suite("eapm-table1")
     assert (family.name, family.unit, family.objective) == ("eapm", "units/s", "profit rate")
     assert families()["lora"].objective == "welfare"
     assert len(suite.cases) == 1000
     assert {"eapm-table1", "eapm-fig2", "eapm-fig3", "eapm-fig4"} <= {each.name for each in family.suites()}
-    assert "eapm" in parts()
 
 
 def test_every_suite_has_the_papers_sizes() -> None:
@@ -102,17 +100,19 @@ def test_every_command_takes_an_instance_of_either_family(tmp_path: Path, capsys
 def test_theorem_1_counts_the_systems_that_are_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Per user one system of m - tau + 2 unknowns for each tau; its verdict is a proof, in arithmetic operations."""
     sizes: list[int] = []
-    solve = np.linalg.solve
+    solve = literal_eapm.solve
 
-    def counted(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def counted(matrix: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction]:
         sizes.append(len(matrix))
         return solve(matrix, right)
 
-    monkeypatch.setattr("ratiobench.bench.eapm.literal_rule.np.linalg.solve", counted)
+    monkeypatch.setattr(literal_eapm, "solve", counted)
     instance = generate({"kind": "users", "users": 4})
     m = len(instance.machines)
-    decide_literally(instance)
-    assert sizes == [m - tau + 2 for tau in range(1, m + 1)] * instance.users
+    user = instance.user(0)
+    etc, cost = user.etc_ms.tolist(), user.cost.tolist()
+    literal_eapm.printed(literal_eapm.State([0] * m), etc, cost, cost, user.tasks, user.price, "clipped", "true")
+    assert sizes == [m - tau + 2 for tau in range(1, m + 1)]
     [theorem] = [each for each in CLAIMS if each.name == "theorem1"]
     assert theorem.standing == "proved"
     assert theorem.proof
@@ -163,7 +163,6 @@ def test_the_table_has_the_papers_means_beside_ours(folder: Path, capsys: pytest
 
 
 def test_every_valid_run_is_within_the_interval_on_opt(folder: Path) -> None:
-    """ALG <= OPT for every algorithm, and the interval is narrow."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     assert set(rows["algorithm"]) == {*READINGS, *ALGORITHMS}
     assert set(rows["state"]) == {"ok"}
@@ -204,7 +203,6 @@ def test_a_verdict_names_the_reading_that_it_is_about(algorithm: str, capsys: py
 
 
 def test_claims_say_of_how_many_runs_each_reading_violates_them(folder: Path) -> None:
-    """claims.csv and the page: whose runs violate a claim, and out of how many."""
     rows = pd.read_csv(folder / "results.csv", dtype=str)
     claims = pd.read_csv(folder / "claims.csv", dtype=str).set_index("claim")
     counted = {name: (rows[rows["algorithm"] == name]["best_of_three"] == "violated").sum() for name in READINGS}
@@ -246,11 +244,3 @@ def test_measures_are_shares_of_what_was_counted() -> None:
     assert found["early_finish"] == Fraction(printed.counts["below_makespan"], 270)
     assert found["energy"] is not None
     assert found["energy"] > 1
-
-
-def test_the_transcription_with_linear_solves_is_the_same_rule() -> None:
-    """Its profit rate is that of the closed form, up to shares that doubles round up past an integer."""
-    instance = generate({"kind": "users", "users": 60, "gamma": "1.3", "seed": ["twin"]})
-    value, ours = check(instance, decide_literally(instance)).value, run(instance, "online").welfare
-    assert value is not None
-    assert abs(value - ours) <= Fraction(1, 100) * ours

@@ -37,7 +37,6 @@ def test_a_false_claim_falls(claim: str) -> None:
 
 
 def test_claims_that_can_be_searched_for() -> None:
-    """They are claims of the family, and `search` knows them."""
     assert {each.name for each in COUNTEREXAMPLES.claims()} == set(SEARCHED) <= {each.name for each in CLAIMS}
     assert set(SEARCHED) <= set(claim_searches())
     with pytest.raises(InputError, match="'room' is not one of"):
@@ -45,7 +44,6 @@ def test_claims_that_can_be_searched_for() -> None:
 
 
 def test_an_interrupted_search_finds_the_same() -> None:
-    """No try depends on another one."""
     kept: list[Any] = []
     whole = search_counterexample("guarantee", LIMITS)
     assert whole.tries > 1
@@ -56,7 +54,6 @@ def test_an_interrupted_search_finds_the_same() -> None:
 
 
 def test_the_closest_is_told_where_nothing_falls() -> None:
-    """With its two sides, not above one another."""
     found = search_counterexample("aware", SearchSettings(tasks=2, largest=20, tries=1, seed=3))
     assert not found.violated
     assert found.score is None or found.score <= 1
@@ -70,7 +67,6 @@ def test_the_closest_is_told_where_nothing_falls() -> None:
     ],
 )  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], where: str) -> None:
-    """One line with the file and the field."""
     kept: list[Any] = []
     search_counterexample("edge_helps", SearchSettings(tasks=2, largest=9, tries=1), keep=kept.append)
     with pytest.raises(InputError) as caught:

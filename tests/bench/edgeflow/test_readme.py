@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from ratiobench.bench.family.registry import find_suite
-from tests.tools import readme_edgeflow, readme_tables
+from tools import readme_edgeflow, readme_tables
 
 SHOWN = [key for key in readme_edgeflow.TABLES if readme_edgeflow._is_known(key[1])]
 
 
 @pytest.mark.parametrize(("file", "name"), SHOWN)
 def test_a_table_is_what_its_figures_make(file: str, name: str) -> None:
-    """Word by word."""
     assert readme_tables.block(file, name) == readme_edgeflow.TABLES[file, name]()
 
 

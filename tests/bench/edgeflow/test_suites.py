@@ -102,7 +102,6 @@ def test_named_instances_are_what_they_say(name: str) -> None:
 
 
 def test_edge_servers_can_hurt() -> None:
-    """With the jobs that show it."""
     found = _checks(named("edge_closes"), "elasticflow:edge=any")["edge_helps"]
     assert found.status is Verdict.VIOLATED
     assert found.left == 2

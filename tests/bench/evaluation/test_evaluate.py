@@ -7,27 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import ratiobench as rb
 from ratiobench.bench.cli.main import main
-from ratiobench.bench.evaluation.cases import find_family, tiny_cases
-from ratiobench.bench.evaluation.result import grade, schema
+from ratiobench.bench.evaluation.cases import draw_entries, entries_of, find_family, tiny_cases
+from ratiobench.bench.evaluation.result import grade
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.standard import read_set
 from ratiobench.instances.io.errors import InputError
-from tests.support.policies import (
-    CRASHES,
-    EXAMPLES,
-    LOOKS,
-    OVERBOOKS,
-    PEEKS,
-    REJECTS,
-    REMEMBERS,
-    SLEEPS,
-    STAYS,
-    write,
-)
+from tests.support.policies import CRASHES, EXAMPLES, LOOKS, OVERBOOKS, PEEKS, REJECTS, REMEMBERS, SLEEPS, STAYS, write
 
 FEW: dict[str, Any] = {"tiny": 3, "stage": ("tiny",)}
 
@@ -77,6 +66,37 @@ def test_tiny_instances_are_the_same_and_proved(family: str) -> None:
         assert report["valid"]
 
 
+@pytest.mark.parametrize("name", ["lora", "edgeflow", "tenants", "eapm"])
+def test_a_seed_draws_counterparts_of_the_published_instances(name: str) -> None:
+    """Another seed gives others; sizes stay, days of traces change, and none is an instance of the set."""
+    family, chosen = find_family(name), read_set()
+    drawn, other = draw_entries(family, chosen, "5b" * 32), draw_entries(family, chosen, "5c" * 32)
+    assert drawn == draw_entries(family, chosen, "5b" * 32)
+    published = [each for stage in ("parts", "days") for each in entries_of(family, chosen, stage)]
+    known = {each.instance for each in chosen.entries}
+    for entry, another, counterpart in zip(drawn, other, published, strict=True):
+        assert entry.name.startswith(f"{counterpart.name}_")
+        assert entry.recipe["seed"] != another.recipe["seed"] != counterpart.recipe["seed"]
+        assert entry.recipe.get("nodes") == counterpart.recipe.get("nodes")
+        if name == "lora" and "day" in counterpart.recipe["arrivals"]:
+            assert entry.recipe["arrivals"]["day"] != counterpart.recipe["arrivals"]["day"]
+        if entry.tier == "parts":
+            assert family.identity(family.make(entry.recipe)) not in known
+
+
+def test_another_seed_evaluates_on_drawn_instances() -> None:
+    """OPT is enclosed and kept; seed 1 has the published ones."""
+    words: dict[str, Any] = {"family": "eapm", "stage": "parts", "only": "*gamma_1.05*"}
+    (name,) = rb.evaluate("greedy", **words).shares
+    first, again = rb.evaluate("greedy", seed=2, **words), rb.evaluate("greedy", seed=2, **words)
+    assert first.valid
+    assert first.shares == again.shares
+    (drawn,) = first.shares
+    assert drawn.startswith(f"{name}_")
+    (row,) = first.document()["instances"]
+    assert Fraction(row["value"]) <= Fraction(row["upper"])
+
+
 @pytest.mark.parametrize("family", ["lora", "edgeflow", "tenants"])
 def test_the_example_policies_are_good(family: str) -> None:
     """Valid, above 0.8 on tiny instances, with feedback that names arrivals where OPT is missed."""
@@ -84,7 +104,6 @@ def test_the_example_policies_are_good(family: str) -> None:
     assert found.valid, found.reason
     assert found.combined_score > 0.7
     assert set(found.shares) == {each.name for each in tiny_cases(find_family(family), 1, 3)}
-    jsonschema.validate(found.document(), schema())
     if found.headroom:
         assert found.loss is not None
         assert found.loss.losses
@@ -92,7 +111,6 @@ def test_the_example_policies_are_good(family: str) -> None:
 
 
 def test_the_score_is_the_mean_share() -> None:
-    """Recomputed from the values and OPT in the document."""
     found = rb.evaluate("greedy", **FEW)
     shares = [each["value"] / each["upper"] for each in found.document()["instances"]]
     assert found.combined_score == pytest.approx(sum(shares) / 3, abs=2e-6)
@@ -139,7 +157,6 @@ def test_an_invalid_policy_scores_0_and_says_why(tmp_path: Path, text: str, reas
     assert not found.valid
     assert found.combined_score == 0
     assert reason in found.reason
-    jsonschema.validate(found.document(), schema())
 
 
 def test_a_budget_ends_an_evaluation(tmp_path: Path) -> None:
@@ -207,7 +224,6 @@ def test_the_command_prints_the_document(capsys: pytest.CaptureFixture[str]) -> 
     """`evaluate --json` is the document, the text has the score and the feedback."""
     assert main(["evaluate", "greedy", "--stage", "tiny", "--tiny", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema())
     assert main(["evaluate", "greedy", "--stage", "tiny", "--tiny", "2"]) == 0
     text = capsys.readouterr().out
     assert f"score {document['combined_score']:.4f}, valid" in text

@@ -44,7 +44,6 @@ class Fails(Rejects):
 
 
 def test_shipped_algorithms_earn_what_simulate_says() -> None:
-    """Value and OPT as by `simulate` and the certificates."""
     table = rb.play(FILES, "greedy")
     for row, file in zip(table.itertuples(), FILES, strict=True):
         run = rb.simulate(file, "greedy")
@@ -64,7 +63,6 @@ def test_classes_and_objects_are_checked() -> None:
 
 
 def test_an_unknown_instance_has_no_opt(tmp_path: Path) -> None:
-    """OPT is that of a shipped certificate, or missing."""
     instance = rb.generate("day:tasks=20,nodes=2,slots=20,seed=3")
     table = rb.play(list(instance.values()), "greedy")
     assert table.lower.isna().all()

@@ -18,12 +18,12 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, document, parse, write
 from ratiobench.instances.lora.named import expected, named, names
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.literal import schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 KNOWN = tuple(name for name in names() if "alg" in expected(name))
 
@@ -364,7 +364,6 @@ def test_a_run_that_earns_nothing_is_unbounded_or_undefined() -> None:
 
 
 def test_an_invalid_run_proves_nothing() -> None:
-    """No claim is checked on it."""
     instance = named("thm5_T5_3tasks")
     broken = replace(run(instance, "pdftsp"), valid=False)
     assert {check.reason for check in audit(instance, broken, _report(312))} == {"the run is not valid"}

@@ -24,7 +24,6 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.named import expected, named, names, path
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
@@ -33,7 +32,8 @@ from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, 
 from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
 from tests.support.samples import samples
-from tests.tools.survey import shipped_cases, survey
+from tests.support.strategies.lora import tiny_instances
+from tests.tools.survey import Settled, shipped_cases, survey
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = tuple(name for name in names() if "claims" in expected(name))
@@ -227,7 +227,6 @@ def test_a_tie_that_doubles_break_is_a_tie() -> None:
 @settings(max_examples=samples(40), deadline=None)
 @given(instance=tiny_instances())
 def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) -> None:
-    """It says the same, or that it cannot say."""
     optimum, _ = enumerate_optimum(instance)
     exact = _checks(_case(instance, "pdftsp", optimum))
     rounded = _checks(_case(instance, "pdftsp:arith=float", optimum))
@@ -270,7 +269,6 @@ def test_claims_about_the_printed_updates_leave_other_updates_alone() -> None:
 
 
 def test_no_claim_about_pdftsp_is_checked_on_another_algorithm() -> None:
-    """Each says so; the audit lists them in the order of the claims."""
     instance = named("thm5_T5_3tasks")
     checks = audit(instance, run(instance, "greedy"), _report(312))
     assert [check.name for check in checks][: len(PAPER)] == [claim.name for claim in PAPER]
@@ -286,10 +284,16 @@ def test_an_interval_on_opt_leaves_weak_duality_open() -> None:
     assert statuses == [Verdict.HOLDS, Verdict.UNDECIDED, Verdict.VIOLATED]
 
 
-def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Named) -> None:
-    """Over the shipped instances without the largest one: verdicts of the table, fewest tasks first."""
+@pytest.fixture(scope="module")
+def surveyed(smaller: Named) -> list[Settled]:
+    """All claims on the shipped instances without the largest one."""
+    return survey(smaller)
+
+
+def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Named, surveyed: list[Settled]) -> None:
+    """Verdicts of the table, fewest tasks first."""
     assert len(smaller) == 21
-    settled = {each.claim.name: each for each in survey(smaller)}
+    settled = {each.claim.name: each for each in surveyed}
     assert list(settled) == [claim.name for claim in PAPER]
     assert {name for name, each in settled.items() if each.witness is not None} == FALSE
     assert {name: settled[name].witness for name in ("theorem5", "lemma3", "lemma4", "weak_duality", "theorem3")} == {
@@ -307,7 +311,7 @@ def test_the_survey_names_the_smallest_witness_of_every_false_claim(smaller: Nam
             assert each.check.status is Verdict.VIOLATED
 
 
-def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
+def test_the_table_of_the_readme_is_the_survey(surveyed: list[Settled]) -> None:
     """Every claim stands there; witnesses and sides are those that the checks give."""
     text = (ROOT / "docs" / "theory" / "paper.md").read_text(encoding="utf-8")
     claims = text.partition("## Verdicts")[2].partition("\n## ")[0]
@@ -325,13 +329,12 @@ def test_the_table_of_the_readme_is_the_survey(smaller: Named) -> None:
     assert set(witnesses) == FALSE
     assert set(proved) == {"Theorem 1", "Theorem 2"}
     assert (proved["Theorem 1"][:5], proved["Theorem 2"][:6]) == ("true;", "false:")
-    for each in survey(smaller):
+    for each in surveyed:
         if each.check is not None:
             assert witnesses[each.claim.name] == (each.witness, str(each.check.left), str(each.check.right))
 
 
 def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
-    """They stand before the claims that audits check, each with its proof; no audit has one of them."""
     said = {each.name: each.standing for each in THEORY.statements if each.proof}
     assert said == {"theorem1": "proved", "theorem2": "false"}
     assert [each.name for each in THEORY.statements][:2] == list(said)
@@ -341,8 +344,8 @@ def test_two_theorems_are_settled_by_proof_and_have_no_check() -> None:
     assert audit(instance, result, _report(312), said) == []
 
 
+# Weights with values or costs
 ITEMS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5)
-"""Weights with values or costs."""
 
 
 def _one_slot(capacity: int, items: list[tuple[int, int]]) -> Instance:
@@ -482,7 +485,6 @@ def test_an_entry_of_the_table_is_all_that_a_claim_needs() -> None:
 
 
 def test_what_claims_share_of_a_run_is_made_once() -> None:
-    """By arguments, and for each case anew."""
     made: list[int] = []
 
     def make(case: Case, more: int) -> int:

@@ -19,11 +19,11 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, lis
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.formulations.lora.test_runs import GANG, made
 from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 Rule = Callable[[Sequence[int]], int]
 

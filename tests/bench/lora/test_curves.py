@@ -23,11 +23,11 @@ from ratiobench.bench.lora.theory.pdftsp.price_state import SearchBudget, Search
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 TOP = Fraction(2**40)
 
@@ -312,7 +312,6 @@ def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pyte
 
 
 def test_a_task_without_a_schedule_loses_with_every_bid() -> None:
-    """One piece, no payment."""
     instance = named("tiny_empty_window")
     result = run(instance, "pdftsp")
     auction = auction_of(instance, result)
@@ -400,7 +399,6 @@ def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_what_the_command_cannot_use_is_one_line(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, nothing written."""
     monkeypatch.chdir(tmp_path)
     assert main(["audit", str(path("truth_alpha_underbid")), "--algorithm", "pdftsp", *options]) == 2
     [line] = capsys.readouterr().err.splitlines()
@@ -415,7 +413,6 @@ def test_what_the_command_cannot_use_is_one_line(
 def test_only_auctions_have_curves(
     algorithm: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line says why there is none, and no file is written."""
     out = tmp_path / "x.csv"
     file = str(path("truth_alpha_underbid"))
     assert main(["audit", file, "--algorithm", algorithm, "--task", "0", "--curve", str(out)]) == 2

@@ -90,14 +90,12 @@ def _chosen(**options: Any) -> list[Case]:
 
 
 def test_only_the_chosen_cases_need_another_day() -> None:
-    """The tiny cases of `quick` have none, and are not run here."""
     options = RunOptions(algorithms=("greedy", "learned:prior=history"), only=("philly_7200",))
     assert [case.algorithms for case in choose_cases(QUICK, options)] == [("greedy", "learned:prior=history")]
     assert list_left_out(QUICK, options) == []
 
 
 def test_a_row_is_left_out_where_the_case_has_no_other_day() -> None:
-    """As suites leave it out; a case that would have no row is not run at all; a note says so."""
     options = RunOptions(add=("learned:prior=history,guard=7",), only=("pai_40", "philly_7200"))
     small, day = choose_cases(QUICK, options)
     assert small.algorithms == QUICK.cases[0].algorithms
@@ -110,7 +108,6 @@ def test_a_row_is_left_out_where_the_case_has_no_other_day() -> None:
 
 
 def test_where_no_chosen_case_has_another_day_the_error_says_which_has() -> None:
-    """It names the chosen case, not one that is excluded."""
     for options in ({"add": ("learned:prior=history",)}, {"algorithms": ("learned:prior=history",)}):
         with pytest.raises(InputError, match=r"the case tiny_vendors of quick has no other day; --only philly_7200"):
             _chosen(only=("tiny_vendors",), **options)

@@ -15,15 +15,14 @@ from ratiobench.bench.lora.theory.basis.density import Menu, Totals, find_bbar_r
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge, minimal_covers
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 MEMORY = st.sampled_from([Fraction(1), Fraction(7, 2), Fraction(1, 10**6), Fraction(2**70 + 1, 3**40)])
 
 
 def _by_listing(instance: Instance, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Every schedule of every task, one by one."""
     public = instance.public("")
     kind = public.type_of_node.tolist()
     found = []
@@ -178,7 +177,6 @@ def test_a_day_of_wide_windows_has_its_extremes_too() -> None:
 
 
 def test_more_sums_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is on the sums of rates below M of one task."""
     after, enough = density._sums(np.array([1, 3], dtype=np.int64), 20, 30, 20)
     assert enough
     assert len(after) == 21

@@ -24,8 +24,8 @@ from ratiobench.bench.lora.experiments import (
 from ratiobench.bench.lora.suites import suites
 from ratiobench.bench.lora.theory.pdftsp.bids import utility_curve
 from ratiobench.instances.lora.format import FORMAT, parse
-from tests.tools.known_opt import from_ratios, from_reached, solve_linear
-from tests.tools.readme_tables import ROOT, read_means
+from tools.known_opt import from_ratios, from_reached, solve_linear
+from tools.readme_tables import ROOT, read_means
 
 RUNS = ("a", "b", "c", "d", "e")
 
@@ -47,7 +47,6 @@ def _sentence(figure: str, check: str) -> Sentence:
 
 
 def test_every_figure_and_column_is_one_of_the_suite() -> None:
-    """A column that the suite renames would make a verdict about nothing."""
     known = {suite.name: {case.group for case in suite.cases} for suite in suites()}
     for figure, columns in COLUMNS.items():
         assert set(columns) == known[figure]
@@ -56,11 +55,7 @@ def test_every_figure_and_column_is_one_of_the_suite() -> None:
 def test_a_comparison_is_decided_by_the_interval_of_the_pairs() -> None:
     """Above in every run by about as much: holds; the other way round: fails; above and below by turns: undecided."""
     theirs = {column: [100, 200, 300, 400, 500] for column in COLUMNS["fig7"]}
-    ours = {
-        "pai": [111, 222, 333, 444, 555],
-        "philly": [90, 181, 270, 360, 450],
-        "helios": [150, 150, 330, 350, 560],
-    }
+    ours = {"pai": [111, 222, 333, 444, 555], "philly": [90, 181, 270, 360, 450], "helios": [150, 150, 330, 350, 560]}
     means = _means("fig7", ours, theirs)
     found = {column: means.above("fig7", column, OURS, "eft") for column in ours}
     assert {column: compare(each) for column, each in found.items()} == {
@@ -88,14 +83,12 @@ def test_more_improvement_with_the_load_must_rise_at_every_step() -> None:
 
 @pytest.mark.parametrize(("ends", "verdict"), [((1, 3), "holds"), ((2, 4), "undecided"), ((4, 5), "fails")])
 def test_a_ratio_of_at_most_three_is_certified_or_left_open(ends: tuple[int, int], verdict: str) -> None:
-    """Both ends of the interval on the mean decide."""
     pair = (Fraction(ends[0]), Fraction(ends[1]))
     means = Means({("fig12", column, OURS): pair for column in COLUMNS["fig12"]}, {})
     assert all(each.startswith(verdict) for each in judge(_sentence("fig12", "ratio"), means).values())
 
 
 def test_welfare_must_rise_with_nodes_and_fall_from_a100_to_a40() -> None:
-    """Strictly, in the order of the columns."""
     rising = {column: [each] * 5 for each, column in enumerate(COLUMNS["fig4"], 1)}
     flat = {column: [1] * 5 for column in COLUMNS["fig4"]}
     found = judge(_sentence("fig4", "rises"), _means("fig4", rising, flat))
@@ -110,7 +103,6 @@ def test_welfare_must_rise_with_nodes_and_fall_from_a100_to_a40() -> None:
 
 
 def test_sentences_have_verdicts_on_all_that_the_committed_run_has() -> None:
-    """Each about an algorithm or a column; of what was not run there is none."""
     means = read_means()
     for sentence in SENTENCES:
         found = judge(sentence, means)

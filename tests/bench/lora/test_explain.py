@@ -45,7 +45,6 @@ def _explained(name: str, algorithm: str = "pdftsp", claim: str = "") -> Explana
 
 
 def test_most_shipped_instances_are_small_enough() -> None:
-    """All but the one with forty tasks."""
     assert set(names()) - set(SMALL) == {"benign_identical_L9"}
 
 
@@ -164,7 +163,6 @@ def test_a_deficit_is_told_in_its_parts() -> None:
 
 
 def test_names_are_looked_at_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown claim, with the near one; an unknown algorithm."""
     monkeypatch.setattr(type(FAMILY), "run", None)
     monkeypatch.setattr(type(FAMILY), "solve", None)
     with pytest.raises(InputError, match="did you mean 'theorem5'"):
@@ -174,13 +172,11 @@ def test_names_are_looked_at_before_anything_runs(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_false_claim_says_which_step_fails() -> None:
-    """In one sentence; those that a proof settles have the proof."""
     for claim in CLAIMS:
         assert bool(claim.flaw or claim.proof) == (claim.standing is ProofStatus.FALSE or bool(claim.proof)), claim.name
 
 
 def test_figures_that_differ_never_read_alike() -> None:
-    """The exact fractions stand there where the decimals would be the same."""
     one, other = Fraction(10**6 + 1, 3 * 10**6), Fraction(10**6 + 2, 3 * 10**6)
     assert sentence_text([one, " > ", other]) == f"{one} > {other}"
     assert sentence_text([Fraction(49, 2), " = ", Fraction(49, 2)]) == "24.5 = 24.5"
@@ -189,14 +185,12 @@ def test_figures_that_differ_never_read_alike() -> None:
 
 
 def test_an_instance_that_is_too_large_is_refused() -> None:
-    """With its size and the limit."""
     with pytest.raises(InputError, match=r"benign_identical_L9: 40 tasks; a run is explained .* at most 30"):
         _explained("benign_identical_L9")
 
 
 @pytest.mark.parametrize("claim", ["theorem1", "nonsense"])
 def test_what_no_audit_checks_is_refused(claim: str) -> None:
-    """Claims that a proof settles, and names that are none."""
     with pytest.raises(InputError, match=r"--claim: .* (is not one of theorem5, .*|is not known; .*)`list claims`"):
         _explained("tiny_contention", "pdftsp", claim)
 
@@ -212,7 +206,6 @@ def test_the_verdict_comes_first_and_last() -> None:
 
 
 def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
-    """Tasks, vendors, costs, kinds."""
     draws = RandomNumbers("sketches")
     for _ in range(30):
         sketch = draw_start(draws, Bounds(4, 4, 3, 50, -9, True))
@@ -222,7 +215,6 @@ def test_a_sketch_of_an_instance_is_the_sketch_that_it_was_made_from() -> None:
 
 
 def test_cells_are_named_by_runs_of_slots() -> None:
-    """Node by node."""
     assert name_cells([(0, 1), (0, 2), (1, 3), (0, 5)]) == "node 0: slots 1-2, 5; node 1: slot 3"
 
 

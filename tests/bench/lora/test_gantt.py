@@ -26,10 +26,10 @@ from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.cluster import read_cluster
 from ratiobench.instances.lora.imports import Laws, import_log
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -161,7 +161,6 @@ def test_commands_write_the_chart(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By `check`; an invalid one is not, and a certificate has none."""
     instance = cluster({"run": "gang", "nodes": 2, "work": 4}, {"work": 2}, nodes=(2,), slots=6)
     file, solution, picture = tmp_path / "day.json", tmp_path / "solution.json", tmp_path / "it.svg"
     write_text(file, line_of(document(instance)))
@@ -185,7 +184,6 @@ def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pyt
 
 
 def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line; the page says it and has the rest."""
     instance = cluster({"work": 1}, nodes=(MOST_ROWS + 1,), slots=2)
     solution = run(instance, "greedy").decisions
     with pytest.raises(InputError, match="no Gantt chart of 501 nodes: it has at most 500"):
@@ -203,6 +201,7 @@ def test_charts_that_a_browser_cannot_show_are_refused(tmp_path: Path, capsys: p
     assert "--timeline: no Gantt chart of 501 nodes" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_real_day_of_three_thousand_jobs(tmp_path: Path) -> None:
     """The Philly day of 3,022 jobs on 19 nodes: below a megabyte, and each run of the queue at its place."""
     folder = os.environ.get("RATIOBENCH_DATA")

@@ -18,7 +18,6 @@ from ratiobench.formulations.report import Proof, SolveReport, Status, Terminati
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.mechanism import Mechanism
 from ratiobench.online.lora.registry import entries
@@ -35,6 +34,7 @@ from tests.support.mechanisms import (
     roomy_instances,
 )
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _report(lower: int, upper: int | None = None) -> SolveReport:

@@ -53,7 +53,6 @@ def test_waits_slowdowns_and_users() -> None:
 
 
 def test_other_instances_have_the_measures_that_they_had() -> None:
-    """And new ones where tasks waited."""
     instance = named("tiny_vendors")
     assert tuple(FAMILY.measures(instance, run(instance, "greedy"), ())) == ALWAYS
     assert tuple(FAMILY.measures(instance, run(instance, "queue"), ())) == MEASURES
@@ -130,7 +129,6 @@ def test_theorem_g_is_checked_on_gangs() -> None:
 
 
 def test_an_explanation_lists_the_schedules_of_the_kind() -> None:
-    """Runs of a gang; nothing that it may not have."""
     instance = cluster(
         {"run": "gang", "nodes": 2, "work": 4, "deadline": 3}, {"run": "one-node", "work": 2}, nodes=(3,), slots=5
     )
@@ -143,7 +141,6 @@ def test_an_explanation_lists_the_schedules_of_the_kind() -> None:
 
 
 def test_the_command_tells_of_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where tasks are rigid, gangs, or waited."""
     file = tmp_path / "day.json"
     write(cluster({"work": 3}, {"work": 2}, {"work": 4, "deadline": 4}, nodes=(1,)), file)
     assert main(["simulate", str(file), "--algorithm", "queue", "--no-opt"]) == 0

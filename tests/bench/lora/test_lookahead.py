@@ -34,8 +34,8 @@ from tests.tools.theory_lookahead import (
 
 ONE = (Option(1, (1,)),)
 THREE = (Option(3, (1,)),)
+# One cell; a task of value 1, then with probability 1/2 one of value 3
 HAND = Law((1,), ((ONE, THREE), (ONE,)), (Fraction(1, 2), Fraction(1, 2)))
-"""One cell; a task of value 1, then with probability 1/2 one of value 3."""
 
 
 def least_bound(law: Law) -> float:

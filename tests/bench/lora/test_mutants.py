@@ -142,7 +142,6 @@ def test_a_task_above_its_cost_that_is_turned_away_breaks_a_fact(bid: int, broke
 
 @pytest.mark.usefixtures("mutants")
 def test_a_rule_that_lowers_prices_breaks_a_fact_before_anybody_comes() -> None:
-    """What it does to others' prices is not seen in this run."""
     instance = named("tiny_contention")
     result = run(instance, "mutant")
     assert verify_offers(instance, result).broken is None

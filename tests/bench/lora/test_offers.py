@@ -13,17 +13,16 @@ from ratiobench.bench.lora.theory.payments import cost_kernel, offers
 from ratiobench.bench.lora.theory.payments.offers import OfferVerification, verify_offers
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import LinearTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 FLOATS = ("posted:arith=float", "posted:arith=float,room=ignored", "capped:arith=float", "bbar-rule:arith=float")
 
 
 def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerification, OfferVerification]:
-    """In one loop, and one by one."""
     used: list[cost_kernel.FoundCosts | None] = []
 
     def find(*each: Any) -> cost_kernel.FoundCosts | None:
@@ -44,7 +43,6 @@ def _both(instance: Instance, found: OnlineRun, **more: Any) -> tuple[OfferVerif
 @settings(max_examples=samples(20))
 @given(instance=tiny_instances(max_tasks=5))
 def test_the_same_doubles(name: str, instance: Instance) -> None:
-    """Costs bit by bit, and the prices at the end."""
     at_once, one_by_one = _both(instance, run(instance, name))
     assert at_once == one_by_one
     assert at_once.broken is None
@@ -84,7 +82,6 @@ def test_the_same_breach(instance: Instance, data: st.DataObject) -> None:
 
 
 def test_the_allowance_ends_at_the_same_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks without a schedule take none of it."""
     instance = named("tiny_two_types")
     monkeypatch.setattr(offers, "COMPILED_TASKS", 3)
     at_once, one_by_one = _both(instance, run(instance, "posted:arith=float"))

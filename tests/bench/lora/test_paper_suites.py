@@ -21,10 +21,10 @@ from ratiobench.bench.lora.studies import study
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import run
 from ratiobench.online.outcome import Source
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 SUITES = {suite.name: suite for suite in FAMILY.suites()}
 FIGURES = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "fig12", "fig13", "leaderboard")

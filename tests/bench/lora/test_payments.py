@@ -24,7 +24,6 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Decision, Instance, content_hash, document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import ENVIRONMENT, run
@@ -34,6 +33,7 @@ from ratiobench.online.run import run_built
 from tests.support.laboratory import breakpoints, truthfulness
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS, crowded, roomy_instances
+from tests.support.nightly import one_in
 from tests.support.payments import (
     NAMES,
     Report,
@@ -44,6 +44,7 @@ from tests.support.payments import (
     with_its_constants,
 )
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _with_bid(instance: Instance, i: int, bid: int) -> Instance:
@@ -53,7 +54,6 @@ def _with_bid(instance: Instance, i: int, bid: int) -> Instance:
 
 
 def _fixed(original: Instance, name: str, instance: Instance) -> OnlineRun:
-    """The run with the constants of the original: they are public."""
     spec = parse_name(name)
     assert spec.entry is not None
     mechanism = spec.entry.make(spec.entry.settle(dict(spec.options), original.tasks))
@@ -61,7 +61,7 @@ def _fixed(original: Instance, name: str, instance: Instance) -> OnlineRun:
     return run_built(ENVIRONMENT, instance, mechanism, name, "1", constants, content_hash(original))
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, "greedy"])
+@pytest.mark.parametrize("name", one_in(2, [*MECHANISMS, "greedy"]))
 @settings(max_examples=samples(25))
 @given(instance=tiny_instances(max_tasks=4), data=st.data())
 def test_the_payment_is_the_critical_value(name: str, instance: Instance, data: st.DataObject) -> None:
@@ -175,7 +175,7 @@ def _lies(instance: Instance, i: int) -> Iterator[Report]:
                 yield {"arrival": arrival, "deadline": deadline, "work": work_, "memory_mb": memory_}
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, "greedy"])
+@pytest.mark.parametrize("name", one_in(2, [*MECHANISMS, "greedy"]))
 @settings(max_examples=6)
 @given(instance=tiny_instances(max_tasks=3, max_nodes=2, max_slots=3), data=st.data())
 def test_no_integer_bid_and_no_type_beats_the_truth_where_the_checks_hold(
@@ -345,7 +345,6 @@ def test_what_was_booked_counts() -> None:
 
 @pytest.mark.parametrize("algorithm", ["titan", "eft", "ntm"])
 def test_without_payments_there_is_nothing_to_ask(algorithm: str) -> None:
-    """All four say so."""
     instance = named("tiny_contention")
     checks = checks_of_payments(instance, run(instance, algorithm))
     assert {(check.status, check.reason) for check in checks.values()} == {(Verdict.NOT_APPLICABLE, "no payment rule")}
@@ -353,7 +352,6 @@ def test_without_payments_there_is_nothing_to_ask(algorithm: str) -> None:
 
 
 def test_a_run_that_is_not_valid_proves_nothing_and_pdftsp_has_claims_of_its_own() -> None:
-    """Not applicable; none of the four."""
     instance = named("tiny_contention")
     invalid = replace(run(instance, "greedy"), valid=False)
     assert {check.reason for check in truthfulness(instance, invalid)} == {"the run is not valid"}

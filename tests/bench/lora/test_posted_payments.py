@@ -57,7 +57,6 @@ def _job(deadline: int, memory: int, work: int, bid: int, rate: int) -> Job:
 
 
 def test_learned_is_not_truthful_in_arrival() -> None:
-    """Prices fall when they are solved again."""
     day = TinyInstance(3, (Kind(1, 8, 3),), (_job(3, 1, 1, 50_000, 1),))
     before = (_job(3, 1, 12, 160_000, 6), _job(3, 2, 8, 120_000, 6), _job(3, 2, 8, 80_000, 6))
     given = instance(day)
@@ -99,7 +98,7 @@ def test_more_memory_can_fill_a_gap() -> None:
     "name",
     [
         "learned:every=2,history=history",
-        "learned:arith=float,binding=late,every=2,guard=30,room=weight,history=history",
+        "learned:arith=float,every=2,guard=30,history=history",
         "guarded:arith=float,inner=capped,beta=30,history=history",
     ],
 )

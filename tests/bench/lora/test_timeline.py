@@ -113,7 +113,6 @@ def test_reasons_are_those_that_trying_every_schedule_finds(seed: int, allowed: 
 
 
 def test_every_reason_occurs() -> None:
-    """Otherwise the test above compares less than it says."""
     runs = [(crowded(seed), algorithm) for seed in range(4) for algorithm in ALGORITHMS]
     found = {reason for each, name in runs for reason in find_reasons(each, run(each, name).decisions).values()}
     assert found == set(REASONS)
@@ -194,7 +193,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     data = document(crowded(1)) | {"name": "<b>crowded</b>"}
     write_text(tmp_path / "it.json", line_of(data))
     page = tmp_path / "line.html"
-    arguments = ["online", str(tmp_path / "it.json"), "--algorithm", "pdftsp", "--timeline", str(page)]
+    arguments = ["simulate", str(tmp_path / "it.json"), "--algorithm", "pdftsp", "--timeline", str(page)]
     assert main(arguments) == 0
     assert f"time line: {page}" in capsys.readouterr().out
     text = page.read_text(encoding="utf-8")

@@ -37,7 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _made(out: Path, cases: Sequence[str], algorithms: Sequence[str]) -> Path:
-    """Results and page of these cases and algorithms."""
     family, suite = find_suite("quick")
     chosen = tuple(replace(case, algorithms=tuple(algorithms)) for case in suite.cases if case.name in cases)
     run_suite(family, replace(suite, cases=chosen), RunOptions(out=out, quiet=True))
@@ -111,7 +110,6 @@ def test_the_bound_is_rounded_up_and_failing_assumptions_are_named(right: Any, f
 
 
 def test_one_failing_assumption_fails_and_several_fail() -> None:
-    """Grammar of the three numbers."""
     said = [assumptions_text(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])]
     assert said == ["assumptions hold", "a fails", "a and b fail", "a, b and 1 more fail"]
 
@@ -164,7 +162,6 @@ def test_results_of_before_the_field_are_read(folder: Path, tmp_path: Path) -> N
 
 
 def test_audit_explain_and_search_say_both_facts(capsys: pytest.CaptureFixture[str]) -> None:
-    """The commands, and the functions."""
     file = str(path(SMALL))
     small = ["--algorithm", "pdftsp:money=1/1000", "--claim", "theorem5"]
     assert main(["audit", file, *small]) == 0
@@ -186,6 +183,5 @@ def test_audit_explain_and_search_say_both_facts(capsys: pytest.CaptureFixture[s
 
 
 def test_a_frame_has_the_assumptions_behind_the_verdict(folder: Path) -> None:
-    """In the columns that a notebook shows first."""
     frame = ratiobench.results(folder).frame()
     assert list(frame)[-2:] == ["theorem5", "theorem5_failing"]

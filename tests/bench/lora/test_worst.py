@@ -75,7 +75,6 @@ def test_what_is_found_is_a_ratio_of_the_algorithm() -> None:
 
 
 def test_a_search_that_was_interrupted_ends_as_if_it_had_not_been() -> None:
-    """Its state says where it was."""
     states: list[Any] = []
     search_worst_case("greedy", SearchSettings(tasks=3, slots=2, largest=20, tries=25), keep=states.append)
     state = json.loads(json.dumps(states[-1]))
@@ -103,7 +102,6 @@ def test_ones_own_algorithm_is_built_anew_in_one_process(mine: Path) -> None:
 
 
 def test_an_algorithm_that_always_breaks_a_rule_is_told(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, with the rule."""
     assert main(["search", "--algorithm", "counted_mine:Broken", "--tries", "3", "--tasks", "1"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "breaks a rule on every instance that was tried: protocol: task 0: 2 cells" in error
@@ -141,7 +139,6 @@ def test_the_command_writes_the_instance_its_proof_and_its_story(
 def test_a_search_that_cannot_begin_says_why(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2 and one line."""
     assert main(["search", *arguments]) == 2
     assert problem in capsys.readouterr().err
 
@@ -167,7 +164,6 @@ def test_an_algorithm_may_stand_in_the_place_of_opt() -> None:
 
 
 def test_against_goes_with_an_algorithm() -> None:
-    """Not with a claim; and the other algorithm must exist."""
     with pytest.raises(InputError, match="goes with --algorithm NAME"):
         ratiobench.search("lemma3", against="greedy")
     with pytest.raises(InputError, match="gredy"):

@@ -12,7 +12,7 @@ from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.tenants.sources import SOURCES
 from ratiobench.online.spec import version
 from ratiobench.online.tenants.run import ENVIRONMENT
-from tests.tools import readme_tables, readme_tenants
+from tools import readme_tables, readme_tenants
 
 
 @pytest.mark.parametrize(("file", "name"), readme_tenants.TABLES)

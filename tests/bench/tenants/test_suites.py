@@ -78,7 +78,6 @@ def test_named_instances_are_what_they_say(name: str) -> None:
 
 
 def test_the_search_is_not_optimal() -> None:
-    """With the deployment that is cheaper."""
     found = _checks(named("load_blinds"), "patent:search=best-first")
     assert found["optimal"].status is Verdict.VIOLATED
     assert (found["optimal"].left, found["optimal"].right) == (800, 550)

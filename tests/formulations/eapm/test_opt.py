@@ -28,11 +28,11 @@ from ratiobench.formulations.eapm.verify import verify
 from ratiobench.formulations.report import UNLIMITED, Proof, Status, Termination
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.generate import generate
-from ratiobench.instances.eapm.strategies import placements, tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.samples import samples
+from tests.support.strategies.eapm import placements, tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +44,6 @@ def _workers_end_with_the_module() -> Iterator[None]:
 @settings(max_examples=samples(60))
 @given(st.data(), tiny_instances())
 def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObject, instance: Instance) -> None:
-    """Against the literal formula, with the parts that make it up."""
     solution = data.draw(placements(instance))
     report = check(instance, solution)
     assert report.valid
@@ -56,7 +55,6 @@ def test_the_check_computes_objective_4_of_any_valid_solution(data: st.DataObjec
 @settings(max_examples=samples(60))
 @given(st.data(), tiny_instances())
 def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.DataObject, instance: Instance) -> None:
-    """One decision is changed; the breach names its user."""
     solution: list[Any] = list(data.draw(placements(instance)))
     i = data.draw(st.integers(0, instance.users - 1))
     shares = solution[i]
@@ -102,7 +100,6 @@ def test_enumeration_over_types_finds_what_looking_at_every_user_finds(instance:
 
 
 def test_enumeration_refuses_what_is_too_large() -> None:
-    """By counting only, however large."""
     instance = made(2, 60)
     assert ways(aggregate_users(instance)) > WAYS_LIMIT
     with pytest.raises(ValueError, match="more than"):
@@ -127,7 +124,6 @@ def test_one_task_is_enumerated_on_as_many_machines_as_the_format_allows() -> No
 
 @pytest.mark.parametrize("types", [64, 65, 10_000])
 def test_any_number_of_types_on_one_machine_is_enumerated(types: int) -> None:
-    """There is one way only; it is found without a word."""
     kinds = [{"name": f"t{k}", "etc_ms": [k + 1], "apc_mw": [1]} for k in range(types)]
     instance = small(kinds, [{"type": k, "tasks": 2, "price": 3 * k + 3} for k in range(types)], ["m"])
     value, solution = enumerate_optimum(instance)
@@ -192,7 +188,6 @@ def test_every_other_formulation_holds_the_optimum_in_its_interval(
 @settings(max_examples=samples(12))
 @given(tiny_instances())
 def test_cbc_agrees_with_brute_force(instance: Instance) -> None:
-    """The other backend, on instances with a profit (the others need none)."""
     assume(aggregate_users(instance).surplus > 0)
     optimum = enumerate_optimum(instance)[0]
     report = solve(instance, "dinkelbach", "cbc")
@@ -243,7 +238,6 @@ def test_the_priced_bound_is_the_least_of_its_direction_and_holds(data: st.DataO
 def test_no_solution_that_reaches_a_rate_is_shorter_than_the_bound_on_its_makespan(
     data: st.DataObject, instance: Instance
 ) -> None:
-    """For the rate of any solution that makes a profit."""
     machines = len(instance.machines)
     rates = [(literal_rate(instance, each), check(instance, each).makespan_ms) for each in literal_solutions(instance)]
     positive = sorted(rate for rate, _ in rates if rate > 0)
@@ -267,7 +261,6 @@ def test_large_prices_are_rounded_up_and_still_prove_the_bound() -> None:
 @settings(max_examples=samples(40))
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: Instance) -> None:
-    """Any solution and the split of its totals have the same value, and the split is valid."""
     problem, solution = aggregate_users(instance), data.draw(placements(instance))
     totals = totals_of(problem, solution)
     again = split(problem, totals)
@@ -278,7 +271,6 @@ def test_totals_split_into_whole_bags_and_back(data: st.DataObject, instance: In
 @settings(max_examples=samples(40))
 @given(st.data(), tiny_instances(max_users=5, max_tasks=6))
 def test_a_descent_keeps_the_totals_whole_and_never_loses(data: st.DataObject, instance: Instance) -> None:
-    """From any solution."""
     problem = aggregate_users(instance)
     totals = totals_of(problem, data.draw(placements(instance)))
     after = search.descend(problem, totals)
@@ -393,14 +385,12 @@ def test_a_backend_that_fails_or_lies_leaves_a_true_interval(monkeypatch: pytest
     ],
 )
 def test_settings_that_do_not_exist_or_go_together_are_input_errors(arguments: Document, field: str) -> None:
-    """One line that names the setting."""
     with pytest.raises(InputError) as caught:
         solve(made(1, 2, types=2, machines=2), **arguments)
     assert caught.value.field == field
 
 
 def test_every_formulation_is_listed_and_can_be_asked_for() -> None:
-    """The names of the list are the names that `solve` takes."""
     instance = made(1, 1, types=1, machines=2)
     names = [name for name, _ in formulations()]
     assert names == ["dinkelbach", "charnes-cooper", "enumeration", "auto"]
@@ -457,6 +447,5 @@ def test_an_export_at_a_rate_below_opt_has_a_positive_optimum() -> None:
 
 @pytest.mark.parametrize(("kind", "formulation"), [("xml", "auto"), ("mps", "enumeration"), ("lp", "tight")])
 def test_what_cannot_be_exported_is_an_input_error(kind: str, formulation: str) -> None:
-    """A format or a formulation."""
     with pytest.raises(InputError):
         export(made(1, 2, types=2, machines=2), kind, formulation)

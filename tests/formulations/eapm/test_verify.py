@@ -24,11 +24,11 @@ from ratiobench.formulations.eapm.solve import solve
 from ratiobench.formulations.eapm.verify import require_upper, verify
 from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
-from ratiobench.instances.eapm.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.samples import samples
+from tests.support.strategies.eapm import tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -172,7 +172,6 @@ def test_a_negative_price_proves_nothing() -> None:
 
 
 def test_certificates_survive_the_file(tmp_path: Path) -> None:
-    """Written and read, packed or not, the same document."""
     instance = made(12, 3, types=3, machines=3)
     report = solve(instance, "charnes-cooper")
     assert isinstance(report.certificate, Certificate)

@@ -99,7 +99,6 @@ def test_pieces_on_the_edge_lie_in_one_window() -> None:
     ],
 )
 def test_a_piece_that_breaks_a_rule_is_named(piece: Any, rule: str) -> None:
-    """The rule and the job; the value is none."""
     instance = made((0, 30, 40), (5, 30, 40), edge=((0, 30, 1),), speed=[[1, 10], [2, 18], [8, 30]])
     report = check(instance, ((), (piece,)))
     assert [(each.rule, each.job) for each in report.violations] == [(rule, 1)]
@@ -121,7 +120,6 @@ def test_pieces_overlap_neither_in_a_job_nor_beyond_what_there_is() -> None:
 
 
 def test_decisions_are_counted_and_nothing_is_a_schedule() -> None:
-    """One too few and one too many; no job at all."""
     instance = made((0, 30, 40), (0, 30, 40))
     for solution in (((),), ((),) * 3):
         assert [each.rule for each in check(instance, solution).violations] == ["1"]
@@ -130,12 +128,10 @@ def test_decisions_are_counted_and_nothing_is_a_schedule() -> None:
 
 
 def test_a_share_that_is_slower_than_a_smaller_one_may_be_used_and_gains_nothing() -> None:
-    """4 GPUs are no faster than 2."""
     assert one(made((0, 30, 180)), (0, 12, 0, 4)).ends == one(made((0, 30, 180)), (0, 12, 0, 2)).ends == (12,)
 
 
 def test_pieces_that_go_on_are_one() -> None:
-    """Same place, same share, no gap."""
     pieces = [Piece(0, 2, 0, 1), Piece(2, 5, 0, 1), Piece(5, 6, 0, 2), Piece(7, 8, 0, 2)]
     assert join_pieces(pieces) == [Piece(0, 5, 0, 1), Piece(5, 6, 0, 2), Piece(7, 8, 0, 2)]
 

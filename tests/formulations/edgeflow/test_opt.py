@@ -60,7 +60,6 @@ def test_tiny_instances_slots_equals_brute_force_and_every_bound_holds() -> None
 
 @pytest.mark.parametrize("name", names())
 def test_shipped_instances_are_solved(name: str) -> None:
-    """As `expected` says."""
     report = solve(named(name))
     assert report.lower == expected(name)["opt"] == report.upper
     assert isinstance(report.certificate, Certificate)
@@ -101,7 +100,6 @@ def test_edge_cases(case: str, formulation: str) -> None:
 
 
 def test_prices_of_nothing_prove_how_many_can_be_met_alone() -> None:
-    """In doubles and in integers."""
     instance = busy(1)
     problem = problem_of(instance)
     zero = bound.begin(problem, grid_of(problem))
@@ -217,7 +215,6 @@ def test_exported_models_have_the_fluid_optimum(formulation: str, tmp_path: Any)
 
 
 def test_the_bound_in_integers_is_the_bound_in_doubles() -> None:
-    """To the last digits of the prices."""
     problem = problem_of(busy(7))
     prices = bound.descend(problem, bound.begin(problem, grid_of(problem)), 200, 2.0, 0.001)
     assert float(Fraction(prove(problem, prices).total, SCALE)) == pytest.approx(prices.bound, abs=1e-6)

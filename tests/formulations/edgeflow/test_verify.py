@@ -100,7 +100,6 @@ def test_any_prices_prove_something(solved: tuple[Any, Certificate]) -> None:
 
 
 def test_files_are_read_as_they_were_written(solved: tuple[Any, Certificate], tmp_path: Path) -> None:
-    """Plain and compressed."""
     instance, certificate = solved
     for name in ("c.json", "c.json.gz"):
         certificates.write(certificate, tmp_path / name)

@@ -23,9 +23,9 @@ from ratiobench.formulations.lora.models.pooled import relaxed_model
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 few = st.integers(1, 9)
 rows = st.lists(st.tuples(few, few, few, st.integers(0, 3)), min_size=1, max_size=4)
@@ -103,7 +103,6 @@ def test_bound_and_programs_enclose_the_optimum(instance: Instance) -> None:
 @settings(max_examples=samples(150), deadline=None)
 @given(instance=tiny_instances(max_nodes=3, max_slots=4).filter(_without_vendors))
 def test_looking_at_everything_finds_the_optimum(instance: Instance) -> None:
-    """From nothing and from the optimum itself; what it finds is a solution of that welfare."""
     best, _ = enumerate_optimum(instance)
     free, free_mb = _empty(instance)
     value, solution = search_exhaustively(instance, range(instance.tasks), free, free_mb, 0)

@@ -135,10 +135,7 @@ def test_the_best_pattern_is_found_to_the_unit(
 def optimisers(instance: Instance, rent: Any, lam: Any, phi: Any, listed: Sequence[bool]) -> tuple[int, Certificate]:
     """The optimiser's bound at prices in micro-dollars, and its integer prices as a certificate.
 
-    Parameters
-    ----------
-    rent : (C, T) per cell; lam, phi : (G, T) per sample and MB.
-    listed : by type, whether the optimiser may use its patterns.
+    `rent`: (C, T) per cell; lam, phi : (G, T) per sample and MB.
     """
     tasks = pool(instance)
     capacity = Capacity(tasks)

@@ -257,7 +257,6 @@ def test_what_is_no_tree_is_named(tree: list[Any], problem: str) -> None:
 
 @pytest.mark.parametrize("tree", [[], None, [[0, 1], 0, 0], [[], 0, 0], [-1], [1.0], [True], [[0.0], 0, 0], ["0"]])
 def test_what_is_no_node_is_refused_with_its_place(tree: Any) -> None:
-    """The form is judged before the truth."""
     with pytest.raises(InputError, match=r"tree"):
         parse(branching(named("tiny_contention"), (0,)) | {"tree": tree})
 
@@ -348,7 +347,6 @@ def test_a_large_tree_is_refused_by_its_steps(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_so_many_leaves_as_can_be_checked_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the steps that one of them takes; none where one is too many."""
     instance = named("tiny_contention")
     cells = tuple(CellPrice(i, 0, int(instance.arrival[i]), (7,)) for i in range(instance.tasks))
     nothing = ((0,) * instance.slots,) * len(instance.node_types)
@@ -364,7 +362,6 @@ def test_so_many_leaves_as_can_be_checked_are_counted(monkeypatch: pytest.Monkey
 
 
 def test_a_tree_that_cannot_be_checked_leaves_the_prices_without_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are a certificate, and the report says what was left out."""
     instance = generate(
         {"kind": "paper", "name": "part", "seed": ["too large", 1], "nodes": {"a100": 1, "a40": 1}, "tasks": 18,
          "arrivals": {"poisson": 50}, "start": 60, "slots": 16, "quiet": 4, "sizes": "wide"}

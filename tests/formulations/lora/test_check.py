@@ -14,9 +14,9 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora import Instance, parse
 from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.solution import Decision, Solution
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _task(**fields: Any) -> dict[str, Any]:
@@ -78,7 +78,6 @@ def test_the_valid_solution_passes_with_its_figures(instance: Instance) -> None:
 
 
 def test_rejecting_everything_is_valid(instance: Instance) -> None:
-    """Welfare 0, no revenue."""
     report = check(instance, (None, None, None))
     assert (report.valid, report.welfare, report.revenue, report.admitted) == (True, 0, None, 0)
 
@@ -108,7 +107,6 @@ MUTATIONS: dict[str, tuple[str, int | None, Solution]] = {
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_single_violation_is_named_by_its_equation(instance: Instance, name: str) -> None:
-    """Exactly one breach, with the right equation and task."""
     equation, task, solution = MUTATIONS[name]
     report = check(instance, solution)
     assert not report.valid
@@ -135,7 +133,6 @@ def test_memory_one_megabyte_over_is_4g(instance: Instance) -> None:
 
 
 def test_every_violation_is_listed(instance: Instance) -> None:
-    """The verifier does not stop at the first."""
     solution = (Decision(3, ((9, 1),)), Decision(None, ((0, 1),)), None)
     equations = [breach.equation for breach in check(instance, solution).violations]
     assert equations == ["4j", "4h", "4e", "4a", "4c", "4e"]

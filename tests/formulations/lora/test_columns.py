@@ -14,8 +14,8 @@ from ratiobench.instances.lora.model import IntArray
 from tests.support.certificates import instances
 from tests.support.samples import samples
 
+# Task, first slot of the option's window, local type in each slot of the task's window or -1
 Schedule = tuple[int, int, IntArray]
-"""Task, first slot of the option's window, local type in each slot of the task's window or -1."""
 
 
 def draw_schedules(p: Pool, random: np.random.Generator) -> list[Schedule]:

@@ -25,9 +25,9 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.format import FORMAT, parse
 from ratiobench.instances.lora.model import Instance, IntArray, Public, Task
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.literal import Cells, schedules
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 SEEDS = st.integers(0, 2**20)
 

@@ -48,12 +48,7 @@ def test_all_schedules_of_a_task_are_listed_also_those_that_are_no_minimal_cover
     """Work 2 at rate 1 in 3 slots on one node: three pairs of slots and all three slots."""
     instance = instance_of([{"work": 2}])
     found = {schedule.decision.cells: schedule.value for schedule in list_schedules(instance, instance.task(0))}
-    assert found == {
-        ((0, 1), (0, 2)): 8,
-        ((0, 1), (0, 3)): 8,
-        ((0, 2), (0, 3)): 8,
-        ((0, 1), (0, 2), (0, 3)): 7,
-    }
+    assert found == {((0, 1), (0, 2)): 8, ((0, 1), (0, 3)): 8, ((0, 2), (0, 3)): 8, ((0, 1), (0, 2), (0, 3)): 7}
 
 
 def test_a_vendor_costs_its_price_and_its_delay() -> None:
@@ -74,7 +69,6 @@ def test_capacity_makes_tasks_compete() -> None:
 
 
 def test_losing_tasks_are_rejected() -> None:
-    """A bid below its cost."""
     assert enumerate_optimum(instance_of([{"bid": 1, "work": 2}])) == (0, (None,))
 
 
@@ -99,7 +93,6 @@ def test_a_refusal_is_told_by_solve_and_leaves_an_interval() -> None:
 
 
 def test_the_proof_names_its_source() -> None:
-    """A value that nothing but enumeration closes."""
     report = solve(instance_of([{"bid": bid} for bid in (5, 7, 6)], slots=1), "enumerate")
     assert (report.lower, report.upper, report.proof, report.backend) == (11, 11, Proof.ENUMERATION, "none")
 

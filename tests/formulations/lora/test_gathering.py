@@ -21,12 +21,7 @@ from ratiobench.formulations.lora.heuristic.consolidation import (
 )
 from ratiobench.formulations.lora.heuristic.improve import heuristic
 from ratiobench.formulations.lora.heuristic.insertion import Workspace, begin, new_workspace
-from ratiobench.formulations.lora.heuristic.state import (
-    State,
-    running_cells,
-    solution_of_state,
-    state_of,
-)
+from ratiobench.formulations.lora.heuristic.state import State, running_cells, solution_of_state, state_of
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.generate import generate
@@ -64,7 +59,6 @@ def scattered() -> list[Found]:
 
 
 def _worked(instance: Instance, bound: DualBound, solution: Solution) -> tuple[Pool, Workspace, State]:
-    """The state of a solution that a search has found."""
     p = pool(instance)
     desk = new_workspace(p, [None] * len(p.nodes), bound.rent, 1)
     s = state_of(instance, p, solution)
@@ -182,6 +176,7 @@ def test_the_fuller_node_is_the_best_one_by_brute_force(items: list, room: int, 
     assert value[best].sum() == most
 
 
+@pytest.mark.nightly
 def test_a_search_that_gathers_finds_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """On days whose tasks each have a size of their own, over several draws."""
     instances = [_day(150, 6, seed) for seed in range(10, 13)]

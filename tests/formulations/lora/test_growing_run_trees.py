@@ -61,13 +61,12 @@ def test_trees_of_tiny_instances_bound_brute_force() -> None:
 
 
 def test_a_leaf_that_cannot_beat_the_lower_end_gets_no_branches() -> None:
-    """With a lower end above the bound the tree is its root."""
     instance = draw_gangs(1)
     tree = grow(instance, enough=2**60)
     assert (tree.solved, tree.nodes) == (1, (0,))
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", [2, pytest.param(5, marks=pytest.mark.nightly)])
 def test_opt_of_a_day_of_gangs_is_certified_by_a_tree(seed: int) -> None:
     """The certificate passes the checker; the tree's bound is below what its root proves."""
     instance = draw_gangs(seed)
@@ -83,8 +82,9 @@ def test_opt_of_a_day_of_gangs_is_certified_by_a_tree(seed: int) -> None:
     assert report.work["branches"] > 1
 
 
-def test_without_a_solver_no_tree_is_grown() -> None:
+def test_without_a_solver_no_tree_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     """`backend=none` starts no process of HiGHS."""
+    monkeypatch.setattr(run_search, "BLOCKS_PER_TASK", 2)
     report = solve.solve(draw_gangs(2), backend="none")
     assert "branches" not in report.work
     assert report.certificate is not None

@@ -19,8 +19,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.instances.lora import Instance, write
 from ratiobench.instances.lora.generate import generate
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -43,7 +43,6 @@ def test_the_solution_is_feasible_worth_what_is_said_and_between_the_ends(instan
 @settings(max_examples=samples(60))
 @given(instance=tiny_instances())
 def test_a_search_that_is_over_at_once_still_gives_a_bound_and_a_solution(instance: Instance) -> None:
-    """The clock only ends the search early."""
     tasks = pool(instance)
     bound = dual_bound(Pricer(tasks), over=lambda: True)
     found = heuristic(instance, tasks, bound, over=lambda: True)
@@ -72,7 +71,6 @@ def test_more_effort_never_widens_the_interval(instance: Instance, effort: int) 
 
 
 def test_more_effort_never_widens_the_interval_of_a_contended_morning() -> None:
-    """Where neither end is OPT, too."""
     morning = {"kind": "paper", "nodes": 2, "arrivals": {"trace": "pai"}, "tasks": 30, "start": 60, "slots": 16}
     instance = generate(morning | {"quiet": 4, "seed": ["effort"]})
     ends = [

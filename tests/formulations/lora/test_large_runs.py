@@ -49,7 +49,7 @@ def prepare(instance: Instance) -> tuple[runs.Runs, run_search.Order, runs.RunPr
 def test_its_schedule_is_valid_and_better_than_a_short_search() -> None:
     """By the checker; the search has 1,000 blocks, and is ahead on no more than one of six instances."""
     ahead = 0
-    count = samples(6, 3)
+    count = samples(6, 2)
     for seed in range(count):
         instance = draw_gangs(seed)
         found, order, prices = prepare(instance)
@@ -76,7 +76,6 @@ def test_where_no_program_is_made() -> None:
 
 
 def test_opt_asks_for_it_unless_no_solver_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`backend=none` asks no solver; a solver that fails leaves the lists."""
     asked: list[str] = []
     real = backends.solve
 
@@ -100,7 +99,6 @@ def test_opt_asks_for_it_unless_no_solver_may_run(monkeypatch: pytest.MonkeyPatc
 
 
 def test_jobs_from_before_are_not_in_its_way() -> None:
-    """What they hold is taken off the pool."""
     found, order, prices = prepare(draw_gangs(2))
     held = np.zeros((2, 9, 60), np.int64)
     held[:, :6, :30] = 1

@@ -83,7 +83,6 @@ def test_the_checkers_split_finds_what_its_amounts_say(seed: int) -> None:
 
 
 def _exchanged(p: Pool) -> Pool:
-    """The pool with all its tasks by exchanges."""
     return p._replace(exchanged=np.ones(p.tasks, np.int64))
 
 
@@ -109,12 +108,7 @@ def test_a_load_of_long_tasks_has_a_certificate() -> None:
 
 
 def solve_long_tasks() -> None:
-    """All tasks by exchanges, in the bound, in the search and in the trees; the same interval as by tables.
-
-    Raises
-    ------
-    AssertionError : a certificate that is not valid, or another interval.
-    """
+    """All tasks by exchanges, in the bound, in the search and in the trees; the same interval as by tables."""
     instance = _instance(1)
     before = solve(instance, backend="none", certified=True)
     with mock.patch.object(pricing, "LONG", 0):

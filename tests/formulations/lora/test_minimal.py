@@ -11,8 +11,8 @@ from ratiobench.formulations.lora.bound.minimal_covers import MinimalCovers, lis
 from ratiobench.formulations.lora.covering.schedules import StateSpaceTooLarge
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 Listed = tuple[list[tuple[int, ...]], int | None, tuple[int, int]]
 
@@ -25,7 +25,6 @@ def _listed(parts: list[MinimalCovers]) -> Listed:
 
 
 def _both(instance: Instance) -> tuple[Listed, Listed]:
-    """At once, and a task at a time."""
     whole = list(list_minimal_covers(instance))
     assert len(whole) == 1
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +55,6 @@ def test_large_numbers(instance: Instance) -> None:
 
 
 def test_a_task_that_is_too_large_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then tasks are looked at one by one, and the error is that of the task."""
     instance = parse(document(named("tiny_vendors")))
     monkeypatch.setattr(minimal_covers, "STATE_LIMIT", 1)
     monkeypatch.setattr("ratiobench.formulations.lora.covering.schedules.STATE_LIMIT", 1)

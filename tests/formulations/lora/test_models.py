@@ -31,9 +31,9 @@ from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.examples import on_examples
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 PAIRS = [
     (each.name, backend)
@@ -97,10 +97,9 @@ def contended_instance(number: int) -> Instance:
     )
 
 
-CONTENDED = 100
-"""Contended instances from this number on are those of other files."""
+CONTENDED = 100  # Contended instances from this number on are those of other files
+# Those of this file: each row of `printed` decides one of them or of `earning_instance`, (4k) the last
 SAMPLE = (*range(samples(39)), 52)
-"""Those of this file: each row of `printed` decides one of them or of `earning_instance`, (4k) the last."""
 
 
 def prove_optimum(instance: Instance, formulation: str, backend: str) -> int:
@@ -361,7 +360,6 @@ def test_a_formulation_too_large_to_build_is_a_report(formulation: str) -> None:
      ("enumerate", "highs"), ("tight", "none")],
 )  # fmt: skip
 def test_other_names_and_pairs_are_input_errors(formulation: str, backend: str) -> None:
-    """One line that names the field and what is allowed."""
     with pytest.raises(InputError, match=r"^(formulation|backend): [^\n]+$"):
         solve(one_task_instance(1, [[0]]), formulation, backend)
 
@@ -376,7 +374,6 @@ def test_numbers_out_of_range_are_input_errors(wrong: dict[str, float]) -> None:
 
 
 def test_every_formulation_is_listed_with_its_backends() -> None:
-    """`formulations()` names all that `choose` takes."""
     listed = dict(formulations())
     of_p = {"tight", "printed", "printed:literal", "printed-ortools", "cpsat", "enumerate", "auto"}
     assert set(listed) == {"auto", "enumerate", *registry()} >= of_p | {"one-node", "rigid", "rigid-cpsat"}
@@ -387,7 +384,6 @@ def test_every_formulation_is_listed_with_its_backends() -> None:
 
 
 def test_an_infeasible_start_is_dropped_and_told() -> None:
-    """The start is verified like any other solution."""
     instance = one_task_instance(bid=3, cost=[[1]])
     wrong = (Decision(0, ((0, 1),)),)
     report = solve(instance, start=wrong)
@@ -510,6 +506,7 @@ def test_covers_in_a_window_describe_the_hull(first: int, second: int, work: int
                 assert first * x + second * y >= work
 
 
+@pytest.mark.nightly
 def test_with_seconds_alone_the_search_goes_on_beside_the_solver() -> None:
     """The interval is as good as that of one unit of effort, and the trail ends with it."""
     morning = {
@@ -532,14 +529,12 @@ def test_with_seconds_alone_the_search_goes_on_beside_the_solver() -> None:
 
 
 def test_a_limit_in_seconds_marks_the_report() -> None:
-    """Figures that a clock decided are labelled."""
     report = solve(one_task_instance(bid=3, cost=[[1]]), seconds=30.0)
     assert report.time_limited
     assert report.lower == report.upper == 2
 
 
 def test_an_instance_without_tasks_has_optimum_zero() -> None:
-    """Nothing to schedule."""
     instance = crowded_instance(tasks=0, count=2, slots=3)
     for formulation in ("auto", "tight", "cpsat", "enumerate"):
         report = solve(instance, formulation)

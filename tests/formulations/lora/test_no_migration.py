@@ -27,10 +27,10 @@ from ratiobench.instances.lora import Decision, Instance, parse
 from ratiobench.instances.lora.format import document
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.support.kinds import one_node
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -133,7 +133,6 @@ def test_the_interval_is_that_of_brute_force() -> None:
 
 
 def test_the_search_finds_the_optimum_of_small_instances() -> None:
-    """No solver: what is found stays on a node, and is the optimum on nearly all."""
     missed = 0
     for number in range(15):
         instance = wide_instance(number) if number % 2 else contended_instance(number)
@@ -191,7 +190,6 @@ def test_a_crowded_day_has_an_interval_that_the_checker_confirms() -> None:
 
 @pytest.mark.parametrize("formulation", ["tight", "cpsat", "printed", "nonsense"])
 def test_formulations_of_p_are_refused(formulation: str) -> None:
-    """They are other problems."""
     with pytest.raises(InputError, match="not one of auto, one-node, enumerate"):
         solve(one_node(swap()), formulation)
 
@@ -221,7 +219,7 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert (status, out.splitlines()[0]) == (0, "NOT VALID")
     assert "(R2) task 1: runs on nodes 0, 1" in out
     assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
-    assert ratiobench.opt(file, migration=False).lower == 12
+    assert ratiobench.opt(file, no_migration=True).lower == 12
 
 
 def test_certificates_of_tasks_that_stay_on_one_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.solution import Solution
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def anneal(
@@ -34,7 +34,6 @@ def anneal(
 @settings(max_examples=samples(80))
 @given(instance=tiny_instances(), seed=st.integers(0, 2**20))
 def test_the_solution_is_feasible_and_at_most_the_optimum(instance: Instance, seed: int) -> None:
-    """From nothing, and from the optimum, which it keeps; the same seed gives the same solution."""
     nothing = (None,) * instance.tasks
     optimum, best = enumerate_optimum(instance)
     found = anneal(instance, nothing, 2, seed)

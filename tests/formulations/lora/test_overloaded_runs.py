@@ -100,7 +100,6 @@ def test_jobs_from_before_and_the_end_of_the_time_are_kept_to() -> None:
 
 
 def test_another_number_draws_other_blocks() -> None:
-    """The same number gives the same schedule."""
     found, order, prices = prepare(draw_gangs(3))
     pooled = anneal_pool(found, order, 2_000)
     first, again, other = (give(found, order, pooled, prices, 20_000, number) for number in (0, 0, 1))

@@ -30,8 +30,8 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.formulations.report import Termination
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
-from ratiobench.instances.lora.strategies import tiny_documents, tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_documents, tiny_instances
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]

@@ -24,11 +24,11 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Decision, Instance
 from ratiobench.instances.lora.restriction import exclude_killed, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.formulations.lora.test_models import contended_instance, model_of, optimum_of, without
 from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import on_examples
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,7 +143,6 @@ def agree_with_cuts(instance: Instance) -> int:
 
 
 def test_inequalities_on_what_fits_together_cut_off_no_schedule() -> None:
-    """Under contention, where there are some."""
     assert sum(agree_with_cuts(contended_runs(number)) for number in range(samples(60))) > of_sample(15, 60)
 
 
@@ -212,7 +211,6 @@ def test_a_bound_on_runs_is_none_on_opt_of_p() -> None:
 
 
 def test_a_start_that_is_no_run_is_left_out_of_the_vector() -> None:
-    """One of P, say, whose task pauses."""
     instance = made({"run": "rigid"}, slots=4, counts=(1,))
     paused = (Decision(None, ((0, 1), (0, 3))),)
     assert rigid.canonical(instance, paused) == (None,)

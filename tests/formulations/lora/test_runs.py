@@ -27,9 +27,9 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import list_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from tests.support.examples import on_examples
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def made(*tasks: dict[str, Any], slots: int = 4, counts: tuple[int, ...] = (2, 1)) -> Instance:
@@ -148,7 +148,6 @@ def test_format_1_has_none_of_the_fields() -> None:
 
 
 def test_a_changed_certificate_is_refused() -> None:
-    """Prices, ends and starts."""
     instance = made({"run": "rigid"}, GANG, {"run": "rigid", "bid": 7}, {"bid": 9}, slots=2)
     report = solve(instance, certified=True)
     assert report.certificate is not None

@@ -19,9 +19,9 @@ from ratiobench.formulations.lora.solve import build
 from ratiobench.formulations.lora.solve import formulations as listed
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.schedules import ScheduleKind
-from ratiobench.instances.lora.strategies import tiny_instances
 from tests.formulations.lora.test_models import contended_instance
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 README = (Path(__file__).parents[3] / "docs" / "reference" / "formulations.md").read_text(encoding="utf-8")
 
@@ -142,7 +142,6 @@ def test_the_bounds_are_reached_up_to_what_is_left_out() -> None:
 
 
 def test_names_and_solvers_are_those_of_the_registry() -> None:
-    """Every formulation that `list formulations` has, with its solvers, and whether it is P."""
     assert set(TABLE) == set(dict(listed()))
     for formulation in BUILT:
         assert TABLE[formulation.name].solvers == ", ".join(formulation.backends)

@@ -84,7 +84,6 @@ def test_given_schedules_stay_and_the_other_tasks_are_scheduled_at_best() -> Non
 
 
 def test_certificates_of_small_instances_close() -> None:
-    """Neither end is worse than without."""
     instance = generate(PART | {"name": "part", "seed": ["windows", 2], "tasks": 12, "nodes": {"a100": 1, "a40": 1}})
     plain = solve(instance, backend="none")
     certified = solve(instance, certified=True)

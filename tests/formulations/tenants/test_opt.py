@@ -30,8 +30,8 @@ from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
 from ratiobench.instances.tenants.solution import Start
-from ratiobench.instances.tenants.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny
 
 
@@ -58,7 +58,6 @@ def made(jobs: list[Any], types: Any = ((1, 2), (1, 1)), theta: int = 1, late: i
 
 
 def test_bounds_brute_force_and_schedules_stand_in_order_on_tiny_instances() -> None:
-    """A slice of `tests.tools.tenants_bounds`."""
     found = Found()
     for seed in range(60):
         examine(seed, found)
@@ -360,7 +359,6 @@ def test_export_writes_both_texts_and_refuses_what_is_too_large() -> None:
 
 
 def test_a_time_limit_holds_where_there_are_many_jobs() -> None:
-    """Both ends stop, and what was found by then stands."""
     instance = generate({"kind": "batch", "jobs": 2000, "gpus": [10, 10, 20]})
     solving.warm()
     report = solve(instance, seconds=1.0)

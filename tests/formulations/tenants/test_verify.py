@@ -25,8 +25,8 @@ from ratiobench.instances.io.files import load_json
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named
-from ratiobench.instances.tenants.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 
 Document = dict[str, Any]
 

@@ -34,10 +34,7 @@ CVB = {"method": "cvb", "seed": "x", "types": 7, "machines": 4, "consistency": "
 RANGE = {"method": "range", "seed": ["a", 2], "etc": {"task": [10, 20]}, "apc": {"machine": [500, 700]}}
 
 PINNED: list[tuple[dict[str, Any], str]] = [
-    (
-        {"kind": "table1"},
-        "455dd6881cc1270225d533109f581a4d75af0da1164508298f391fbe7555505b",
-    ),
+    ({"kind": "table1"}, "455dd6881cc1270225d533109f581a4d75af0da1164508298f391fbe7555505b"),
     (
         {"kind": "table1", "gamma": "1.05", "seed": ["table1", 7], "matrix": {"seed": 3}},
         "33051bee8f4fe77421d1c4e10189185ddc881909ea4fa872c2d55f5d98bee8d5",
@@ -46,18 +43,12 @@ PINNED: list[tuple[dict[str, Any], str]] = [
         {"kind": "users", "users": 200, "gamma": "4/3", "seed": 5},
         "283a38380cbd802b9580ca0b9e75c9afa2da06c606cefec53c54c507e6cd0d73",
     ),
-    (
-        {"kind": "users", "matrix": CVB},
-        "98e62678b8e7d6164807ff09ceb07af074bd8263d422de5c3bd26ff1497c3896",
-    ),
+    ({"kind": "users", "matrix": CVB}, "98e62678b8e7d6164807ff09ceb07af074bd8263d422de5c3bd26ff1497c3896"),
     (
         {"kind": "table1", "matrix": RANGE, "tasks": [1, 9]},
         "7be8745c3180d93db9be02f420f8bb7765c7c289943dfb648208edf0bc7dfc93",
     ),
-    (
-        {"kind": "orders", "order": "BaS"},
-        "4b7d0e5e76920407ae01d7f295316f5c998c0092976f12a02a6a3d871a099de1",
-    ),
+    ({"kind": "orders", "order": "BaS"}, "4b7d0e5e76920407ae01d7f295316f5c998c0092976f12a02a6a3d871a099de1"),
     (
         {"kind": "orders", "order": "Rand", "users": 31, "big": [7, 8], "small": [1, 1]},
         "254571b35504ef2a94acbf02f18247f4e765337d1718a6d71d5334814531d52f",
@@ -71,7 +62,6 @@ PINNED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("recipe", "digest"), PINNED)
 def test_a_recipe_gives_the_same_instance_everywhere(recipe: dict[str, Any], digest: str) -> None:
-    """The content of generated instances is pinned."""
     assert content_hash(generate(recipe)) == digest
 
 
@@ -276,7 +266,6 @@ def test_recipes_that_differ_in_gamma_share_the_rest(base: dict[str, Any]) -> No
 
 
 def test_fresh_matrices_leave_the_bags_alone() -> None:
-    """The matrices have a seed of their own."""
     one, two = (generate({"kind": "users", "seed": 4, "matrix": {"seed": s}}) for s in (0, 1))
     assert one.etc_ms.tolist() != two.etc_ms.tolist()
     assert (one.kind.tolist(), one.tasks.tolist()) == (two.kind.tolist(), two.tasks.tolist())
@@ -358,7 +347,6 @@ def test_the_price_as_printed_has_no_number_of_tasks(gamma: str) -> None:
 
 @given(st.fractions(0, 1000, max_denominator=10**4))
 def test_fractions_are_written_as_they_are_read(value: Fraction) -> None:
-    """The text stands for the same number, as a decimal number where there is one."""
     assert Fraction(text_of_fraction(value)) == value
     assert ("/" in text_of_fraction(value)) is (10**9 % value.denominator != 0)
 
@@ -443,7 +431,6 @@ def test_figures_that_do_not_fit_are_told() -> None:
 
 
 def test_a_file_is_an_instance(tmp_path: Path) -> None:
-    """Kind `file` reads what was written."""
     instance = generate({"kind": "users", "users": 3, "matrix": RANGE})
     write(instance, tmp_path / "x.json.gz")
     assert content_hash(generate({"kind": "file", "path": str(tmp_path / "x.json.gz")})) == content_hash(instance)

@@ -23,9 +23,9 @@ from ratiobench.instances.edgeflow import (
     write,
 )
 from ratiobench.instances.edgeflow.format import SCHEMA
-from ratiobench.instances.edgeflow.strategies import edgeflow_documents, tiny_instances
 from ratiobench.instances.io.errors import InputError
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import edgeflow_documents, tiny_instances
 
 Document = dict[str, Any]
 
@@ -87,13 +87,10 @@ def test_the_valid_document(tmp_path: Path, validator: jsonschema.protocols.Vali
 @settings(max_examples=samples(30), deadline=None)
 @given(data=edgeflow_documents())
 def test_the_schema_takes_what_the_reader_takes(data: Document, validator: jsonschema.protocols.Validator) -> None:
-    """No valid document is refused by the schema."""
     validator.validate(data)
 
 
 def _at(*steps: str | int) -> Callable[[Any], Callable[[Document], None]]:
-    """A change of the value at a place."""
-
     def to(value: Any) -> Callable[[Document], None]:
         def change(data: Document) -> None:
             place: Any = data
@@ -148,7 +145,6 @@ def test_what_is_not_allowed_is_named(
     by_schema: bool,
     validator: jsonschema.protocols.Validator,
 ) -> None:
-    """One line with the file, the field and the value; the schema refuses what a schema can refuse."""
     data = valid()
     change(data)
     with pytest.raises(InputError) as caught:
@@ -162,7 +158,6 @@ def test_what_is_not_allowed_is_named(
 
 @pytest.mark.parametrize("field", ["format", "name", "cloud", "edge", "models", "jobs"])
 def test_every_field_is_needed(field: str) -> None:
-    """But for the origin."""
     data = valid()
     del data[field]
     with pytest.raises(InputError, match=field):
@@ -172,14 +167,12 @@ def test_every_field_is_needed(field: str) -> None:
 @settings(max_examples=samples(20), deadline=None)
 @given(instance=tiny_instances())
 def test_jobs_are_in_order_and_read_only(instance: Any) -> None:
-    """Nobody changes what was validated."""
     assert all(a <= b for a, b in zip(instance.submit, instance.submit[1:], strict=False))
     with pytest.raises(ValueError, match="read-only"):
         instance.work[:] = 0
 
 
 def test_solutions_read_back_and_are_refused_by_name() -> None:
-    """Only the shape is judged."""
     data = {"decisions": [[[0, 5, 0, 2], [5, 9, 1, 1]], []]}
     assert solution_document(parse_solution(data, "s")) == data
     for wrong, field in (({}, "decisions"), ({"decisions": [[[0, 1, 0]]]}, "decisions[0][0]"), ([], "document")):

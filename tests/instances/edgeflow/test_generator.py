@@ -32,7 +32,6 @@ HASHES = [
 
 @pytest.mark.parametrize(("recipe", "begin"), HASHES)
 def test_a_recipe_is_the_same_instance_everywhere(recipe: Mapping[str, Any], begin: str) -> None:
-    """Its identity is known beforehand."""
     assert content_hash(generate(recipe)).startswith(begin)
 
 
@@ -117,7 +116,6 @@ def test_named_instances(name: str) -> None:
 
 
 def test_what_describes_an_instance() -> None:
-    """Sizes and load."""
     found = describe(generate({"kind": "gpu-day", "jobs": 200}))
     assert {name: found[name] for name in ("jobs", "alone", "gpus", "servers", "windows")} == {
         "jobs": 200, "alone": 171, "gpus": 64, "servers": 8, "windows": 5,
@@ -148,7 +146,6 @@ WRONG = [
 
 @pytest.mark.parametrize(("recipe", "problem"), WRONG)
 def test_what_a_recipe_cannot_say(recipe: Mapping[str, Any], problem: str) -> None:
-    """One line that names the key and the value."""
     with pytest.raises(InputError) as caught:
         generate(recipe)
     assert problem in str(caught.value)
@@ -225,7 +222,6 @@ def test_logs_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_a_log(tmp_path: Path, text: str, problem: str) -> None:
-    """One line that names the file, the line, the column and the value."""
     with pytest.raises(InputError) as caught:
         _from(tmp_path, "log.csv", text)
     assert "log.csv" in str(caught.value)

@@ -66,7 +66,6 @@ def almost_feasible(instance: Instance) -> tuple[int, int]:
 
 @pytest.mark.parametrize("shipped", MEMBERS)
 def test_a_shipped_counterexample_is_a_member_of_its_family(shipped: str) -> None:
-    """The same content, hence the same hash."""
     instance = generate({"kind": "family", **MEMBERS[shipped]})
     assert content_hash(instance) == content_hash(named(shipped))
 
@@ -188,7 +187,6 @@ def test_an_underbid_pays_less(bid: int, payment: int, utility: int) -> None:
     ],
 )
 def test_a_recipe_that_cannot_be_used_is_refused(recipe: dict[str, Any], where: str) -> None:
-    """One line, naming the key."""
     with pytest.raises(InputError) as caught:
         generate({"kind": "family", **recipe})
     assert (caught.value.source, caught.value.field) == ("recipe", where)
@@ -209,8 +207,8 @@ def test_every_family_has_a_least_member() -> None:
 
 
 def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`list families` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
-    assert main(["list", "families"]) == 0
+    """`list constructions` names them with their parameters; `generate lead:L=6` writes a member, `run` runs it."""
+    assert main(["list", "constructions"]) == 0
     told = capsys.readouterr().out
     assert all(f"{name}:{','.join(each.parameters)}" in told for name, each in families().items())
     assert main(["generate", "lead:L=6,n=3", "--out", str(tmp_path)]) == 0
@@ -235,7 +233,6 @@ def test_members_are_made_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_members_that_cannot_be_made_are_one_line(
     name: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, nothing written."""
     assert main(["generate", name, "--out", str(tmp_path / "new")]) == 2
     assert capsys.readouterr().err.startswith(f"ratiobench: {error}")
     assert not (tmp_path / "new").exists()

@@ -71,7 +71,6 @@ def day() -> Instance:
 
 @pytest.mark.parametrize(("recipe", "digest"), PINNED)
 def test_the_same_recipe_gives_the_same_file_on_any_machine(recipe: Recipe, digest: str) -> None:
-    """The content of generated instances is pinned."""
     assert content_hash(generate(recipe)) == digest
 
 
@@ -241,7 +240,6 @@ def test_trace_arrivals_are_the_day_s(trace: str) -> None:
 
 
 def test_a_user_s_trace_file_drives_the_arrivals(tmp_path: Path) -> None:
-    """`file` reads the day from a file in the trace's own format."""
     file = tmp_path / "log.csv"
     file.write_text("timestamp,duration\n2017-08-07 00:05:00,1\n2017-08-07 23:55:00,1\n2017-08-07 23:59:00,1\n")
     arrivals = {"trace": "philly", "file": str(file), "day": "2017-08-07"}
@@ -280,6 +278,7 @@ def test_node_mixes_have_the_stated_types() -> None:
     assert list(fleet(nodes={"a40": 1, "a100": 2, "h200": 3}).items()) == [("h200", 3), ("a100", 2), ("a40", 1)]
 
 
+@pytest.mark.nightly
 def test_a_day_of_7200_tasks_saves_and_loads(tmp_path: Path) -> None:
     """The scale of the issue's day: K = 100, 7,200 tasks, one gzip file that reads back identical."""
     instance = generate({**PAPER, "nodes": 100, "arrivals": {"trace": "philly", "mean": 50}})
@@ -290,7 +289,6 @@ def test_a_day_of_7200_tasks_saves_and_loads(tmp_path: Path) -> None:
 
 
 def test_an_instance_may_have_no_task() -> None:
-    """Zero tasks are fine."""
     assert generate({"kind": "paper", "tasks": 0}).tasks == 0
     assert generate({"kind": "paper", "tasks": 0, "arrivals": {"trace": "pai"}}).tasks == 0
 
@@ -406,7 +404,6 @@ BAD: list[tuple[Recipe, str, str]] = [
 
 @pytest.mark.parametrize(("recipe", "field", "piece"), BAD, ids=[json.dumps(bad[0]) for bad in BAD])
 def test_a_recipe_that_cannot_be_used_names_the_key(recipe: Recipe, field: str, piece: str) -> None:
-    """One line with the key, the value, and what is allowed."""
     with pytest.raises(InputError) as caught:
         generate(recipe)
     assert caught.value.field == field
@@ -415,7 +412,6 @@ def test_a_recipe_that_cannot_be_used_names_the_key(recipe: Recipe, field: str, 
 
 
 def test_a_missing_file_of_a_recipe_is_named(tmp_path: Path) -> None:
-    """The file's name is in the message."""
     with pytest.raises(InputError, match=r"absent\.json: cannot be read"):
         generate({"kind": "file", "path": str(tmp_path / "absent.json")})
     arrivals = {"trace": "pai", "file": str(tmp_path / "absent.csv"), "day": "1970-03-09"}
@@ -424,7 +420,6 @@ def test_a_missing_file_of_a_recipe_is_named(tmp_path: Path) -> None:
 
 
 def test_a_stretch_of_a_day_without_submissions_cannot_be_rescaled(tmp_path: Path) -> None:
-    """There is nothing to multiply."""
     file = tmp_path / "log.csv"
     file.write_text("timestamp\n2017-08-07 00:05:00\n")
     arrivals = {"trace": "philly", "file": str(file), "day": "2017-08-07"}

@@ -34,7 +34,6 @@ def test_days_follow_one_another() -> None:
 
 
 def test_one_day_is_itself() -> None:
-    """Its content, at least."""
     day = named("tiny_two_types")
     assert document(join([day]))["tasks"] == document(day)["tasks"]
 
@@ -60,7 +59,6 @@ def test_days_that_were_joined_are_had_again(name: str) -> None:
 
 
 def _changed(**fields: object) -> Instance:
-    """Two of one day of two types, changed."""
     day = named("tiny_two_types")
     told = document(join([day, day]))
     first, *others = told["node_types"]
@@ -78,7 +76,6 @@ def _changed(**fields: object) -> Instance:
     ],
 )
 def test_history_of_another_cluster_is_one_line(fields: dict[str, object], field: str, piece: str) -> None:
-    """The field of the first difference, with both values."""
     day = named("tiny_two_types")
     with pytest.raises(InputError) as caught:
         split(_changed(**fields), day)
@@ -95,7 +92,6 @@ def test_history_of_other_days_is_one_line() -> None:
 
 
 def test_nodes_may_be_more_or_fewer_than_on_earlier_days() -> None:
-    """Prices and shares are of one node."""
     day = named("tiny_two_types")
     told = document(day)
     more = parse(told | {"node_types": [node | {"count": 9} for node in told["node_types"]]}, "more")
@@ -103,7 +99,6 @@ def test_nodes_may_be_more_or_fewer_than_on_earlier_days() -> None:
 
 
 def test_some_of_the_tasks_are_chosen_as_they_are() -> None:
-    """Vendors and explicit costs go with them."""
     for name in ("tiny_vendors", "tiny_cost_table"):
         day = named(name)
         kept = np.array([day.tasks - 1, 0])

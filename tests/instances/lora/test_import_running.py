@@ -60,11 +60,7 @@ def test_jobs_that_run_at_midnight_hold_their_nodes(tmp_path: Path, capsys: pyte
     held = [(job.nodes, job.last, job.planned, job.labels.user, job.labels.group) for job in second.running]
     # ada runs 2 h more and claims 6 h; bob has no start, 1 h and 4 of 8 GPUs on the other new node; cy waits at
     # midnight, dan has ended; eve has the old node, at half the speed; flo finds none.
-    assert held == [
-        ((1,), 12, 36, "ada", "a"),
-        ((2,), 6, 6, "bob", ""),
-        ((0,), 12, 12, "eve", ""),
-    ]
+    assert held == [((1,), 12, 36, "ada", "a"), ((2,), 6, 6, "bob", ""), ((0,), 12, 12, "eve", "")]
     assert second.running[1].compute * 2 == second.running[0].compute
     assert "3 jobs from before run when an instance begins, and hold 27 GPU-hours of its nodes." in text
     assert "Of 1 of these the log has no start" in text

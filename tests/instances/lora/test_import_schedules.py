@@ -100,7 +100,6 @@ def test_on_how_many_nodes_a_job_runs(given: Job, expected: Split, tmp_path: Pat
 
 
 def test_the_option_is_asked_before_the_log(tmp_path: Path) -> None:
-    """And the log before its format."""
     jobs = [job(8), job(9), job(4, nodes=2), job(8, run=ANY), job(16, pods=2, gang=False)]
     told = {
         run: [(each.run, each.parts, bool(each.rule)) for each in splits(tmp_path, jobs, run=run)]
@@ -180,10 +179,7 @@ def test_jobs_killed_at_their_limit_have_it_as_work(tmp_path: Path) -> None:
     assert [work // 2 for work in day.work.tolist()] == [3600 * 2, 3625 * 8, 3625 * 2]
     assert [limit // 2 for limit in day.limit.tolist()] == [3600 * 2, 7200 * 8, 0]
     assert (day.run.tolist(), day.parts.tolist()) == ([2, 3, 2], [1, 2, 1])
-    assert day.labels == {
-        0: Labels("anna", "lab", "gpu/high", 2**31 - 1),
-        1: Labels(queue="gpu", priority=7),
-    }
+    assert day.labels == {0: Labels("anna", "lab", "gpu/high", 2**31 - 1), 1: Labels(queue="gpu", priority=7)}
     assert "2 jobs claim their time limit as work; 1 were killed at it, so it is their work." in report.text()
     assert "1 of the jobs could not start at submission" in report.text()
     assert "waited 5 min on average" in report.text()
@@ -216,7 +212,6 @@ def test_one_import_has_jobs_of_every_kind(tmp_path: Path) -> None:
 
 
 def test_days_keep_what_jobs_may_do(tmp_path: Path) -> None:
-    """Joined and split again."""
     rows = "0,900,12,3600,,,anna,,,\n86400,900,2,,one-node,,,lab,,\n86400,900,2,,any,,,,,\n"
     _, days = imported(tmp_path, rows, tail=0)
     assert [content_hash(each) for each in split(join(days), days[0])] == [content_hash(each) for each in days]
@@ -256,7 +251,6 @@ def test_labels_of_swf_and_of_the_traces(tmp_path: Path) -> None:
     ],
 )
 def test_bad_values_of_the_new_columns_are_one_error(form: str, text: str, words: str, tmp_path: Path) -> None:
-    """It names the file, the line, the column and the value."""
     (tmp_path / "log").write_text(text)
     with pytest.raises(InputError) as caught:
         list(read_jobs(tmp_path / "log", form, Report("log", form)))

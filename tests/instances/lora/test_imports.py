@@ -137,7 +137,6 @@ def test_thousandths_of_gpus_and_of_speed(tmp_path: Path) -> None:
 
 
 def test_a_price_holds_until_the_next_row_over_days_without_any(tmp_path: Path) -> None:
-    """A table that has no row for a day in its midst."""
     (tmp_path / "prices.csv").write_text(
         "time,usd_per_mwh\n1970-01-01T00:00:00,100\n1970-01-01T20:00:00,500\n1970-01-03T00:00:00,100\n"
     )
@@ -148,13 +147,11 @@ def test_a_price_holds_until_the_next_row_over_days_without_any(tmp_path: Path) 
 
 
 def test_slots_that_do_not_divide_a_day(tmp_path: Path) -> None:
-    """The last one is begun, so that who comes in it has one."""
     _, (day,) = imported(tmp_path, "86399,9,1,,,,,\n", slot_seconds=420, tail=0)
     assert (day.slots, day.arrival.tolist()) == (206, [206])
 
 
 def test_only_jobs_of_the_days_asked_for_are_counted(tmp_path: Path) -> None:
-    """Those that a rule leaves out, too."""
     report, _ = imported(tmp_path, "0,,1,,,,,\n0,9,0,,,,,\n86400,9,1,,,,,\n", first=date(1970, 1, 2))
     assert (report.jobs, report.imported, sum(report.left.values())) == (1, 1, 0)
     assert "(2 others are of days that were not asked for)" in report.text()
@@ -215,7 +212,6 @@ def test_tariffs(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_cluster_is_one_error(good: str, bad: str, words: tuple[str, ...], tmp_path: Path) -> None:
-    """It names the file, the field and the value."""
     assert good in CLUSTER
     with pytest.raises(InputError) as caught:
         cluster_of(tmp_path, CLUSTER.replace(good, bad, 1) if good != "[[node]]" else CLUSTER.replace(good, bad))

@@ -16,8 +16,7 @@ from ratiobench.instances.lora.logs.base import make_labels, moment
 from ratiobench.instances.lora.logs.sacct import LATE
 from ratiobench.instances.lora.model import NO_LABELS, Labels
 
-EIGHT = 1_772_352_000
-"""2026-03-01T08:00:00Z."""
+EIGHT = 1_772_352_000  # 2026-03-01T08:00:00Z
 
 
 def read(tmp_path: Path, form: str, document: Any, skip_bad: bool = False) -> tuple[list[Job], Report]:
@@ -183,11 +182,7 @@ def workload(name: str, *conditions: dict[str, str], version: str = "v1beta2", *
         condition("PodsReady", at(9)),
         condition("Finished", at(10), "Succeeded"),
     )
-    spec = {
-        "queueName": "main",
-        "priority": -3,
-        "podSets": [{"name": "main", "count": 4, "template": template("2")}],
-    }
+    spec = {"queueName": "main", "priority": -3, "podSets": [{"name": "main", "count": 4, "template": template("2")}]}
     status = {
         "admission": {
             "clusterQueue": "team-a",
@@ -516,7 +511,6 @@ PLACES: list[tuple[str, str, Any, str]] = [
 
 @pytest.mark.parametrize(("form", "place", "value", "words"), PLACES)
 def test_a_bad_field_is_one_error_that_names_it(form: str, place: str, value: Any, words: str, tmp_path: Path) -> None:
-    """File, field and value; `skip_bad` counts it and goes on."""
     document = json.loads(json.dumps(GOOD[form]))
     holder: Any = document
     *steps, last = [int(step) if step.isdecimal() else step for step in place.split(".")]
@@ -568,5 +562,4 @@ def test_labels_are_names_that_an_instance_holds() -> None:
 
 
 def test_times_are_those_of_the_world() -> None:
-    """Of the tests above."""
     assert moment(at(8), "", "", "") == EIGHT

@@ -132,7 +132,6 @@ def test_every_line_of_sacct(tmp_path: Path) -> None:
 
 
 def test_lines_of_sacct_may_end_with_a_bar(tmp_path: Path) -> None:
-    """`--parsable` writes them so."""
     text = sacct(("1", TEN, NOON, "gres/gpu=1", "", "", "COMPLETED")).replace("\n", "|\n")
     assert [job.name for job in read(tmp_path, "sacct", text)[0]] == ["1"]
 
@@ -160,7 +159,6 @@ def test_a_csv_with_names_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_0_in_a_csv_is_no_limit(tmp_path: Path) -> None:
-    """As in SWF."""
     jobs, _ = read(tmp_path, "csv", "submit,duration,gpus,limit\n100,50,1,0\n100,50,1,\n100,50,1,0.5\n")
     assert [job.limit for job in jobs] == [None, None, 1]
 
@@ -257,7 +255,6 @@ def test_a_bad_line_is_one_error_that_names_it(
 
 
 def test_formats_and_columns_that_are_not_there(tmp_path: Path) -> None:
-    """Each says what there is."""
     for form, columns, word in (
         ("xls", {}, "csv, helios"),
         ("csv", {"cost": "a"}, "bid"),

@@ -121,14 +121,12 @@ def test_all_counterexamples_are_shipped() -> None:
 
 
 def test_the_table_of_figures_names_shipped_instances_only() -> None:
-    """No figure stands beside a name that is not shipped."""
     table = json.loads(path(names()[0]).with_name("expected.json").read_text(encoding="utf-8"))
     assert set(table) <= set(names())
 
 
 @pytest.mark.parametrize("name", names())
 def test_instances_are_read_by_name(name: str) -> None:
-    """A shipped instance has its file's name, and says in one sentence what it is for."""
     instance = named(name)
     assert instance.name == name
     assert instance.origin["about"].endswith(".")
@@ -136,7 +134,6 @@ def test_instances_are_read_by_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_error() -> None:
-    """What is not shipped is named."""
     with pytest.raises(InputError, match="'expected' is none of"):
         named("expected")
     with pytest.raises(InputError, match="'x' is none of"):
@@ -154,7 +151,6 @@ def test_alpha_and_beta_are_the_largest_bids_per_work_and_memory(name: str) -> N
 
 @pytest.mark.parametrize("name", COUNTEREXAMPLES)
 def test_rho_and_kappa_follow_from_the_minimal_schedules(name: str) -> None:
-    """bbar, rho and kappa are what enumeration of the minimal schedules gives."""
     low, high, rho, kappa = minimal_figures(named(name))
     assert figure(name, "bbar_min") == low
     assert figure(name, "bbar_max") == high
@@ -197,7 +193,6 @@ def test_theorem_5_fails_by_26_to_24_5_and_by_13_to_12() -> None:
 
 
 def test_tiny_instances_have_one_to_six_tasks() -> None:
-    """They are small enough for enumeration."""
     assert len(TINY) >= 8
     for name in TINY:
         instance = named(name)
@@ -206,7 +201,6 @@ def test_tiny_instances_have_one_to_six_tasks() -> None:
 
 
 def test_tiny_instances_cover_the_edges_of_the_format() -> None:
-    """Each edge is where its name says."""
     assert len(named("tiny_two_types").node_types) == 2
     assert len(named("tiny_three_types").node_types) == 3
     assert (named("tiny_rate_zero").rate == 0).all(axis=1).any()
@@ -229,7 +223,6 @@ def test_an_empty_window_leaves_no_schedule() -> None:
 
 
 def test_a_cover_with_a_slot_too_many_is_best_where_the_tariff_is_negative() -> None:
-    """With minimal covers alone the optimum would be missed."""
     instance = named("tiny_negative_tariff")
     assert optimum(instance, minimal_only=True) < optimum(instance)
     assert optimum(named("tiny_cost_table"), minimal_only=True) < optimum(named("tiny_cost_table"))

@@ -28,7 +28,6 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.restriction import exclude_killed, only_runs, restrict
 from ratiobench.instances.lora.schedules import ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_full_instances
 from ratiobench.online.lora.protocol import WAIT
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.simulator import Simulator
@@ -36,6 +35,7 @@ from tests.formulations.lora.test_rigid_models import little_search  # noqa: F40
 from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_full_instances
 
 
 def full(instance: Instance, *jobs: dict[str, Any]) -> Instance:

@@ -66,7 +66,6 @@ def test_real_rows_give_exactly_the_counted_arrivals(trace: str, raw: Path) -> N
 
 @pytest.mark.parametrize("trace", TRACES)
 def test_shipped_days_are_the_counted_ones(trace: str, raw: Path) -> None:
-    """The shipped days agree with the counts of the real rows."""
     counted = table(raw / trace / "arrivals_10min.csv")
     shipped_days = (*list_earlier_days(trace), *days(trace))
     assert {day: day_counts(trace, day) for day in shipped_days} == {day: counted[day] for day in shipped_days}
@@ -149,7 +148,6 @@ def test_days_before_the_week_are_shipped_as_history(trace: str) -> None:
 
 
 def test_a_recipe_may_name_an_earlier_day() -> None:
-    """Arrivals follow its counts."""
     recipe = {
         "kind": "paper",
         "nodes": 2,
@@ -173,7 +171,6 @@ counts_strategy = st.lists(st.integers(0, 400), min_size=1, max_size=144)
 
 @given(counts=counts_strategy, total=st.integers(0, 20_000))
 def test_rescaling_keeps_the_total_and_every_stretch_s_share(counts: list[int], total: int) -> None:
-    """The rescaled counts sum to the total, and each stretch has its exact share to within one."""
     if sum(counts) == 0:
         if total:
             with pytest.raises(ValueError, match="no submissions"):
@@ -196,7 +193,6 @@ def test_rescaling_by_a_whole_number_multiplies(counts: list[int], factor: int) 
 
 
 def test_slots_without_submissions_stay_empty() -> None:
-    """Rescaling puts nothing where the trace has nothing."""
     assert scale_counts((0, 5, 0, 0, 1, 0), 3000) == (0, 2500, 0, 0, 500, 0)
 
 
@@ -242,11 +238,7 @@ def files() -> Iterator[tuple[str, str, dict[str, tuple[int, ...]]]]:
     yield "pai", lines(*PAI_ROWS), pai
     header = "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
     yield "pai", lines(header, *PAI_ROWS), pai
-    philly = {
-        "2017-10-09": day_of({0: 1, 1: 1}),
-        "2017-10-10": day_of({}),
-        "2017-10-11": day_of({143: 1}),
-    }
+    philly = {"2017-10-09": day_of({0: 1, 1: 1}), "2017-10-10": day_of({}), "2017-10-11": day_of({143: 1})}
     yield "philly", json.dumps(PHILLY_JOBS, indent=4), philly
     yield "philly", "\n" + json.dumps(PHILLY_JOBS), philly
     stamps = [f"{job['submitted_time']},60.0,1,60.0,{job['vc']}" for job in PHILLY_JOBS]
@@ -331,14 +323,12 @@ def test_damaged_files_are_named(trace: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_file_says_where_the_data_are(trace: str, where: str, tmp_path: Path) -> None:
-    """Who does not have the trace reads where to get it."""
     with pytest.raises(InputError, match="there is no such file") as caught:
         read_arrivals(trace, tmp_path / "absent")
     assert where in str(caught.value)
 
 
 def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
-    """A trace or a day that is not there is an error that lists what is."""
     with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
         read_arrivals("mars", tmp_path)
     with pytest.raises(InputError, match="'mars' is none of helios, pai, philly"):
@@ -356,6 +346,5 @@ def test_unknown_traces_and_days_are_named(tmp_path: Path) -> None:
 
 
 def test_two_traces_of_one_name_are_refused() -> None:
-    """A trace registers once."""
     with pytest.raises(ValueError, match="two traces named pai"):
         register(Trace("pai", "", "", "", lambda file, source: iter(())))

@@ -27,8 +27,8 @@ from ratiobench.instances.tenants import (
 from ratiobench.instances.tenants.format import PRICE_LIMIT, RELEASE_LIMIT, RUN_LIMIT, SCHEMA
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.quantities import describe
-from ratiobench.instances.tenants.strategies import tiny_instances
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 
 Document = dict[str, Any]
 

@@ -49,7 +49,6 @@ def test_an_online_instance_has_the_load_that_is_asked_for(trace: str, load: str
 
 
 def test_deadlines_leave_half_of_the_backlog_or_two_mean_runs_to_wait() -> None:
-    """release + slack (mean run + wait), with one slack for all: what is left is the wait."""
     of = {"seed": 4, "jobs": 25, "gpus": [1, 2, 3], "slack": [100, 100]}
     made = {wait: generate({"kind": "online", **of, "wait": wait}) for wait in WAITS}
     for instance in (generate({"kind": "batch", **of}), *made.values()):
@@ -166,22 +165,12 @@ def test_the_witnesses_against_the_search_are_those_of_the_specification() -> No
     found = {
         name: (expected(name)["opt"], search["cost"]) for name in names() if (search := expected(name).get("search"))
     }
-    assert found == {
-        "load_blinds": (550, 800),
-        "ratio_not_admissible": (400, 450),
-        "slack_not_admissible": (400, 600),
-    }
+    assert found == {"load_blinds": (550, 800), "ratio_not_admissible": (400, 450), "slack_not_admissible": (400, 600)}
 
 
 def test_the_family_is_found_by_convention_and_suites_name_its_recipes(tmp_path: Path) -> None:
     assert [form.name for form in recipes()] == ["batch", "online", "log", "named"]
     assert FAMILY.format == "ratiobench/tenants/1"
-    assert list(FAMILY.recipes()) == [
-        "batch",
-        "online",
-        "log",
-        "named",
-        "file",
-    ]
+    assert list(FAMILY.recipes()) == ["batch", "online", "log", "named", "file"]
     recipe = FAMILY.recipes()["online"].recipe("s.toml", "case", {"jobs": 5, "load": "1.5"}, "mine")
     assert FAMILY.generate(recipe).name == "mine"

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ratiobench.bench.eapm.literal_rule import decide_literally
 from ratiobench.formulations.eapm.enumerate import enumerate_optimum
 from ratiobench.instances.eapm.format import FORMAT, parse
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.model import Instance, freeze, profit_rate
-from ratiobench.instances.eapm.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.online.eapm.algorithms import balance, exact_step, printed
@@ -23,6 +21,7 @@ from ratiobench.online.eapm.registry import parse as parse_name
 from ratiobench.online.eapm.run import run
 from tests.support import literal_eapm as literal
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.eapm import tiny_instances
 
 READINGS = [printed.Reading(shares, ms) for shares in ("kept", "clipped", "excluded") for ms in ("system", "true")]
 PRINTED = tuple(f"online:makespan={reading.makespan},shares={reading.shares}" for reading in READINGS)
@@ -133,12 +132,6 @@ def test_doubles_decide_only_what_fractions_decide_alike(reading: printed.Readin
             exact = printed.decide_exactly(load, etc, cost, energy, tasks, worth, reading)
             assert (shares.tolist(), found.tolist()) == exact, index
     assert of_sample(100, 600) < answered < samples(600)
-
-
-def test_linear_solves_in_doubles_place_the_bags_alike() -> None:
-    """The twin for timing does the same work: on data without ties no decision differs."""
-    instance = generate({"kind": "users", "name": "twin", "seed": 5, "users": 60, "gamma": "1.3"})
-    assert decide_literally(instance) == run(instance, "online").decisions
 
 
 @pytest.mark.parametrize("largest", [6, 150])

@@ -89,7 +89,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _own(instance: Instance, algorithm: Any) -> OnlineRun:
-    """In this process, as our own algorithms run."""
     return run_built(ENVIRONMENT, instance, algorithm, "own", "1", (), "")
 
 
@@ -288,21 +287,18 @@ def test_choices_are_every_combination_of_listed_options() -> None:
     ],
 )
 def test_what_does_not_exist_is_an_input_error(instance: Instance, name: str, words: str) -> None:
-    """One line that names it; nothing is run."""
     with pytest.raises(InputError, match=words) as caught:
         run(instance, name)
     assert "\n" not in str(caught.value)
 
 
 def test_what_cannot_be_built_is_found_before_any_work() -> None:
-    """One that can be built is not refused; names of ours are not built in a process at all."""
     with pytest.raises(InputError, match="has no attribute"):
         require_buildable(REGISTRY, "tests.support.eapm_contestants:Nobody")
     require_buildable(REGISTRY, "tests.support.eapm_contestants:Honest")
 
 
 def test_every_algorithm_warms_up() -> None:
-    """With each of its options, on an instance of four users."""
     warm(ENVIRONMENT)
 
 
@@ -389,7 +385,6 @@ CHEATERS: Mapping[str, tuple[str, int | None]] = {
 
 @pytest.mark.parametrize("name", CHEATERS)
 def test_a_cheater_is_caught_and_named(instance: Instance, name: str) -> None:
-    """The rule that it broke, at the user where it broke it."""
     assert _caught(instance, name)[:2] == CHEATERS[name]
 
 
@@ -406,7 +401,6 @@ def test_reading_the_instance_before_the_start_is_peeking(instance: Instance, tm
 
 
 def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_path: Path) -> None:
-    """Learning from other days is no peeking."""
     write(_instance(4), tmp_path / "yesterday.json")
     _obeys(instance, run(instance, f"tests.support.eapm_contestants:ReadsTheFile:file={tmp_path / 'yesterday.json'}"))
 
@@ -433,7 +427,6 @@ def test_what_makes_instances_is_out_of_bounds(instance: Instance, when: str, wa
 def test_an_algorithms_file_may_not_import_what_makes_instances(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At its head, before anything of the algorithm has run."""
     (tmp_path / "mine.py").write_text(
         "from ratiobench.instances.eapm.workload import ORDERS\nfrom tests.support.eapm_contestants import Honest\n"
     )
@@ -470,7 +463,6 @@ def test_algorithms_and_solvers_of_ours_may_be_used(
 
 
 def test_a_hanging_algorithm_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time for an answer is up."""
     monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
     assert _caught(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
 

@@ -45,8 +45,7 @@ def test_a_foul_is_named_alike_from_a_process_of_its_own(instance: Instance, odd
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"),
-    [("ChangesItsMind", "changed decision"), ("WritesToTheView", "read-only"), ("Draws", "draws")],
+    ("name", "rule"), [("ChangesItsMind", "changed decision"), ("WritesToTheView", "read-only"), ("Draws", "draws")]
 )
 def test_a_cheater_is_caught(instance: Instance, name: str, rule: str) -> None:
     """Altered answers, altered views, draws without a seed."""
@@ -66,7 +65,6 @@ def test_answers_that_depend_on_later_jobs_peek(
 
 
 def test_reading_the_instance_peeks(instance: Instance, tmp_path: Path) -> None:
-    """Known by its content, before the start."""
     write(instance, tmp_path / "day.json")
     found = run(instance, f"{HERE}:ReadsTheFile:file={tmp_path / 'day.json'}")
     assert found.violations[0].rule == "peeks"

@@ -20,13 +20,13 @@ from ratiobench.instances.edgeflow.generate import generate
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.named import named, names
 from ratiobench.instances.edgeflow.solution import Piece
-from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.edgeflow.registry import algorithms, canonical, entries
 from ratiobench.online.edgeflow.run import ENVIRONMENT, run
 from ratiobench.online.run import list_choices, warm
 from tests.online.edgeflow.test_table import make
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import tiny_instances
 
 POLICIES = (
     "edf", "edf:share=elastic", "edf:levels=measured,share=elastic", "gandiva", "tiresias", "afs", "elasticflow",
@@ -51,7 +51,6 @@ def test_every_run_is_valid_and_not_above_the_bound(instance: Instance, terms: s
 
 @pytest.mark.parametrize("name", names())
 def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -> None:
-    """The policies above, and a seventh of all combinations of options."""
     instance = named(name)
     best = solve(instance).upper
     for choice in (*POLICIES, *list_choices(ENVIRONMENT)[names().index(name) :: 7]):
@@ -62,7 +61,6 @@ def test_named_instances_are_played_and_never_above_what_can_be_met(name: str) -
 
 
 def test_every_policy_warms_up_and_is_listed() -> None:
-    """Names have one spelling; each of the policies above is registered."""
     warm(ENVIRONMENT)
     assert {name.partition(":")[0] for name in POLICIES} == set(entries()) == {name for name, _ in algorithms()}
     for name in POLICIES:
@@ -79,7 +77,6 @@ def test_every_policy_warms_up_and_is_listed() -> None:
     ],
 )  # fmt: skip
 def test_options_that_do_not_exist_are_refused(name: str, words: str) -> None:
-    """In one line that names the option."""
     with pytest.raises(InputError, match=words) as caught:
         run(make([(0, 9, 10)]), name)
     assert "\n" not in str(caught.value)
@@ -161,8 +158,7 @@ def test_elasticflow_declines_for_good_and_hold_does_not() -> None:
     assert not all(served)
 
 
-PLANNED = ("elasticflow", "edgeflow")
-"""The policies that admit by a plan."""
+PLANNED = ("elasticflow", "edgeflow")  # The policies that admit by a plan
 
 
 @pytest.mark.parametrize("name", PLANNED)
@@ -237,7 +233,6 @@ def test_edge_servers_are_used_by_those_that_end_there() -> None:
 
 
 def test_edgeflow_says_that_it_is_reconstructed() -> None:
-    """In its label, with the options that are not at their defaults."""
     instance = make([(0, 50, 100)])
     assert run(instance, "edgeflow").label == "edgeflow (reconstructed)"
     assert run(instance, "edgeflow:stay=no,late=keep").label == "edgeflow:late=keep,stay=no (reconstructed)"

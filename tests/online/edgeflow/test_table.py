@@ -12,7 +12,6 @@ from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.format import FORMAT, parse
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance
 from ratiobench.instances.edgeflow.solution import Piece
-from ratiobench.instances.edgeflow.strategies import tiny_instances
 from ratiobench.online.edgeflow.protocol import View
 from ratiobench.online.edgeflow.run import ENVIRONMENT, EdgeflowEnvironment
 from ratiobench.online.outcome import OnlineRun
@@ -20,6 +19,7 @@ from ratiobench.online.run import run_built
 from tests.support import literal_edgeflow as literal
 from tests.support.edgeflow_contestants import Answers, ChangesItsMind, Honest, Random, WritesToTheView
 from tests.support.samples import samples
+from tests.support.strategies.edgeflow import tiny_instances
 
 
 def own(instance: Instance, algorithm: Any, game: EdgeflowEnvironment = ENVIRONMENT) -> OnlineRun:
@@ -80,7 +80,6 @@ def test_work_done_at_the_deadline_is_met_and_a_second_later_is_not() -> None:
 
 
 def test_a_completion_frees_its_gpus_for_who_arrives_in_the_same_second() -> None:
-    """One call tells both, the completion first."""
     policy = Script({0: {0: (CLOUD, 4)}, 4: {1: (CLOUD, 4)}})
     found = own(make([(0, 9, 60), (4, 9, 60)]), policy)
     assert found.valid
@@ -133,7 +132,6 @@ def test_an_edge_piece_ends_with_its_window() -> None:
 
 
 def test_the_first_view_of_a_closed_window_shows_who_ran_there() -> None:
-    """And that there are no servers any more."""
     policy = Script({0: {0: (EDGE, 1)}})
     own(make([(0, 99, 300)], edge=[(0, 10, 1)]), policy)
     view = policy.seen[10]
@@ -142,13 +140,11 @@ def test_the_first_view_of_a_closed_window_shows_who_ran_there() -> None:
 
 
 def test_submit_at_a_windows_start_and_deadline_at_its_end() -> None:
-    """The whole window is the job's."""
     found = own(make([(5, 15, 40)], edge=[(5, 15, 1)]), Script({5: {0: (EDGE, 1)}}))
     assert (found.welfare, found.decisions[0]) == (1, (Piece(5, 15, EDGE, 1),))
 
 
 def test_a_window_shorter_than_the_stall_brings_nothing() -> None:
-    """No progress, no error."""
     policy = Script({0: {0: (EDGE, 1)}})
     found = own(make([(0, 9, 10)], edge=[(0, 2, 1)]), policy)
     assert (found.valid, found.welfare, policy.seen[2].left[0]) == (True, 0, 10)
@@ -164,7 +160,6 @@ def test_no_job_and_no_hope() -> None:
 
 
 def _wide(jobs: list[tuple[int, ...]]) -> Instance:
-    """A cloud below every level."""
     rows = [{"submit": a, "deadline": b, "model": "m", "work": w, "gpus": 4} for a, b, w in jobs]
     kind = {"name": "m", "speed": [[4, 9], [8, 90]], "edge_speed": 0, "overhead_s": 1, "edge_overhead_s": 0}
     top = {"format": FORMAT, "name": "t", "cloud": {"gpus": 2, "node_gpus": 8}, "edge": []}
@@ -209,7 +204,6 @@ def test_what_is_no_answer_ends_the_run(odd: str) -> None:
 
 
 def test_who_alters_what_it_gave_back_is_named() -> None:
-    """The books keep the first version."""
     instance = make([(0, 50, 100), (3, 50, 100)])
     found = own(instance, ChangesItsMind())
     assert {violation.rule for violation in found.violations} == {"changed decision"}
@@ -217,12 +211,10 @@ def test_who_alters_what_it_gave_back_is_named() -> None:
 
 
 def test_views_are_read_only() -> None:
-    """Work is done by running."""
     with pytest.raises(ValueError, match="read-only"):
         own(make([(0, 50, 100)]), WritesToTheView())
 
 
 def test_two_equal_runs_have_equal_logs() -> None:
-    """Nothing but the answers decides."""
     instance = make([(0, 50, 100), (3, 50, 300), (3, 40, 200), (9, 30, 100)], edge=[(5, 20, 1)])
     assert own(instance, Random()).decisions == own(instance, Random()).decisions

@@ -19,7 +19,6 @@ from ratiobench.instances.lora.format import FORMAT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms import titan
 from ratiobench.online.lora.algorithms.earliest import draw_vendor, find_fastest_vendor
 from ratiobench.online.lora.algorithms.titan import Titan
@@ -40,9 +39,9 @@ from tests.support.literal import (
     run_greedy,
 )
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
-HIGHS = f"HiGHS {installed_version('highs')}"
-"""The solver of Titan's batches, as its label names it."""
+HIGHS = f"HiGHS {installed_version('highs')}"  # The solver of Titan's batches, as its label names it
 
 
 def _answers(instance: Instance, algorithm: str) -> list[Answer | None]:
@@ -343,7 +342,6 @@ def test_a_limit_is_told_and_the_answer_is_no_worse_than_others(monkeypatch: pyt
     ],
 )  # fmt: skip
 def test_a_gap_is_told_rounded_up(parts: int, text: str) -> None:
-    """On the safe side: a gap of 14.2858 % is not told as 14 %."""
     assert percentage(parts) == text
     assert Fraction(text) * 10_000 >= parts
 

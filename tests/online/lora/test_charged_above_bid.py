@@ -17,7 +17,7 @@ SAID = "charged above their bid: 2 of 3 admitted"
 
 
 def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`online` as text and JSON, the table, the CSV file and the page; the run stays valid."""
+    """`simulate` as text and JSON, the table, the CSV file and the page; the run stays valid."""
     name, file = "tests.support.contestants:Overcharges", str(path("thm5_T5_3tasks"))
     assert main(["simulate", file, "--algorithm", name]) == 0
     assert re.match(rf"{re.escape(name)} \([\w ]+\) \({re.escape(SAID)}\): welfare ", capsys.readouterr().out)
@@ -38,7 +38,6 @@ def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_payment_of_the_bid_is_not_said() -> None:
-    """Nor are those below, nor those that nobody charges."""
     for name in ("pdftsp", "greedy", "eft", "posted"):
         found = run(named("thm5_T5_3tasks"), name)
         assert "above" not in found.label

@@ -61,7 +61,6 @@ def test_numpy_answers_own_files_and_printing_are_honest(
 
 
 def test_declared_constants_are_given_with_their_source(instance: Instance, tmp_path: Path) -> None:
-    """Oracle, given, prior; the prior file is the instance under test: that is an oracle."""
     path = "tests.support.contestants:Declares"
     result = run(instance, path)
     assert result.label == f"{path} (9 27/2)"
@@ -108,7 +107,6 @@ CHEATERS: dict[str, tuple[str, int | None]] = {
 
 @pytest.mark.parametrize("name", CHEATERS)
 def test_a_cheater_is_caught_and_named(instance: Instance, name: str) -> None:
-    """The rule that it broke, at the task where it broke it."""
     assert first_violation(instance, name)[:2] == CHEATERS[name]
 
 
@@ -133,7 +131,6 @@ def test_an_error_is_one_line_with_the_place_in_the_algorithms_own_file(
 
 
 def test_what_cannot_be_built_is_found_before_any_work(instance: Instance) -> None:
-    """One that can be built is not refused."""
     for name, words in {
         "tests.support.contestants:Nobody": "has no attribute",
         "tests.support.contestants:BadConstructor": "TypeError",
@@ -226,7 +223,6 @@ def test_runs_that_agree_by_chance_are_repeated(
 
 
 def test_seeded_draws_are_reproducible(instance: Instance, folder: Path) -> None:
-    """And there is no reason to repeat the run."""
     assert_sound(instance, run(instance, "tests.support.contestants:DrawsWithSeed"))
     assert (folder / "runs").read_text() == "xx"
 
@@ -277,7 +273,6 @@ def test_reading_the_instance_before_the_start_is_peeking(
 
 
 def test_the_certificates_of_a_standard_set_are_out_of_bounds(instance: Instance) -> None:
-    """Whatever instance they are about: the one under test may be among them."""
     file = Path(__file__).parents[3] / "bench" / "standard" / "R1" / "tiny_vendors.cert"
     assert file.exists()
     rule, _, detail = first_violation(instance, f"ReadsTheInstance:file={file}")
@@ -286,7 +281,6 @@ def test_the_certificates_of_a_standard_set_are_out_of_bounds(instance: Instance
 
 
 def test_another_instance_may_be_read_before_the_start(instance: Instance, tmp_path: Path) -> None:
-    """Learning from other days is no peeking."""
     write(small_contest(4), tmp_path / "yesterday.json")
     result = run(instance, f"tests.support.contestants:ReadsTheInstance:file={tmp_path / 'yesterday.json'}")
     assert_sound(instance, result)
@@ -318,7 +312,6 @@ def test_what_makes_instances_is_out_of_bounds(instance: Instance, way: str, mod
 def test_what_makes_instances_is_out_of_bounds_before_the_first_arrival_too(
     instance: Instance, way: str, when: str
 ) -> None:
-    """In the constructor and in `start`."""
     rule, task, detail = first_violation(
         instance, f"Snoops:when={when},way={way},module=ratiobench.instances.lora.arrivals"
     )
@@ -373,7 +366,6 @@ def test_every_generator_of_every_family_is_out_of_bounds_and_no_more_than_that(
 
 
 def _imported_by_trees(file: Path) -> set[str]:
-    """What a file imports, by the syntax tree of the whole file."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
@@ -384,7 +376,6 @@ def _imported_by_trees(file: Path) -> set[str]:
 
 
 def test_what_a_file_imports_is_what_its_syntax_tree_says() -> None:
-    """Of every file that decides what is out of bounds."""
     root = Path(instances.__file__).parents[1]
     barred = set(bounds.list_barred().values())
     files = [file for floor in ("formulations", "instances", "online") for file in (root / floor).rglob("*.py")]
@@ -453,7 +444,6 @@ def test_an_algorithm_of_ours_may_be_built_on_by_its_class(
     ],
 )
 def test_what_cannot_be_built_is_an_input_error(instance: Instance, name: str, words: str) -> None:
-    """One line that names it; nothing is run."""
     with pytest.raises(InputError, match=words) as caught:
         run(instance, name)
     assert "\n" not in str(caught.value)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document, parse, write
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora import public_constants
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.registry import parse as parse_name
@@ -20,6 +19,7 @@ from ratiobench.online.outcome import Source
 from tests.support.literal import schedules
 from tests.support.mechanisms import MECHANISMS
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 @settings(max_examples=samples(150))
@@ -109,7 +109,6 @@ def test_yesterday_is_the_instance_that_the_caller_hands_over(tmp_path: Path, mo
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "pdftsp:alpha=1,beta=1", "tests.support.contestants:Declares"])
 def test_yesterday_without_another_day_is_an_input_error(name: str) -> None:
-    """Also where every constant is given; the instance under test is no other day."""
     instance = named("truth_overbid_e")
     head = name.removesuffix(":alpha=1,beta=1")
     text = f"{name}{',' if head != name else ':'}prior=yesterday"
@@ -134,7 +133,6 @@ def test_yesterday_without_another_day_is_an_input_error(name: str) -> None:
      "bbar-rule:divisor=0", "bbar-rule:median_bbar=0", "minimal-edit:largest_share=0"],
 )  # fmt: skip
 def test_constants_that_make_no_prices_are_input_errors(name: str) -> None:
-    """One line that names the option."""
     with pytest.raises(InputError) as caught:
         run(named("truth_overbid_e"), name)
     assert caught.value.field == name.split("=")[0]

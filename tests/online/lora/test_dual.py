@@ -16,12 +16,12 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.history import join
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora import dual_prices
 from ratiobench.online.lora.dual_prices import DualPrices, _ask, free_nodes, prefix, read_demand
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def crowd(seed: int, tasks: int = 12) -> Instance:
@@ -131,7 +131,6 @@ def test_room_is_kept_for_what_earlier_days_had() -> None:
 
 
 def test_without_history_the_cheapest_run_is_taken() -> None:
-    """As by `greedy`, which has no prices either."""
     for seed in range(5):
         instance = crowd(seed)
         ours, theirs = run(instance, "dual-posted"), run(instance, "greedy")
@@ -182,13 +181,11 @@ def test_no_other_bid_gains(seed: int) -> None:
     ],
 )
 def test_options_that_do_not_do_are_refused(name: str, told: str) -> None:
-    """In one line."""
     with pytest.raises(InputError, match=told):
         run(FORESEEN, name)
 
 
 def test_history_of_another_cluster_is_refused() -> None:
-    """Its prices are not of these nodes."""
     with pytest.raises(InputError, match="node_types"):
         run(FORESEEN, "dual-posted:history=yesterday", prior=cluster({}, nodes=(1, 1), slots=4))
 

@@ -103,7 +103,6 @@ def test_what_is_no_price_is_told(kind: str, reason: str) -> None:
      [[["1/0"] * 4], [["0"] * 4]], [[["9" * 500] * 4], [["0"] * 4]]],
 )  # fmt: skip
 def test_answers_that_exposed_does_not_write_are_no_prices(told: Any) -> None:
-    """A process that answers something else of its own."""
     found = posted(told, named("thm5_T4_4tasks_strict").public(""))
     assert found is not None
     assert found.problem

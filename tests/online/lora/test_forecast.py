@@ -14,7 +14,6 @@ def _day(level: float) -> Floats:
 
 
 def _left(forecast: Forecast, now: int, came: Floats) -> Floats:
-    """What is expected: the mean of the ways."""
     return np.asarray(np.mean(forecast.ways(now, came), axis=0))
 
 

@@ -58,7 +58,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_servers_are_used_again(instance: Instance, folder: Path) -> None:
-    """Two of them, for all runs."""
     fork_server.close_all()
     assert_sound(instance, run(instance, "forked:Refuses"))
     servers = [server._process.pid for server in fork_server._servers.values()]
@@ -68,7 +67,6 @@ def test_servers_are_used_again(instance: Instance, folder: Path) -> None:
 
 
 def test_a_run_without_a_server_is_the_same(instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fresh process answers as a forked one."""
     forked = run(instance, "tests.support.contestants:Honest")
     monkeypatch.setattr(fork_server, "start", lambda *given: None)
     fresh = run(instance, "tests.support.contestants:Honest")
@@ -99,6 +97,7 @@ def test_each_run_begins_as_in_a_fresh_process(
         assert len({seen[drawn] for seen in found}) == len(found)
 
 
+@pytest.mark.nightly
 def test_the_order_of_a_set_is_not_reproducible(instance: Instance, folder: Path) -> None:
     """Runs that are compared with each other come from servers with hash seeds of their own."""
     rules = set()
@@ -141,7 +140,6 @@ def _gone(pid: int) -> bool:
 
 
 def test_a_server_that_died_is_replaced(instance: Instance, folder: Path) -> None:
-    """The run that finds it dead has a fresh process."""
     assert_sound(instance, run(instance, "forked:Refuses"))
     for server in fork_server._servers.values():
         server._process.kill()
@@ -151,8 +149,8 @@ def test_a_server_that_died_is_replaced(instance: Instance, folder: Path) -> Non
     assert len(fork_server._servers) == fork_server.SERVERS
 
 
+@pytest.mark.nightly
 def test_servers_end_with_the_process_that_started_them(folder: Path, instance: Instance) -> None:
-    """However it ends."""
     program = (
         f"import sys; sys.path[:] = {sys.path!r}\n"
         "from ratiobench.online.referee import fork_server\n"
@@ -169,5 +167,4 @@ def test_servers_end_with_the_process_that_started_them(folder: Path, instance: 
 
 
 def test_a_family_from_elsewhere_has_fresh_processes() -> None:
-    """What its protocol loads is not ours to keep."""
     assert fork_server.start(sys.path, "elsewhere.protocol", 0) is None

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.algorithms.learned import guarantee, guard_settings
-from ratiobench.online.lora.guard import STEPS, Announcement, Guard, announce, bound_root, bound_weight
+from ratiobench.online.lora.guard import CLASSES, STEPS, Announcement, Guard, announce, bound_root, bound_weight
 from tests.support.samples import samples
 from tests.tools.theory_guard import heaviest
 
 ONE = Fraction(1)
 
 
-def _announce(given: Instance, classes: int = 24) -> Announcement:
+def _announce(given: Instance, classes: int = CLASSES) -> Announcement:
     return announce(given, Fraction(2), Fraction(0), ONE, classes)
 
 
@@ -32,15 +32,13 @@ def _of(kinds: tuple[Kind, ...], *tasks: tuple[tuple[int, ...], int, int]) -> In
 @settings(max_examples=samples(60), deadline=None)
 @given(
     value=st.fractions(1, 500, max_denominator=10**6) | st.fractions(1, 2, max_denominator=10**9),
-    degree=st.integers(1, 40) | st.integers(4090, 5000),
+    degree=st.integers(1, 40),
 )
 def test_a_root_from_below_is_near_and_never_above(value: Fraction, degree: int) -> None:
-    """Its power is at most the value; one step more would not be, but for degrees that are given up (1)."""
     root = bound_root(value, degree)
     assert root >= 1
     assert root**degree <= value
-    if degree <= 40:
-        assert (root + Fraction(4, 2**40)) ** degree > value
+    assert (root + Fraction(4, 2**40)) ** degree > value
 
 
 @settings(max_examples=samples(60), deadline=None)
@@ -64,7 +62,7 @@ def test_omega_bounds_whatever_fits_a_node(
     """By a table of all that fits; exact for exact classes. A class of a grid stands for the smallest ones, too."""
     sizes = [(min(s, compute), min(r, memory)) for s, r in sizes]
     rates, memories = tuple(s for s, _ in sizes), tuple(r for _, r in sizes)
-    bound = bound_weight(rates, memories, step, compute, memory)
+    bound = bound_weight(rates, memories, step, compute, memory, (ONE, ONE))
     every = {
         (max(1, -(-s // part)), max(1, -(-r // other))) for s, r in sizes for part in (1, step) for other in (1, step)
     }
@@ -78,12 +76,15 @@ def test_what_is_announced_of_exact_classes() -> None:
     """A class per shape and type, the largest worth over weight; none where the task does not fit, or is not served."""
     given = _of((Kind(2, 10, 20), Kind(1, 4, 4)), ((5, 2), 4, 100), ((5, 2), 4, 60), ((2, 0), 10, 7), ((20, 9), 1, 50))
     first, second = _announce(given).kinds
-    assert list(zip(first.rate, first.memory, first.cap, strict=True)) == [(2, 10, 14), (5, 4, 200)]
-    assert (second.rate, second.memory, second.cap) == ((2,), (4,), (100,))
-    assert (first.step, first.omega, second.omega) == (1, 1, 1)
+    worth = {(2, 10): 7, (5, 4): 100}
+    assert dict(zip(zip(first.rate, first.memory, strict=True), first.cap, strict=True)) == {
+        shape: bid / first.weigh(*shape) for shape, bid in worth.items()
+    }
+    assert (second.rate, second.memory, second.cap) == ((2,), (4,), (100 / second.weigh(2, 4),))
+    assert first.step == second.step == 1
     assert [first.find(5, 4), first.find(5, 5), first.find(2, 10)] == [1, -1, 0]
     wider = announce(given, Fraction(2), Fraction(3), Fraction(3, 2))
-    assert wider.kinds[0].cap == (21, 300)
+    assert wider.kinds[0].cap == tuple(cap * Fraction(3, 2) for cap in first.cap)
     assert wider.factor == 3 + 2
 
 
@@ -116,36 +117,34 @@ def test_a_grid_has_a_class_for_every_task(classes: int) -> None:
         assert kind.cap[j] * kind.weigh(rate, memory) >= bid
 
 
-def test_a_sale_at_the_lower_limit_raises_the_next_one() -> None:
-    """In fractions, and in doubles."""
+def test_a_sale_at_the_lower_limit_leaves_a_credit_of_phi() -> None:
     given = _of((Kind(2, 10, 10),), ((5,), 3, 100), ((1,), 2, 10))
     announced = _announce(given)
     room = np.array([10]), np.array([10])
     for exact in (True, False):
         guard = Guard(given.public(""), announced, exact=exact)
         (least,), (most,) = guard.limits(0, 0, 5, 3, room)
-        top = guard.credit[0][0] * (Fraction(1, 2) if exact else 0.5)
-        assert 0 < least < most == top
+        weight, beta = announced.kinds[0].weigh(5, 3), announced.beta / announced.kinds[0].omega
         before = guard.credit[0][0]
+        assert 0 < least < most == before * (weight if exact else float(weight))
         guard.sell(0, 0, 5, 3, least, 10, 10)
-        assert guard.credit[0][0] == before + 2 * least / 2
-        left = np.array([5]), np.array([7])
-        assert guard.limits(0, 0, 5, 3, left)[0][0] > least
+        assert guard.credit[0][0] == pytest.approx(before + (beta if exact else float(beta)) * least / 2, rel=1e-15)
+        assert guard.credit[0][0] == pytest.approx(guard._floor(0, guard._left[0][:1])[0], rel=1e-15)
         if exact:
             assert guard.worth() == announced.kinds[0].omega * 2 * guard.credit[0][0]
 
 
 def test_credits_are_raised_within_what_was_earned() -> None:
-    """Not before anything is earned; then by the same part of each need, up to rho ALG in all."""
+    """Not before anything is earned; then by the same part of each need, for half of what is left."""
     given = _of((Kind(1, 10, 10),), ((5,), 3, 100))
     guard = Guard(given.public(""), announce(given, ONE, Fraction(1, 2), ONE), exact=True)
     before, wish = guard.credit[0][0], [np.array([Fraction(10**4)], object)]
     guard.raise_credit((0, 3, [5]), [0], wish)
     assert guard.credit[0][0] == before
-    guard.earn(40, Fraction(0))
-    for _ in range(2):
+    guard.earn(40, Fraction(0))  # all of it is the task's surplus: (1/2 + 1) 40 - 40 is left
+    for raised in (10, 15):
         guard.raise_credit((0, 3, [5]), [0], wish)
-        assert guard.credit[0][0] == before + 20
+        assert float((guard.credit[0][0] - before) * guard._worth[0]) == pytest.approx(raised)
 
 
 MIXES = [(Fraction(a, 4), Fraction(b, 4)) for a, b in ((4, 4), (4, 0), (0, 4), (3, 4), (4, 1))]
@@ -184,21 +183,20 @@ def test_what_is_more_in_demand_is_what_weighs(
 ) -> None:
     """Compute alone, or memory alone, where the other is never short: then Omega is 1, and beta is not divided."""
     given = _of((Kind(3, 10, 10),), *(((rate,), memory, 100) for rate, memory in tasks))
-    announced = announce(given, Fraction(20), ONE, ONE, by_weight=True)
+    announced = announce(given, Fraction(20), ONE, ONE)
     kind = announced.kinds[0]
     assert [kind.weigh(rate, memory) for rate, memory in tasks] == [
         max(rate * unit[0], memory * unit[1]) for rate, memory in tasks
     ]
     assert kind.omega <= 1
     assert announced.factor == 1 + 20
-    assert announced.beta_of(kind) * kind.omega == 20
 
 
-def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
+def test_a_sale_below_the_limit_is_made_good() -> None:
     """As far as what was earned allows, in equal parts for the slots; the credit is then Phi, and the rest is less."""
     jobs = tuple(Job(1, 2, 3, 5, 100 + i, (5,)) for i in range(2))
     given = instance(TinyInstance(2, (Kind(1, 10, 10),), jobs))
-    announced = announce(given, Fraction(4), Fraction(0), ONE, by_weight=True)
+    announced = announce(given, Fraction(4), Fraction(0), ONE)
     guard = Guard(given.public(""), announced, exact=True)
     room = np.array([10, 10]), np.array([10, 10])
     least, _ = guard.limits(0, 0, 5, 3, room)
@@ -220,11 +218,8 @@ def test_by_weight_a_sale_below_the_limit_is_made_good() -> None:
     assert guard.allowance(1) == Fraction(rest - grown, 2 * 4)
 
 
-def test_by_weight_the_factor_is_one_more_than_beta() -> None:
-    """`rho=auto` is 1 there, and 10 by count."""
-    options = {"guard": "59", "rho": "auto", "margin": "3/2", "room": "weight", "past": "kept"}
-    assert guard_settings("learned", options, "guard") == (59, 1, Fraction(3, 2), 128, True, False)
+def test_options_of_the_guard_are_read() -> None:
+    options = {"guard": "59", "rho": "1", "margin": "3/2", "past": "settled"}
+    assert guard_settings("learned", options, "guard") == (59, 1, Fraction(3, 2), True, 128)
     assert guarantee(options, "guard").startswith("OPT <= (1 + max(1, 59)) ALG + A0, ")
-    by_count = guard_settings("learned", options | {"room": "count"}, "guard")
-    assert by_count == (59, 10, Fraction(3, 2), 24, False, False)
     assert guard_settings("learned", options | {"guard": "0"}, "guard") is None

@@ -16,7 +16,6 @@ from ratiobench.bench.lora.theory.guarded import find_least_factor
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.online.lora.algorithms.guarded import INNER, NoPoster
-from ratiobench.online.lora.algorithms.learned import guard_settings
 from ratiobench.online.lora.guard import Guard, announce
 from ratiobench.online.lora.posted_prices import GuardSettings, PostedPrices, ProposedPrices
 from ratiobench.online.lora.protocol import View
@@ -58,7 +57,6 @@ def test_a_cell_without_room_on_its_type_does_not_look_at_another_type(inner: st
 
 
 def test_history_without_a_task_that_can_be_served_teaches_nothing() -> None:
-    """No prices, then, and no classes: every task is one that was not announced."""
     kinds = (Kind(1, 4, 4),)
     before, today = _of_one_slot(kinds, [5], (9, 9)), _of_one_slot(kinds, [5, 6], (2, 2))
     for name in ("learned:history=history", "learned:guard=2,history=history", "guarded:history=history"):
@@ -66,21 +64,21 @@ def test_history_without_a_task_that_can_be_served_teaches_nothing() -> None:
 
 
 def test_who_waits_can_gain() -> None:
-    """Not truthful in the arrival: what others pay meanwhile raises the credit, and with it the lower limit falls."""
-    kinds = (Kind(1, 43, 2),)
-    waiting = Job(1, 2, 1, 2, 100_000, (2,))
-    others = (Job(1, 2, 2, 1, 4_200_000, (1,)), Job(1, 2, 2, 2, 400_000, (1,)), Job(2, 2, 1, 1, 700_000, (1,)))
-    truth = instance(TinyInstance(2, kinds, (*others[:2], waiting, others[2])))
-    late = instance(TinyInstance(2, kinds, (*others, waiting._replace(arrival=2))))
+    """Not truthful in the arrival: what others earn meanwhile pays for raises, and the cell is cheaper."""
+    kinds = (Kind(1, 10, 10),)
+    waiting = Job(1, 2, 5, 1, 4000, (1,))
+    before, after = Job(1, 2, 2, 3, 4000, (3,)), Job(2, 2, 1, 2, 400_000, (2,))
+    truth = instance(TinyInstance(2, kinds, (before, waiting, after)))
+    late = instance(TinyInstance(2, kinds, (before, after, waiting._replace(arrival=2))))
 
     def played(given: Instance) -> list[int | None]:
-        mechanism = PostedPrices(NoPoster(), GuardSettings(Fraction(31, 4), Fraction(2), Fraction(1)), exact=True)
+        mechanism = PostedPrices(NoPoster(), GuardSettings(Fraction(47), Fraction(0), Fraction(1)), exact=True)
         mechanism.learn(None, truth)
         decisions = run_built(ENVIRONMENT, given, mechanism, "guarded", "1", (), "seed").decisions
         return [None if each is None else each.payment for each in decisions]
 
-    assert played(truth)[2] is None
-    assert played(late)[3] == 0
+    assert played(truth)[1] == 1947
+    assert played(late)[2] == 0
 
 
 class _Dear(NoPoster):
@@ -169,7 +167,7 @@ def _two_slots(later: int) -> Instance:
 
 def test_a_slot_that_has_passed_is_settled_where_that_sets_credits_free() -> None:
     """Its credits are 0 then, and its tasks count with all that they are worth; what remains is a bound on OPT."""
-    settings = GuardSettings(Fraction(40), Fraction(1), Fraction(1), by_weight=True, settles=True)
+    settings = GuardSettings(Fraction(40), Fraction(1), Fraction(1))
     found = {}
     for settles in (False, True):
         mechanism = PostedPrices(NoPoster(), settings._replace(settles=settles), exact=True)
@@ -190,18 +188,10 @@ def test_a_slot_that_has_passed_is_settled_where_that_sets_credits_free() -> Non
     assert 38 + 30 <= value <= trace.announced.factor * welfare + trace.start
 
 
-def test_slots_are_settled_by_weight_alone() -> None:
-    """To settle implies that room is measured by weight."""
-    alone, both = (run(_two_slots(30), f"guarded:beta=9,{more}past=settled") for more in ("", "room=weight,"))
-    assert alone.decisions == both.decisions
-    assert guard_settings("guarded", {"beta": "9", "rho": "auto", "margin": "3/2", "room": "count", "past": "settled"},
-                          "beta") == (9, 1, Fraction(3, 2), 128, True, True)  # fmt: skip
-
-
 def test_a_settlement_that_costs_more_than_it_frees_is_left() -> None:
     """The guard compares what credits cost with what tasks are owed."""
     given = _two_slots(30)
-    guard = Guard(given.public(""), announce(given, Fraction(40), Fraction(1), Fraction(1), by_weight=True), exact=True)
+    guard = Guard(given.public(""), announce(given, Fraction(40), Fraction(1), Fraction(1)), exact=True)
     cost = guard.worth()
     assert not guard.settle(1, cost)
     assert guard.settle(1, Fraction(0))

@@ -92,7 +92,6 @@ def test_it_is_asked_where_something_changes() -> None:
 
 
 def test_what_waits_when_the_last_slot_is_over_is_rejected() -> None:
-    """Without a method `at_slot`, too."""
     instance = cluster({}, {})
     says = Says({})
     result = play(instance, says)
@@ -121,7 +120,6 @@ FOULS: dict[str, tuple[Mapping[int, Any], str, int | None]] = {
 
 @pytest.mark.parametrize("foul", FOULS)
 def test_a_foul_ends_the_run(foul: str) -> None:
-    """The rule that was broken, and the task."""
     gang = {"run": "gang", "nodes": 2, "work": 4}
     instance = cluster({"work": 2}, {"work": 2}, {"work": 2, "deadline": 2}, gang, {"arrival": 3}, nodes=(2, 1))
     answers, rule, task = FOULS[foul]
@@ -131,8 +129,6 @@ def test_a_foul_ends_the_run(foul: str) -> None:
 
 
 def test_an_answer_of_at_slot_is_none_to_an_arrival() -> None:
-    """And altering it later is noticed."""
-
     class Maps(Says):
         def decide(self, task: Task, view: View) -> Any:
             return {0: None}
@@ -219,7 +215,6 @@ def test_nobody_leaves_with_late_runs() -> None:
 
 
 def test_algorithms_in_their_own_process_may_wait() -> None:
-    """They decide as in this process; what they break is named."""
     instance = cluster(
         {"work": 2}, {"work": 3}, {"work": 2, "arrival": 2, "vendors": [{"price": 1, "delay": 1}]},
         {"run": "gang", "nodes": 2, "work": 4, "arrival": 3}, {"run": "any", "arrival": 4}, {"arrival": 5, "work": 2},
@@ -235,7 +230,6 @@ def test_algorithms_in_their_own_process_may_wait() -> None:
 
 
 def test_plain_instances_ask_nothing_more() -> None:
-    """The view of an arrival has what waits and runs."""
     instance = cluster({"run": "any"}, {"run": "any", "arrival": 2})
 
     class Now(Says):
@@ -290,7 +284,6 @@ def test_a_run_that_ends_early_is_settled_in_the_slot_after_it() -> None:
 
 
 def test_without_an_answer_the_payment_is_for_what_was_booked() -> None:
-    """By an algorithm that has no method for it, too."""
     instance = cluster({"work": 1, "limit": 4, "bid": 100})
 
     class Keeps(Charges):
@@ -315,7 +308,6 @@ def test_a_settlement_is_a_payment(answer: Any) -> None:
 
 
 def test_a_settlement_in_a_process_of_its_own() -> None:
-    """As an algorithm by its import path."""
     instance = cluster({"work": 2, "limit": 5, "bid": 100}, {"work": 1, "limit": 3, "bid": 100})
     result = run(instance, f"{__name__}:Charges")
     assert result.valid, result.violations

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms import greedy
 from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, FreeCapacity
 from ratiobench.online.lora.roots import gain_below, is_gain_below, share_above
@@ -30,6 +29,7 @@ from tests.support.mechanisms import (
     roomy_instances,
 )
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 _RULE = Rule(Fraction(1), Fraction(1), Fraction(1), by_bbar=False)
 

@@ -14,7 +14,6 @@ from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.model import Public
 from ratiobench.instances.lora.named import expected, named, names
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.registry import canonical
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed_search, window
@@ -23,6 +22,7 @@ from ratiobench.online.outcome import OnlineRun
 from tests.support.examples import on_examples
 from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 
 def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, object, object]]:
@@ -177,11 +177,8 @@ def _trace(result: OnlineRun) -> PriceTrace:
     return result.trace
 
 
-FLOAT_FLIPS = {
-    "lemma4_T2_two_tasks": [0, 1],
-    "lemma4_T2_D_below_OPT": [0, 1],
-}
-"""Named instances on which doubles admit other tasks than exact prices do (F = 4e-16 where it is 0)."""
+# Named instances on which doubles admit other tasks than exact prices do (F = 4e-16 where it is 0)
+FLOAT_FLIPS = {"lemma4_T2_two_tasks": [0, 1], "lemma4_T2_D_below_OPT": [0, 1]}
 
 
 @pytest.mark.parametrize("name", names())
@@ -198,7 +195,6 @@ def test_named_instances_are_always_exact(name: str) -> None:
 
 
 def test_above_64_tasks_prices_are_doubles() -> None:
-    """`auto` decides by the number of tasks alone."""
     data = document(named("thm5_lead_L10"))
     task = data["tasks"][-1]
     for count, arithmetic in ((64, "exact"), (65, "float")):

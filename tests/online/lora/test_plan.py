@@ -14,11 +14,11 @@ from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.planning import Run, make_plan, read_runs
 from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.support.samples import of_sample, samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 
 def morning(seed: int, tasks: int = 7) -> Instance:
@@ -176,6 +176,5 @@ def test_runs_are_valid_on_tasks_of_every_kind(instance: Instance) -> None:
     ],
 )
 def test_options_that_do_not_do_are_refused(name: str, told: str) -> None:
-    """In one line."""
     with pytest.raises(InputError, match=told):
         run(morning(0), name)

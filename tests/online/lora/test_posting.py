@@ -11,12 +11,12 @@ from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.history import join
 from ratiobench.instances.lora.named import named
-from ratiobench.instances.lora.strategies import tiny_instances
 from ratiobench.online.lora.algorithms.guarded import INNER
 from ratiobench.online.lora.registry import REGISTRY
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.run import run_built
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances
 
 GUARDED = tuple(f"guarded:inner={inner},beta=3" for inner in INNER)
 EVERY = ("learned", "learned:guard=3", *GUARDED)

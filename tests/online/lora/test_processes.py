@@ -35,7 +35,6 @@ def _gone(condition: Callable[[], bool], seconds: int = 10) -> bool:
 def test_a_hanging_algorithm_is_killed_with_what_it_started(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time for an answer is up; its process and the process that it started are gone."""
     monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
     assert first_violation(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
     if Path("/proc/self/stat").exists():
@@ -119,14 +118,12 @@ def test_a_killed_referee_leaves_nothing(instance: Instance, folder: Path) -> No
 def test_the_memory_of_a_detached_program_counts(
     instance: Instance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All that the algorithm started is one account."""
     monkeypatch.setattr(isolation, "MEMORY_MB", 500)
     assert first_violation(instance, "EatsMemoryElsewhere") == ("memory", 0, "more than 500 MB in use")
     assert _ended(folder)
 
 
 def test_programs_that_are_started_stand_in_the_row(instance: Instance) -> None:
-    """What they do is not seen."""
     assert (
         run(instance, "tests.support.contestants:StartsPrograms").label
         == "tests.support.contestants:StartsPrograms (starts sh)"
@@ -136,7 +133,6 @@ def test_programs_that_are_started_stand_in_the_row(instance: Instance) -> None:
 def test_what_is_printed_beyond_a_limit_is_dropped(
     instance: Instance, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In all runs together; that is said once."""
     monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
     assert_sound(instance, run(instance, "tests.support.contestants:Chatters"))
     printed = capfd.readouterr().err
@@ -148,14 +144,12 @@ def test_what_is_printed_beyond_a_limit_is_dropped(
 def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pipe is too narrow for it."""
     monkeypatch.setattr(isolation, "_LINE_LIMIT", 10**4)
     assert first_violation(instance, "TooManyCells")[2] == "1000000 cells, there are 6 slots of 2 nodes"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
 def test_the_referees_memory_is_shut_while_anyones_algorithm_lives() -> None:
-    """To processes of the same user, and afterwards as before."""
     before = is_dumpable()
     player = isolation.Runner(
         parse_name("tests.support.contestants:Honest"), "ratiobench.online.lora.protocol", lambda path: False
@@ -190,18 +184,17 @@ def test_a_run_at_its_limit_is_no_failure_of_the_command(
 
 
 def test_an_algorithm_that_is_never_ready_is_a_timeout(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in its constructor."""
     monkeypatch.setattr(isolation, "ANSWER_SECONDS", 1.0)
     assert first_violation(instance, "HangsInConstructor")[:2] == ("timeout", None)
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process's memory")
 def test_an_algorithm_that_eats_memory_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before it takes the machine down."""
     monkeypatch.setattr(isolation, "MEMORY_MB", 300)
     assert first_violation(instance, "EatsMemory")[:2] == ("memory", 0)
 
 
+@pytest.mark.nightly
 def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
     """Cluster workers are daemonic, and those may not have children of the multiprocessing kind."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -210,7 +203,6 @@ def test_a_run_works_inside_a_daemonic_pool_process(instance: Instance) -> None:
 
 
 def test_no_process_is_left_behind(instance: Instance) -> None:
-    """The algorithm's processes have ended when the run has."""
     run(instance, "tests.support.contestants:Honest")
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     if not children.exists():

@@ -12,7 +12,6 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances, tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.queue import Queue
 from ratiobench.online.lora.multifactor import read_weights
 from ratiobench.online.lora.protocol import View
@@ -23,6 +22,7 @@ from ratiobench.online.run import run_built
 from tests.online.lora.test_later import cluster
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances, tiny_instances_of_kinds
 
 
 def starts(instance: Instance, algorithm: str) -> list[int]:
@@ -38,8 +38,8 @@ def gang(nodes: int, slots: int, **fields: Any) -> dict[str, Any]:
     return {"run": "gang", "nodes": nodes, "work": nodes * slots} | fields
 
 
+# Two nodes: one is taken for 4 slots; the next task needs both; then a long one and a short one
 CLASSIC = cluster({"work": 4}, gang(2, 2), {"work": 6}, {"work": 4}, slots=16)
-"""Two nodes: one is taken for 4 slots; the next task needs both; then a long one and a short one."""
 
 
 def test_a_short_task_is_backfilled_where_it_does_not_delay_the_first() -> None:
@@ -69,7 +69,6 @@ def test_easy_promises_other_nodes_where_those_are_needed_now() -> None:
 
 
 def test_orders() -> None:
-    """One node, all are there from the beginning."""
     instance = cluster(
         {"work": 3, "bid": 10, "deadline": 20}, {"work": 2, "bid": 9, "deadline": 19}, {"work": 4, "bid": 40},
         {"work": 1, "bid": 1, "deadline": 10}, nodes=(1,), slots=20,
@@ -146,7 +145,6 @@ def test_multifactor(tmp_path: Path) -> None:
      ("shares = 1", "no table"), ("[shares]\na = 0", "shares.a"), ("a = = 1", "not TOML")],
 )  # fmt: skip
 def test_a_bad_file_of_weights_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    """With the key and the value."""
     file = tmp_path / "weights.toml"
     file.write_text(text)
     with pytest.raises(InputError, match=words):
@@ -165,7 +163,6 @@ def test_times_are_slurms(tmp_path: Path, text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("name", ["queue:window=0", "queue:depth=x", "queue:weights=none.toml"])
 def test_a_bad_option_is_refused(name: str) -> None:
-    """Before anything runs."""
     with pytest.raises(InputError):
         run(CLASSIC, name)
 
@@ -202,17 +199,15 @@ def _is_valid_and_below_the_optimum(instance: Instance, algorithm: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_whatever_is_drawn_the_run_is_valid_and_below_the_optimum(policy: str) -> None:
-    """By the referee, the verifier and brute force."""
     LIMITED.check(lambda instance: _is_valid_and_below_the_optimum(instance, policy))
 
 
 def test_only_algorithms_with_a_form_take_rigid_tasks() -> None:
-    """The others say so."""
     with pytest.raises(InputError, match="no form for tasks that are rigid"):
         run(CLASSIC, "titan")
 
 
-AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "learned:binding=late", "guarded", "titan"]
+AT_ARRIVAL = ["greedy", "eft", "ntm", "pdftsp", "posted", "eris", "learned", "guarded", "titan"]
 
 
 CLASSIC_LIMITED = Examples(with_limits(tiny_instances()), samples(40), content_hash)

@@ -13,7 +13,6 @@ from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, document, parse
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.algorithms.pricelist import read_prices
 from ratiobench.online.lora.algorithms.quota import read_quotas
 from ratiobench.online.lora.registry import canonical
@@ -21,6 +20,7 @@ from ratiobench.online.lora.run import run
 from tests.online.lora.test_later import cluster
 from tests.online.lora.test_queue import starts
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 TWO = """
 [groups.a]
@@ -68,7 +68,6 @@ def test_one_that_can_never_have_quota_is_rejected_and_blocks_nobody(tmp_path: P
 
 
 def test_the_file_is_a_part_of_the_key(tmp_path: Path) -> None:
-    """Stored results of another file are not reused."""
     option = quotas(tmp_path / "q.toml", "[groups.a]\nnodes = { g0 = 1 }")
     first = canonical(f"quota:{option}")
     quotas(tmp_path / "q.toml", "[groups.a]\nnodes = { g0 = 2 }")
@@ -84,7 +83,6 @@ def test_the_file_is_a_part_of_the_key(tmp_path: Path) -> None:
      ("[groups.a]\nnodes = {}\ncohort = 1", "no text"), ("groups = { a = 1 }", "no table")],
 )  # fmt: skip
 def test_a_bad_file_of_quotas_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    """With the key and the value."""
     (tmp_path / "q.toml").write_text(text)
     with pytest.raises(InputError, match=words):
         read_quotas(str(tmp_path / "q.toml"))
@@ -128,7 +126,6 @@ def test_a_price_list(tmp_path: Path) -> None:
      ("strat = 1", "did you mean")],
 )  # fmt: skip
 def test_a_bad_price_list_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    """With the key and the value."""
     (tmp_path / "p.toml").write_text(text)
     with pytest.raises(InputError, match=words):
         read_prices(str(tmp_path / "p.toml"))

@@ -19,7 +19,6 @@ from ratiobench.instances.lora import Instance, content_hash, document, parse
 from ratiobench.instances.lora.model import Task
 from ratiobench.instances.lora.schedules import KINDS, ScheduleKind
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.instances.lora.strategies import tiny_instances_of_kinds
 from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
@@ -27,6 +26,7 @@ from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
+from tests.support.strategies.lora import tiny_instances_of_kinds
 
 NAMES = ("greedy", "eft", "ntm", "posted", "minimal-edit", "bbar-rule", "capped", "pdftsp")
 VARIANTS = (
@@ -54,7 +54,6 @@ def instances(draw: st.DrawFn, limits: bool = False) -> Instance:
 
 
 def test_which_algorithms_take_rigid_tasks_and_gangs() -> None:
-    """The others say which do."""
     assert [name for name, entry in entries().items() if RUNS in entry.forms] == sorted(
         (*NAMES, "dual-plan", "dual-posted", "dual-queue", "pricelist", "queue", "quota")
     )
@@ -183,7 +182,6 @@ def test_the_searches_are_exact(instance: Instance, data: st.DataObject) -> None
 
 
 def test_others_say_that_they_have_no_form() -> None:
-    """In one line, with the algorithms that have one."""
     data = document(parse_one())
     for name in ("titan", "learned", "guarded:prior=history", "eris"):
         with pytest.raises(InputError, match="it has no form for tasks that are rigid or gangs; bbar-rule"):

@@ -40,7 +40,6 @@ def sandboxed() -> None:
 
 
 def test_an_honest_algorithm_passes_in_a_sandbox(instance: Instance, method: str) -> None:
-    """With the same decisions; the row says it."""
     with run_context(RunContext(isolate=method)):
         result = run(instance, "tests.support.contestants:BuildsOnOurs:ours=pdftsp")
     assert_sound(instance, result)
@@ -57,6 +56,7 @@ def test_a_sandbox_shows_nothing_of_the_world(instance: Instance, folder: Path, 
     assert f"((False, False) [] False False False) (isolated by {method})" in result.label
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("where", ["instance", "current", "copy"])
 def test_what_is_hidden_is_hidden_below_a_system_folder_too(
     where: str, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
@@ -86,7 +86,6 @@ def test_what_is_hidden_is_hidden_below_a_system_folder_too(
 
 @pytest.mark.parametrize("folder", [sys.base_prefix, os.path.dirname(os.__file__)])
 def test_a_sandbox_that_would_have_to_hide_python_is_refused(folder: str, instance: Instance, method: str) -> None:
-    """An instance among the modules of Python."""
     with (
         run_context(RunContext(isolate=method, hidden=(folder,))),
         pytest.raises(InputError, match="holds what it hides and") as said,
@@ -112,7 +111,6 @@ def test_the_list_of_what_was_read_is_bounded(instance: Instance, tmp_path: Path
 
 
 def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, tmp_path: Path, method: str) -> None:
-    """There is nothing to be read; the referee opens none of them."""
     write(instance, tmp_path / "day.json")
     forged = f"tests.support.contestants:ForgesItsReads:file={tmp_path / 'day.json'},number="
     assert run(instance, f"{forged}1").violations[0].rule == "peeks"
@@ -121,7 +119,6 @@ def test_the_list_of_what_was_read_is_ignored_in_a_sandbox(instance: Instance, t
 
 
 def test_a_hanging_algorithm_is_killed_in_a_sandbox_as_well(instance: Instance, method: str) -> None:
-    """With all that is in there."""
     with run_context(RunContext(limit=0.5, isolate=method)):
         result = run(instance, "tests.support.contestants:HangsAtTheStart")
     assert str(result.violations[0]) == "timeout: stopped after 0.5 s"
@@ -162,12 +159,10 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_modules_beside_an_algorithm_are_there_if_it_imports_them(beside: Path) -> None:
-    """Directly or by one another; no others."""
     assert sorted(each.name for each in files_beside(beside / "mine.py")) == ["helper.py", "mine.py", "parts"]
 
 
 def test_an_algorithm_finds_the_modules_that_it_imports(instance: Instance, beside: Path, method: str) -> None:
-    """Those beside it; what is not there is named, with the reason."""
     (beside / "tests").symlink_to(Path(__file__).parents[2])
     with run_context(RunContext(isolate=method)):
         result = run(instance, "mine:Mine")
@@ -180,10 +175,10 @@ def test_an_algorithm_finds_the_modules_that_it_imports(instance: Instance, besi
         run(instance, "mine:Mine")
 
 
+@pytest.mark.nightly
 def test_processor_time_is_limited(
     instance: Instance, beside: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A violation that says so."""
     (beside / "tests").symlink_to(Path(__file__).parents[2])
     monkeypatch.setattr(isolation, "_cpu_seconds", lambda: 3)
     with run_context(RunContext(isolate=method)):

@@ -37,7 +37,6 @@ def _draw_case(seed: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("seed", range(samples(60)))
 def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the same order, for every number of parts that fits."""
     for part in ("_fits", "_choose_by_sorting"):
         monkeypatch.setattr(queueing, part, _uncompiled(getattr(queueing, part)))
     free, free_mb, g, start, end, rate, memory, most = _draw_case(seed)
@@ -55,7 +54,6 @@ def test_a_queue_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest
 
 @pytest.mark.parametrize("seed", range(samples(60)))
 def test_a_plan_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the same order; one part more than fits finds none."""
     monkeypatch.setattr(run_search, "_take_first", _uncompiled(run_search._take_first))
     free, free_mb, g, start, end, rate, memory, most = _draw_case(seed)
     for parts in range(1, most + 2):
@@ -74,7 +72,6 @@ def test_a_plan_gives_a_wide_gang_the_same_nodes(seed: int, monkeypatch: pytest.
 
 
 def test_amounts_of_a_type_are_summed() -> None:
-    """Also of a type without nodes."""
     table = np.random.default_rng(1).integers(-5, 9, (2, 40, 6))
     found = sum_by_type(SimpleNamespace(first_node=FIRST_NODE), table)  # type: ignore[arg-type]
     assert found.shape == (2, 4, 6)
@@ -83,6 +80,7 @@ def test_amounts_of_a_type_are_summed() -> None:
         assert found[:, g].tolist() == table[:, FIRST_NODE[g] : FIRST_NODE[g + 1]].sum(axis=1).tolist()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["queue:backfill=easy", "queue:backfill=conservative", "dual-plan"])
 def test_a_gang_of_thousands_of_nodes_starts(name: str) -> None:
     """Part by part a queue took minutes for one of 10,000 nodes."""

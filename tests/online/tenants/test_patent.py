@@ -18,10 +18,10 @@ from ratiobench.instances.tenants.format import parse
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import expected, named, names
-from ratiobench.instances.tenants.strategies import tenants_documents
 from ratiobench.online.tenants.algorithms.patent import HEURISTICS, LIMIT, scale_values
 from ratiobench.online.tenants.run import run
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tenants_documents
 
 
 @st.composite
@@ -88,7 +88,6 @@ def test_an_admissible_estimate_without_load_is_optimal(instance: Instance, h: s
 
 @pytest.mark.parametrize("name", [name for name in names() if "search" in expected(name)])
 def test_the_witnesses(name: str) -> None:
-    """Where the search errs, and by how much."""
     search = dict(expected(name)["search"])
     cost = search.pop("cost")
     made = run(named(name), "patent:" + ",".join(f"{key}={value}" for key, value in search.items()))
@@ -125,7 +124,6 @@ def test_equal_jobs_and_gpus_count_once() -> None:
 
 @pytest.mark.parametrize("option", ["width=0", "width=x", "width=1000001", "expansions=0", "h=none", "load=1"])
 def test_options_that_do_not_do(option: str) -> None:
-    """One line that names the option."""
     with pytest.raises(InputError, match=option.partition("=")[0]):
         run(named("ties"), f"patent:{option}")
 

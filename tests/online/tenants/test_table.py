@@ -15,7 +15,6 @@ from ratiobench.formulations.tenants.enumerate import enumerate_optimum
 from ratiobench.instances.tenants.format import FORMAT, parse
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named, names
-from ratiobench.instances.tenants.strategies import tiny_instances
 from ratiobench.online.referee.simulator import run_in_process
 from ratiobench.online.tenants.protocol import View
 from ratiobench.online.tenants.registry import REGISTRY, entries
@@ -24,6 +23,7 @@ from ratiobench.online.tenants.run import ENVIRONMENT, run
 from ratiobench.online.tenants.simulator import Simulator
 from tests.support import tenants_contestants
 from tests.support.samples import samples
+from tests.support.strategies.tenants import tiny_instances
 
 OWN = "tests.support.tenants_contestants"
 README = Path(__file__).parents[3] / "docs" / "reference" / "algorithms" / "tenants.md"
@@ -127,7 +127,6 @@ def test_ones_own_under_isolation(name: str, rule: str) -> None:
 
 
 def test_who_draws_or_writes_is_caught() -> None:
-    """Draws without a seed, and a view that is read-only."""
     many = instance_of([(t, [2, 2]) for t in range(12)])
     assert not run(many, f"{OWN}:Gambles").valid
     assert not run(HAND, f"{OWN}:Writes").valid
@@ -170,7 +169,6 @@ def test_the_future_is_not_known(name: str) -> None:
 
 
 def test_equal_gpus_are_taken_by_number() -> None:
-    """Of equals the first."""
     instance = instance_of([(0, [2, 2]), (0, [2, 2]), (0, [2, 2])], (3, 1))
     for name in ("greedy", "least-loaded", "insertion", "replan", "patent"):
         assert run(instance, name).decisions[0].gpu in (0, 3), name
@@ -178,7 +176,6 @@ def test_equal_gpus_are_taken_by_number() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_named_instances(name: str) -> None:
-    """Everybody is valid on each."""
     for algorithm in SIMPLE:
         assert run(named(name), algorithm).valid
 

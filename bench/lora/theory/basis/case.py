@@ -25,18 +25,12 @@ Value = TypeVar("Value")
 
 
 class Step(NamedTuple):
-    """An offer, and how the cells of its schedule stood when it was made.
+    """An offer, and how the cells of its schedule stood when it was made."""
 
-    Parameters
-    ----------
-    offer : what the mechanism computed; offers without a schedule have no step.
-    full : the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
-    misfit : the first cell on which the admitted tasks leave no room for it, or None.
-    """
-
-    offer: Offer
+    offer: Offer  # what the mechanism computed; offers without a schedule have no step
+    # the first cell whose virtual load (of the tasks that moved prices) has reached a capacity, or None.
     full: Cell | None
-    misfit: Cell | None
+    misfit: Cell | None  # the first cell on which the admitted tasks leave no room for it, or None
 
 
 def replay_offers(instance: Instance, trace: PriceTrace) -> Iterator[Step]:
@@ -77,17 +71,11 @@ def is_positive(offer: Offer) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """One run with the facts of its instance and the interval on OPT; each is worked out when a claim first asks.
+    """One run with the facts of its instance and the interval on OPT; each is worked out when a claim first asks."""
 
-    Parameters
-    ----------
-    instance, run : what was run.
-    reference : the interval on OPT.
-    """
-
-    instance: Instance
+    instance: Instance  # instance, run: what was run
     run: OnlineRun
-    reference: SolveReport
+    reference: SolveReport  # the interval on OPT
     _shared: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def share(self, make: Callable[..., Value], *args: Hashable) -> Value:

@@ -32,12 +32,7 @@ from ratiobench.instances.lora.model import Instance, IntArray
 
 
 def find_bbar_range(instance: Instance, money: Fraction, memory: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover.
-
-    Raises
-    ------
-    StateSpaceTooLarge : when one task has more than 20 million sums of rates below M.
-    """
+    """Least and largest bbar over all covers of all tasks, in units as in `facts`; None where no task has a cover."""
     found = _extremes(instance, memory)
     return None if found is None else (money * found[0], money * found[1])
 
@@ -53,24 +48,14 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """What decides the bbar of a task's covers.
+    """What decides the bbar of a task's covers."""
 
-    Parameters
-    ----------
-    memory_mb : r_i.
-    rates : (G',) on the usable types.
-    cost : (G', W) e of a cell of each type in each slot of the widest window.
-    offsets : (n options,) first slot of each option, from 0; W or more where it has none.
-    net : (n options,) b_i - q_in.
-    after : (states + 1, G') see `_sums`.
-    """
-
-    memory_mb: int
-    rates: IntArray
-    cost: IntArray
-    offsets: IntArray
-    net: IntArray
-    after: IntArray
+    memory_mb: int  # r_i
+    rates: IntArray  # (G',) on the usable types
+    cost: IntArray  # (G', W) e of a cell of each type in each slot of the widest window
+    offsets: IntArray  # (n options,) first slot of each option, from 0; W or more where it has none
+    net: IntArray  # (n options,) b_i - q_in
+    after: IntArray  # (states + 1, G') see `_sums`
 
     def ratio(self, cover: Totals, memory: Fraction) -> Fraction:
         """b_il / (S + memory r n)."""
@@ -174,11 +159,6 @@ def _sums(rates, work, width, limit):  # type: ignore[no-untyped-def]
     """The sums of rates below `work` in ascending order, and where one more cell leads.
 
     Only sums of at most `width` cells from which `width` cells in all can still cover.
-
-    Returns
-    -------
-    after : (n + 1, G'), after[j, g] = index of sum j plus rate g; n where that covers, -1 where it is no state. Row n,
-        of the covered, leads to itself. And whether n <= limit.
     """
     types = len(rates)
     fastest = 0

@@ -26,28 +26,21 @@ from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.search.additive import exact_cover
 
 Number = Fraction | float | int
+# {(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB
 Prices = Mapping[tuple[int, int], Number] | Sequence[Sequence[Number]] | NDArray[Any]
-"""{(node, slot from 1): price} with zeros left out, or (K, T) rows; micro-dollars per sample or per MB."""
 
+# The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2
 TAUS = tuple(Fraction(n, 512) for n in (0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768))
-"""The grid of factors on final prices: 0, 1/512, ..., 1/4, 3/8, 1/2, 3/4, 1, 3/2."""
 _HEADROOM = 2**61
 _BITS = 40
 
 
 class DualValue(NamedTuple):
-    """D at some prices, and what every task adds to it.
+    """D at some prices, and what every task adds to it."""
 
-    Parameters
-    ----------
-    value : D, micro-dollars.
-    surplus : max(0, max_l F'_il) of every task, in 1/unit micro-dollars.
-    unit : their denominator.
-    """
-
-    value: Fraction
-    surplus: tuple[int, ...]
-    unit: int
+    value: Fraction  # D, micro-dollars
+    surplus: tuple[int, ...]  # max(0, max_l F'_il) of every task, in 1/unit micro-dollars
+    unit: int  # their denominator
 
 
 class _Whole(NamedTuple):
@@ -107,7 +100,6 @@ class _Doubles(NamedTuple):
         return lam, phi
 
     def tops(self) -> tuple[Fraction, Fraction]:
-        """The largest prices."""
         lam, phi = (Fraction(float(part.max(initial=0.0))) for part in self)
         return lam, phi
 

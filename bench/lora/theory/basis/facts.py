@@ -18,36 +18,25 @@ from ratiobench.instances.lora.model import Instance, Public, Task
 from ratiobench.online.lora.constants import alpha, beta
 from ratiobench.online.lora.traces import Offer, PriceTrace
 
-ROUNDING = 1e-9
-"""Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each."""
+ROUNDING = 1e-9  # Relative error that no price in doubles reaches: 10^4 updates cost a few units in the last place each
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the theorems need of an instance, in given units of money and memory; tasks without a schedule left out.
+    """What the theorems need of an instance, in given units of money and memory; tasks without a schedule left out."""
 
-    Parameters
-    ----------
-    negative : the first task with a usable cell of negative cost, or None.
-    scheduled : number of tasks with a schedule.
-    unprofitable : the first task with a minimal cover of b_il <= 0, or None.
-    bbar_min, bbar_max : extremes of bbar over minimal covers.
-    s_min, s_max, r_min, r_max : over the (task, node) pairs that can be used; r in the unit of memory.
-    kappa : largest of n and S / slowest rate used, over minimal covers (over all covers where a cost is negative).
-    alpha, beta : max b/M and max b/r over all tasks.
-    """
-
-    negative: int | None
-    scheduled: int
-    unprofitable: int | None
-    bbar_min: Fraction
+    negative: int | None  # the first task with a usable cell of negative cost, or None
+    scheduled: int  # number of tasks with a schedule
+    unprofitable: int | None  # the first task with a minimal cover of b_il <= 0, or None
+    bbar_min: Fraction  # bbar_min, bbar_max: extremes of bbar over minimal covers
     bbar_max: Fraction
-    s_min: int
+    s_min: int  # s_min, s_max, r_min, r_max: over the (task, node) pairs that can be used; r in the unit of memory
     s_max: int
     r_min: Fraction
     r_max: Fraction
+    # largest of n and S / slowest rate used, over minimal covers (over all covers where a cost is negative).
     kappa: Fraction
-    alpha: Fraction
+    alpha: Fraction  # alpha, beta: max b/M and max b/r over all tasks
     beta: Fraction
 
     @property

@@ -27,12 +27,7 @@ def compare(
 ) -> Check:
     """The check of left <= right, both exact; sides that are None say that nothing stands against the claim.
 
-    Parameters
-    ----------
-    problem : why the claim does not apply; empty if it does.
-    witness : shown where the claim is violated.
-    scale : size of the terms behind the sides, for rounding in float runs; 0 where the sides are counted. By
-        default the sides themselves.
+    `problem`: why the claim does not apply; empty if it does.
     """
     sides = None if left is None else Fraction(left), None if right is None else Fraction(right)
     shown = figures or {}
@@ -71,11 +66,8 @@ def compare_ratio(
 ) -> Check:
     """The check of OPT <= factor * welfare.
 
-    Parameters
-    ----------
-    welfare : micro-dollars, of the run or of its tasks with F > 0.
-    factor : at least 0; None where it is undefined: what holds then holds with every factor.
-    problem : why the claim does not apply; empty if it does.
+    `welfare`: micro-dollars, of the run or of its tasks with F > 0; `factor`: at least 0; None where it is undefined:
+    what holds then holds with every factor; `problem`: why the claim does not apply; empty if it does.
     """
     if problem:
         left = figures["ratio_upper"]

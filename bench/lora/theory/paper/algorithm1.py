@@ -26,8 +26,7 @@ def overflow(case: Case) -> Check:
     return compare(case, "overflow", largest, 1, claim, witness=witness, figures=figures, scale=0)
 
 
-RERUN_LIMIT = 1000
-"""Most tasks of an instance that an audit runs once more."""
+RERUN_LIMIT = 1000  # Most tasks of an instance that an audit runs once more
 
 
 def ghost_updates(case: Case) -> Check:

@@ -16,8 +16,7 @@ from ratiobench.bench.lora.theory.basis.verdicts import compare, leave_open
 from ratiobench.bench.lora.theory.pdftsp.auction import require_auction
 from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
 
-SEARCHES = 4000
-"""Most tasks that one check looks at before it says `undecided`."""
+SEARCHES = 4000  # Most tasks that one check looks at before it says `undecided`
 
 
 def algorithm2(case: Case) -> Check:

@@ -29,23 +29,14 @@ Price = Mapping[Cell, Fraction | float]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The sharpest (6a) of a task.
+    """The sharpest (6a) of a task."""
 
-    Parameters
-    ----------
-    task : index.
-    linear : the largest b_il - sum (lambda s + phi r) over its schedules.
-    mu : max(0, F) as the algorithm set it.
-    option, cells : a schedule with that value.
-    scale : size of the terms behind `linear`, for rounding.
-    """
-
-    task: int
-    linear: Fraction
-    mu: Fraction
-    option: int
+    task: int  # index
+    linear: Fraction  # the largest b_il - sum (lambda s + phi r) over its schedules
+    mu: Fraction  # max(0, F) as the algorithm set it
+    option: int  # option, cells: a schedule with that value
     cells: tuple[Cell, ...]
-    scale: int
+    scale: int  # size of the terms behind `linear`, for rounding
 
     @property
     def excess(self) -> Fraction:
@@ -121,7 +112,6 @@ class ScaledPrices:
 
     @cached_property
     def _exact(self) -> tuple[Price, Price]:
-        """The prices as fractions."""
         lam, phi = (
             {cell: self._factor * Fraction(price) for cell, price in part.items()}
             for part in (self._trace.lam, self._trace.phi)

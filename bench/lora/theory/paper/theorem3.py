@@ -22,12 +22,9 @@ from ratiobench.bench.lora.theory.pdftsp.curve import Curve
 from ratiobench.bench.lora.theory.pdftsp.misreports import Misreport, find_best_misreport
 from ratiobench.bench.lora.theory.pdftsp.price_state import PriceState, SearchBudget, SearchLimitReached
 
-SEARCHES = 4000
-"""Most schedule searches that one check in an audit makes before it says `undecided`."""
-SEARCHES_OF_ONE = 500
-"""Most of them for the misreports of a single task."""
-CHOSEN = 40
-"""As many searches may be made for a single bidder as in this many checks: about a minute."""
+SEARCHES = 4000  # Most schedule searches that one check in an audit makes before it says `undecided`
+SEARCHES_OF_ONE = 500  # Most of them for the misreports of a single task
+CHOSEN = 40  # As many searches may be made for a single bidder as in this many checks: about a minute
 
 BY_BID_FIXED = f"{BY_BID}, constants kept"
 

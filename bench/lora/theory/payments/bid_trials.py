@@ -19,25 +19,17 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
-RUNS = 200
-"""Most bids that are tried."""
+RUNS = 200  # Most bids that are tried
 
 
 @dataclass(frozen=True, slots=True)
 class BidTrials:
-    """The bids of a task that were tried, with their outcomes.
+    """The bids of a task that were tried, with their outcomes."""
 
-    Parameters
-    ----------
-    task, valuation : whose, and v_i.
-    answers : whether the run was valid, and the task's decision in it, by bid.
-    runs, failed : how many bids were tried in runs of their own, and how many of these were not valid.
-    """
-
-    task: int
+    task: int  # task, valuation: whose, and v_i
     valuation: int
-    answers: dict[int, Answer]
-    runs: int
+    answers: dict[int, Answer]  # whether the run was valid, and the task's decision in it, by bid
+    runs: int  # runs, failed: how many bids were tried in runs of their own, and how many of these were not valid
     failed: int
 
     def rows(self) -> Iterator[dict[str, str]]:
@@ -77,12 +69,7 @@ class BidTrials:
 
 
 def try_curve(instance: Instance, run: OnlineRun, task: int) -> BidTrials:
-    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own.
-
-    Raises
-    ------
-    InputError : a run that is not valid, that is not repeated, or without payments.
-    """
+    """Try bids of one task of a valid run; anyone's own algorithm gets each in a process of its own."""
     if not run.valid:
         raise InputError("algorithm", run.algorithm, f"the run is not valid ({run.violations[0]})")
     _paid(run, run.decisions)

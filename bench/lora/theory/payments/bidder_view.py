@@ -18,17 +18,13 @@ from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 from ratiobench.online.outcome import OnlineRun
 
-ALLOWANCE = 2000
-"""Most decisions that the reports of one check may take: about a second of a slow algorithm."""
+ALLOWANCE = 2000  # Most decisions that the reports of one check may take: about a second of a slow algorithm
+# Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in every
+# run may gain by luck, as a fair coin does once in 128 times
 REPEATS = 3
-"""Runs, in processes of their own, in which a gain of anyone's own algorithm has to show: one that draws anew in
-every run may gain by luck, as a fair coin does once in 128 times."""
-ASKED = 300
-"""Most decisions that confirming offers which were found again may take."""
-ONE = 100
-"""A single bidder may be asked about as often as all bidders together in this many checks."""
-SEARCHED = 10
-"""Its offers may take as many searches as those of this many checks."""
+ASKED = 300  # Most decisions that confirming offers which were found again may take
+ONE = 100  # A single bidder may be asked about as often as all bidders together in this many checks
+SEARCHED = 10  # Its offers may take as many searches as those of this many checks
 
 
 def explain_no_payments(case: Case) -> str:
@@ -42,18 +38,13 @@ def explain_no_payments(case: Case) -> str:
 
 
 class MisreportTrials(NamedTuple):
-    """What misreports of some tasks brought.
+    """What misreports of some tasks brought."""
 
-    Parameters
-    ----------
-    reports, tasks, failed : how many reports were answered, of how many tasks, and how many ended in no valid run.
-    gain, witness : of the report that gained most; 0 and None when none gains.
-    """
-
+    # reports, tasks, failed: how many reports were answered, of how many tasks, and how many ended in no valid run.
     reports: int
     tasks: int
     failed: int
-    gain: int
+    gain: int  # gain, witness: of the report that gained most; 0 and None when none gains
     witness: dict[str, Any] | None
 
     def explain(self, sale: BidderView) -> str:
@@ -70,21 +61,14 @@ class MisreportTrials(NamedTuple):
 
 @dataclass(frozen=True)
 class BidderView:
-    """A run as bidders see it, in booked micro-dollars.
+    """A run as bidders see it, in booked micro-dollars."""
 
-    Parameters
-    ----------
-    instance, run : what was run.
-    only : the one bidder that is asked about; None for all.
-    truths : decisions about tasks that tell the truth, as far as they are known.
-    unsteady : tasks whose same report was answered in two ways.
-    """
-
-    instance: Instance
+    instance: Instance  # instance, run: what was run
     run: OnlineRun
-    only: int | None = None
+    only: int | None = None  # the one bidder that is asked about; None for all
+    # decisions about tasks that tell the truth, as far as they are known.
     truths: dict[int, Decision | None] = field(default_factory=dict)
-    unsteady: list[int] = field(default_factory=list)
+    unsteady: list[int] = field(default_factory=list)  # tasks whose same report was answered in two ways
 
     @property
     def times(self) -> int:

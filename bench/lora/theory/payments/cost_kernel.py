@@ -26,16 +26,11 @@ _FREE = (0.0, 0.0, 0.0, 1.0, 1.0)
 
 
 class FoundCosts(NamedTuple):
-    """What was found again of the tasks before `limit`, the first that was one too many to search.
+    """What was found again of the tasks before `limit`, the first that was one too many to search."""
 
-    Parameters
-    ----------
-    costs : c of each task, None where no schedule has room; integers where nothing has a price.
-    fell : whether booking the task lowers a price.
-    """
-
+    # c of each task, None where no schedule has room; integers where nothing has a price.
     costs: list[float | int | None]
-    fell: list[bool]
+    fell: list[bool]  # whether booking the task lowers a price
     limit: int
 
 
@@ -53,14 +48,9 @@ def _rate(p, j, kind):  # type: ignore[no-untyped-def]
 def _find(p, lam, phi, compute, memory, first_node, kind, capacity, rule, priced, by_bbar, tested, booked, limit, out):  # type: ignore[no-untyped-def]
     """Fill the costs of the tasks before `limit`, inf for none; prices and room are moved along.
 
-    Parameters
-    ----------
-    lam, phi, compute, memory : (K, T) prices, and samples and MB that are free.
-    first_node, kind : (G+1,) first node of each type; (K,) type of each node.
-    capacity : (2, G) C_kp and C_km - r_b.
-    rule : B, eta_c, eta_m, w_c, w_m; priced : whether there are prices at all.
-    booked : where each task's cells begin, the cells [node, slot from 1], and the price of its vendor.
-    out : costs, and whether booking lowers a price; and (p.table,) scratch.
+    `lam`, `phi`, `compute`, `memory`: (K, T) prices, and samples and MB that are free; `first_node`, `kind`: (G+1,)
+    first node of each type; (K,) type of each node; `capacity`: (2, G) C_kp and C_km - r_b; `booked`: where each task's
+    cells begin, the cells [node, slot from 1], and the price of its vendor.
     """
     begin, cells, fee = booked
     costs, fell, table = out
@@ -135,16 +125,9 @@ def find_costs(
 ) -> FoundCosts | None:
     """The least cost of a schedule with room for every task, at the prices and with the room that earlier ones left.
 
-    Parameters
-    ----------
-    options : which vendor's offer each task took.
-    rule, prices : how the prices move, and the prices, all zero, which are moved; None and None where there are none.
-    tasks : those before it are looked at.
-    most : so many searches are allowed.
-
-    Returns
-    -------
-    None where this loop cannot do it: tables or numbers that might be too large, or decisions that no referee passes.
+    `rule`, `prices`: how the prices move, and the prices, all zero, which are moved; None and None where there are
+    none; returns none where this loop cannot do it: tables or numbers that might be too large, or decisions that no
+    referee passes.
     """
     p, public = find_small_pool(instance), instance.public("")
     booked = None if p is None else _booked(instance, decisions, options)
@@ -170,7 +153,6 @@ def find_costs(
 
 
 def _largest(instance: Instance, p: Pool) -> int:
-    """No sum of costs on the way is larger."""
     energy = int(np.abs(p.energy).max(initial=0)) * int(np.abs(p.tariff).max())
     cell = max(energy, int(np.abs(p.table_cost).max(initial=0)))
     return cell * (instance.slots + 1) + int(p.price.max(initial=0))

@@ -12,8 +12,8 @@ from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision
 
+# The reports of a task to be tried, the most promising first, given its decision when it tells the truth
 Plan = Callable[[RepeatableRun, int, Decision | None], Iterator[Report]]
-"""The reports of a task to be tried, the most promising first, given its decision when it tells the truth."""
 
 
 def list_first_bids(instance: Instance, i: int, decision: Decision | None) -> list[int]:
@@ -49,12 +49,7 @@ def try_bids(again: RepeatableRun, i: int, decision: Decision | None) -> Iterato
 def try_bids_where_outcomes_change(
     again: RepeatableRun, i: int, decision: Decision | None, *, further: bool = True
 ) -> Iterator[Report]:
-    """Those of `list_first_bids`, the middle between neighbours with different outcomes, then the middle of wide gaps.
-
-    Parameters
-    ----------
-    further : go on where neighbours have the same outcome, up to twice the valuation, the widest gap first.
-    """
+    """Those of `list_first_bids`, the middle of neighbours with different outcomes, then the middle of wide gaps."""
     truth = again.truth(i)
     known: dict[int, Answer] = {truth.bid: (True, decision)}
     for bid in list_first_bids(again.instance, i, decision):

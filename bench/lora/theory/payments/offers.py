@@ -38,7 +38,6 @@ from ratiobench.bench.lora.theory.payments.schedule_cost import Row, StepBudget,
 from ratiobench.formulations.lora.covering.schedules import Space, StateSpaceTooLarge, cheapest_cover, space
 from ratiobench.instances.lora.model import Instance, Task
 from ratiobench.instances.lora.solution import Decision
-from ratiobench.online.lora.final_schedule import MOVED
 from ratiobench.online.lora.mechanism import ExactPrices, FloatPrices, prices
 from ratiobench.online.lora.posted_prices import PostedTrace
 from ratiobench.online.lora.traces import EXACT_TASKS, GreedyTrace, LinearTrace
@@ -47,50 +46,34 @@ from ratiobench.online.outcome import OnlineRun
 Cell = tuple[int, int]
 Cost = Fraction | float | int
 
-STEPS = 4_000_000
-"""Most additions of the exact search in one audit: some five seconds."""
-COMPILED_TASKS = 30_000
-"""Most offers that are found again by the compiled search in one audit: some five seconds."""
+STEPS = 4_000_000  # Most additions of the exact search in one audit: some five seconds
+COMPILED_TASKS = 30_000  # Most offers that are found again by the compiled search in one audit: some five seconds
 
 
 _LOWERS = "its admission lowers a price"
 
 
 class RecordedOffer(NamedTuple):
-    """One offer as the mechanism kept it.
+    """One offer as the mechanism kept it."""
 
-    Parameters
-    ----------
-    task : index.
-    cost : c; None where it found no schedule with room.
-    less : b - c as it was computed, where that is what a run in doubles kept; else None.
-    option, cells : the schedule.
-    admitted : whether it was taken.
-    """
-
-    task: int
-    cost: Cost | None
-    less: float | None
-    option: int
+    task: int  # index
+    cost: Cost | None  # c; None where it found no schedule with room
+    less: float | None  # b - c as it was computed, where that is what a run in doubles kept; else None
+    option: int  # option, cells: the schedule
     cells: tuple[Cell, ...]
-    admitted: bool
+    admitted: bool  # whether it was taken
 
 
 @dataclass(frozen=True, slots=True)
 class OfferVerification:
-    """The result of finding every offer again.
+    """The result of finding every offer again."""
 
-    Parameters
-    ----------
-    costs : c of each task that was looked at, as the second search found it; None without a schedule.
-    broken : the first of the facts that fails, in figures: task and what is wrong; None if none fails.
-    doubt : why nothing is decided; empty if everything is.
-    blind : offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
-    """
-
+    # c of each task that was looked at, as the second search found it; None without a schedule.
     costs: Sequence[Cost | None]
+    # the first of the facts that fails, in figures: task and what is wrong; None if none fails.
     broken: dict[str, Any] | None
-    doubt: str
+    doubt: str  # why nothing is decided; empty if everything is
+    # offers were not found again: prices were set before the bid was shown, which settles bids and nothing else.
     blind: bool = False
 
     @property
@@ -157,12 +140,6 @@ class _Books:
             self._found = find_costs(instance, run.decisions, options, rule, self._prices, tasks, self._tasks)
 
     def least(self, i: int) -> Cost | None:
-        """c of a task.
-
-        Raises
-        ------
-        OutOfSteps, StateSpaceTooLarge : when it would take too long.
-        """
         if self._found is not None:
             if i >= self._found.limit:
                 raise StepLimitReached
@@ -268,13 +245,7 @@ class _Books:
 
 
 def verify_offers(instance: Instance, run: OnlineRun, *, until: int | None = None, times: int = 1) -> OfferVerification:
-    """Find every offer of a run again: facts (1) to (3) above.
-
-    Parameters
-    ----------
-    until : the last task to look at, by default the last of all; what comes later changes nothing for those before.
-    times : as much work is allowed as in this many audits.
-    """
+    """Find every offer of a run again: facts (1) to (3) above."""
     offers, costs = list_offers(instance, run), list[Cost | None]()
     if isinstance(run.trace, PostedTrace):
         return _verify_taken(instance, run, offers)
@@ -313,25 +284,14 @@ def _verify_taken(instance: Instance, run: OnlineRun, offers: Sequence[RecordedO
             [], {"task": len(offers), "problem": "the run did not keep one offer per task"}, "", blind=True
         )
     costs = [offer.cost for offer in offers]
-    late = instance.public("").type_of_node.tolist() if MOVED in run.counts else None
     for offer in offers:
-        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost, late)
+        wrong, _ = _wrong(instance, offer, run.decisions[offer.task], offer.cost)
         if wrong:
             return OfferVerification(costs, {"task": offer.task, "problem": wrong}, "", blind=True)
     return OfferVerification(costs, None, "", blind=True)
 
 
-def _wrong(
-    instance: Instance,
-    offer: RecordedOffer,
-    decision: Decision | None,
-    least: Cost | None,
-    late: list[int] | None = None,
-) -> tuple[str, str]:
-    """What is wrong with an offer; and a doubt of rounding.
-
-    With the type of every node as `late`, cells are the same if their types are: tasks have moved.
-    """
+def _wrong(instance: Instance, offer: RecordedOffer, decision: Decision | None, least: Cost | None) -> tuple[str, str]:
     if offer.admitted != (decision is not None):
         return "what was booked is not what was offered", ""
     if offer.cost is None or least is None:
@@ -349,10 +309,7 @@ def _wrong(
         return "it is not admitted exactly when its bid is above the cost", ""
     if decision is not None:
         vendor = offer.option if instance.vendors(offer.task) else None
-        same = decision.cells == offer.cells
-        if not same and late is not None:
-            same = [(late[k], t) for k, t in decision.cells] == [(late[k], t) for k, t in offer.cells]
-        if not same or decision.vendor != vendor:
+        if decision.cells != offer.cells or decision.vendor != vendor:
             return "what was booked is not what was offered", ""
         if decision.payment != math.ceil(offer.cost):
             return f"{decision.payment} was booked for it", ""

@@ -30,10 +30,8 @@ from ratiobench.online.outcome import Constant, OnlineRun, Source
 from ratiobench.online.referee.trial_runs import TrialRuns
 from ratiobench.online.run import run_built, run_isolated
 
-PROCESS = 400
-"""What a run in a process of its own costs, in decisions: about a quarter of a second."""
-Answer = tuple[bool, Decision | None]
-"""Whether a run was valid, and a task's decision in it."""
+PROCESS = 400  # What a run in a process of its own costs, in decisions: about a quarter of a second
+Answer = tuple[bool, Decision | None]  # Whether a run was valid, and a task's decision in it
 
 
 class DecisionLimitReached(Exception):
@@ -69,10 +67,8 @@ def follows_bids(run: OnlineRun) -> bool:
 class RepeatableRun:
     """A run that can be had again.
 
-    Parameters
-    ----------
-    allowance : the decisions that all runs together may take.
-    keep : leave constants as they were, those that came from the bids included.
+    `allowance`: the decisions that all runs together may take; `keep`: leave constants as they were, those that came
+    from the bids included.
     """
 
     def __init__(self, instance: Instance, run: OnlineRun, allowance: int, *, keep: bool = False) -> None:
@@ -122,8 +118,7 @@ class RepeatableRun:
     def cost(self, i: int, report: Report) -> int:
         """What it takes to try this report, in decisions."""
         played = self._end(self._place(i, report), report.arrival)
-        strange = self._spec.entry is not None and self._spec.entry.own(self._spec.options) is not None
-        return played + (self.instance.tasks if self.moving else 0) + (PROCESS if strange else 0)
+        return played + (self.instance.tasks if self.moving else 0)
 
     def _place(self, i: int, report: Report) -> int:
         """Where the task then stands: in its place, or behind the others of a later slot."""
@@ -141,10 +136,6 @@ class RepeatableRun:
         """Whether the run was a valid one, and the task's decision in it; of anyone's own, a hint unless `alone`.
 
         It stays in `answers`.
-
-        Raises
-        ------
-        OutOfDecisions : when it is not allowed any more.
         """
         self.left -= self.cost(i, report) + (PROCESS if alone else 0)
         if self.left < 0:
@@ -210,7 +201,7 @@ class RepeatableRun:
     def _goes_on(self, constants: Sequence[Constant]) -> Checkpoints | None:
         """The run from the middle on; None where it begins anew with each report."""
         entry = self._spec.entry
-        if entry is None or not entry.learns or entry.own(self._spec.options) is not None or self.moving:
+        if entry is None or not entry.learns or self.moving:
             return None
         if self._course is None:
             values = {constant.name: constant.value for constant in constants}

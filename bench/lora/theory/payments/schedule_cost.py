@@ -40,15 +40,8 @@ class Row(NamedTuple):
 def find_least_cost(task: Task, rows: Sequence[Row], first: int, steps: StepBudget, unit: int = 1) -> Any:
     """The least vendor price plus cell costs over all schedules, or None where no schedule does the work.
 
-    Parameters
-    ----------
-    rows : the node types that can hold the task; column 0 is slot `first`.
-    first : the first slot that any vendor leaves usable.
-    unit : what one micro-dollar is in the cell costs.
-
-    Raises
-    ------
-    OutOfSteps : when `steps` does not allow what it takes.
+    `rows`: the node types that can hold the task; column 0 is slot `first`; `first`: the first slot that any vendor
+    leaves usable; `unit`: what one micro-dollar is in the cell costs.
     """
     starts: dict[int, list[int]] = {}
     for option in task.options:

@@ -33,12 +33,9 @@ from ratiobench.bench.lora.theory.payments.misreports import (
 from ratiobench.bench.lora.theory.payments.offers import explain_breach
 from ratiobench.bench.lora.theory.payments.repeatable_run import RepeatableRun, Report
 
-REPORTS = 80
-"""Most reports of one check."""
-CONFIRMED = 2
-"""Most gains of anyone's own algorithm that are tried again, each in processes of its own."""
-EACH = 3
-"""Where not all tasks can have so many reports, some have none."""
+REPORTS = 80  # Most reports of one check
+CONFIRMED = 2  # Most gains of anyone's own algorithm that are tried again, each in processes of its own
+EACH = 3  # Where not all tasks can have so many reports, some have none
 
 BY_BID = "U_i(b) - U_i(v_i) for the bid that gains most"
 BY_TYPE = "gain by the misreport of arrival, deadline, work or memory that pays best"

@@ -24,23 +24,14 @@ from ratiobench.online.outcome import OnlineRun, Source
 
 @dataclass(frozen=True)
 class Auction:
-    """A run of pdFTSP, seen as an auction.
+    """A run of pdFTSP, seen as an auction."""
 
-    Parameters
-    ----------
-    instance, trace : what was run.
-    steps : its offers against the loads of their moment.
-    rule : payment rule of the run.
-    oracle : which of alpha and beta were taken from the bids.
-    moving_units : whether the units were, too.
-    """
-
-    instance: Instance
+    instance: Instance  # instance, trace: what was run
     trace: PriceTrace
-    steps: Mapping[int, Step]
-    rule: str
-    oracle: frozenset[str]
-    moving_units: bool
+    steps: Mapping[int, Step]  # its offers against the loads of their moment
+    rule: str  # payment rule of the run
+    oracle: frozenset[str]  # which of alpha and beta were taken from the bids
+    moving_units: bool  # whether the units were, too
 
     @cached_property
     def public(self) -> Public:
@@ -84,12 +75,7 @@ class Auction:
 
 
 def auction_of(instance: Instance, run: OnlineRun, steps: Iterable[Step] | None = None) -> Auction:
-    """The run as an auction.
-
-    Raises
-    ------
-    InputError : when the run left no prices of pdFTSP.
-    """
+    """The run as an auction."""
     if not isinstance(run.trace, PriceTrace):
         raise InputError("algorithm", run.algorithm, "this run kept no offers: there is no utility curve, nor charges")
     oracle = {constant.name for constant in run.constants if constant.source is Source.ORACLE}

@@ -28,19 +28,7 @@ from ratiobench.online.outcome import OnlineRun, Source
 def utility_curve(
     instance: Instance, run: OnlineRun, task: int, *, rule: str | None = None, recompute: bool = True
 ) -> Curve:
-    """The whole utility curve of one task over its own bid.
-
-    Parameters
-    ----------
-    run : on the instance, of pdFTSP or of a mechanism that keeps its offers (posted, greedy, ...).
-    rule : printed or critical, of pdFTSP; by default the run's own. The others charge the cost.
-    recompute : let constants that the run took from the bids follow the bid; otherwise they stay as they were.
-
-    Raises
-    ------
-    InputError : no such task.
-    NoCurve : a run that kept no offers; constants that cannot be followed exactly; offers that are not found again.
-    """
+    """The whole utility curve of one task over its own bid."""
     if not 0 <= task < instance.tasks:
         raise InputError(instance.name, "task", f"{task} is not in 0..{instance.tasks - 1}")
     if records_offers(run):
@@ -97,7 +85,6 @@ class _Walk:
         self._tasks = auction.tasks[: task + 1]
 
     def history(self, regime: Regime, bid: Fraction) -> History:
-        """What the mechanism does when the task bids so."""
         ledger = PriceState(self._auction, self._meter)
         alpha, beta = regime.alpha(bid), regime.beta(bid)
         decided: list[PastDecision | None] = [ledger.decide(task, alpha, beta) for task in self._tasks[:-1]]
@@ -165,12 +152,7 @@ class _Walk:
 
 
 def recompute_curve(auction: Auction, task: int, rule: str, meter: SearchBudget) -> Curve:
-    """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid.
-
-    Raises
-    ------
-    OutOfSearches : when the meter does not allow what it takes.
-    """
+    """The curve when alpha = max b/M and beta = max b/r (those that the run took from the bids) follow the bid."""
     instance, trace = auction.instance, auction.trace
     own = instance.task(task)
     others = [j for j in range(instance.tasks) if j != task]

@@ -27,23 +27,15 @@ class Line(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """An interval of bids with one outcome.
+    """An interval of bids with one outcome."""
 
-    Parameters
-    ----------
-    low, high : its ends; low_in, high_in : whether they belong to it.
-    admitted : whether the task wins.
-    payment : what it pays then, as a function of its bid; None where it loses.
-    cells : the schedule that it wins with; empty where it loses.
-    """
-
-    low: Fraction
+    low: Fraction  # low, high: its ends; low_in, high_in: whether they belong to it
     high: Fraction
     low_in: bool
     high_in: bool
-    admitted: bool
-    payment: Line | None
-    cells: tuple[Cell, ...]
+    admitted: bool  # whether the task wins
+    payment: Line | None  # what it pays then, as a function of its bid; None where it loses
+    cells: tuple[Cell, ...]  # the schedule that it wins with; empty where it loses
 
     def has(self, bid: Fraction) -> bool:
         """Whether the bid lies in the interval."""
@@ -54,21 +46,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Outcome and utility (15) of one task for every bid in 0..2^40, all other bids as they are.
+    """Outcome and utility (15) of one task for every bid in 0..2^40, all other bids as they are."""
 
-    Parameters
-    ----------
-    task, valuation : whose, and v_i.
-    rule : payment rule, printed (14) or critical.
-    recomputed : whether alpha and beta follow the bid.
-    pieces : in ascending order, without gaps.
-    """
-
-    task: int
+    task: int  # task, valuation: whose, and v_i
     valuation: int
-    rule: str
-    recomputed: bool
-    pieces: tuple[Piece, ...]
+    rule: str  # payment rule, printed (14) or critical
+    recomputed: bool  # whether alpha and beta follow the bid
+    pieces: tuple[Piece, ...]  # in ascending order, without gaps
 
     def piece(self, bid: Fraction | int) -> Piece:
         """The piece that a bid lies in."""
@@ -126,9 +110,7 @@ def make_threshold_curve(
 ) -> Curve:
     """The curve of an offer that no bid moves: the task loses up to its cost and wins above, for the same payment.
 
-    Parameters
-    ----------
-    cost : None, or more than can be bid, where no bid wins.
+    `cost`: None, or more than can be bid, where no bid wins.
     """
     top = Fraction(LIMIT)
     if cost is None or cost >= top:

@@ -57,17 +57,14 @@ class Outcome(NamedTuple):
 class BestMisreport(NamedTuple):
     """The best misreport of a task.
 
-    Parameters
-    ----------
-    lie, utility : the best of those tried and what it gives; None when none is better than the truth.
-    tried : how many misreports were followed.
-    every : whether no other misreport can be better.
+    `tried`: how many misreports were followed.
     """
 
+    # lie, utility: the best of those tried and what it gives; None when none is better than the truth.
     lie: Misreport | None
     utility: Fraction
     tries: int
-    every: bool
+    every: bool  # whether no other misreport can be better
 
 
 class Bidder:
@@ -76,9 +73,7 @@ class Bidder:
     Reports come in the order of their arrivals. A task that says it arrives later is decided after all others of
     that slot.
 
-    Parameters
-    ----------
-    before : prices and loads as the run left them to task i; they are made when they are not given.
+    `before`: prices and loads as the run left them to task i; they are made when they are not given.
     """
 
     def __init__(
@@ -107,12 +102,7 @@ class Bidder:
         return Misreport(self._truth.arrival, self._truth.deadline, self._truth.work, self._truth.memory_mb)
 
     def try_report(self, lie: Misreport) -> Outcome:
-        """What the mechanism answers.
-
-        Raises
-        ------
-        OutOfSearches : when the meter does not allow what it takes.
-        """
+        """What the mechanism answers."""
         if lie not in self._outcomes:
             self._outcomes[lie] = self._outcome(lie)
         return self._outcomes[lie]
@@ -132,10 +122,6 @@ class Bidder:
         """The largest utility that this report, or one that is worse in any of its fields and better in none, can get.
 
         That of the schedule with room that would be charged least; 0 if that is a loss.
-
-        Raises
-        ------
-        OutOfSearches : when the meter does not allow what it takes.
         """
         if lie not in self._bounds:
             self._wait(lie.arrival)
@@ -166,12 +152,7 @@ class Bidder:
 def find_best_misreport(
     auction: Auction, i: int, rule: str, meter: SearchBudget, before: PriceState | None = None
 ) -> BestMisreport:
-    """The misreport that pays best; of equals one that changes few fields.
-
-    Parameters
-    ----------
-    before : as in `Bidder`.
-    """
+    """The misreport that pays best; of equals one that changes few fields."""
     bidder = Bidder(auction, i, rule, meter, before)
     truthful = fixed_curve(auction, i, rule).utility(int(auction.instance.valuation[i]))
     hunt = _Hunt(bidder, truthful)
@@ -271,7 +252,6 @@ class _Boxes:
             heappush(self._waiting, (changes, corner.memory_mb, corner, top))
 
     def pop(self) -> tuple[Misreport, int]:
-        """The next box."""
         return heappop(self._waiting)[2:]
 
 

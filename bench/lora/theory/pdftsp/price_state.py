@@ -73,9 +73,7 @@ class Regime(NamedTuple):
 class PriceTable:
     """One price on every cell, in fractions; equal prices are one entry, so that they are compared once.
 
-    Parameters
-    ----------
-    shape : (K, T).
+    `shape`: (K, T).
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -172,13 +170,8 @@ class PriceState:
     def find_best_fitting(self, task: Task, alpha: Fraction, beta: Fraction, *, free: bool) -> Choice | None:
         """The schedule of largest F among those with room, found exactly whatever the mechanism's own search.
 
-        Parameters
-        ----------
-        free : leave the operational cost out of F.
-
-        Returns
-        -------
-        Its value is not positive where no schedule with room has a positive F; None when there is no schedule at all.
+        Returns its value is not positive where no schedule with room has a positive F; None when there is no schedule
+        at all.
         """
         if free:
             task = replace(task, cost=np.zeros_like(task.cost))
@@ -248,7 +241,6 @@ class PriceState:
         return past
 
     def _figures(self, task: Task, option: int, cells: tuple[Cell, ...]) -> tuple[int, int]:
-        """S and b_il."""
         work = energy = 0
         for k, t in cells:
             g = self._types[k]

@@ -1,1 +1,0 @@
-"""Hidden sets: instances drawn from a published law and a secret seed, whose hash is published first."""

@@ -1,5 +1,0 @@
-"""Speed of family `lora`."""
-
-from ratiobench.bench.lora.perf.models import PARTS
-
-__all__ = ["PARTS"]

@@ -1,0 +1,122 @@
+"""Theorems N1 and N3, lower bounds for every online algorithm, and the instances that show them: `Family.limits`.
+
+Both are about algorithms that decide at arrival, randomised or not. docs/theory/limits.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, permutations
+from typing import Any
+
+from ratiobench.bench.family.capabilities import LimitCase, LimitPrefix, Limits
+from ratiobench.instances.io.errors import InputError, explain_unknown_name
+from ratiobench.instances.io.keys import Values
+from ratiobench.instances.lora import limits
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import WAITED
+from ratiobench.online.outcome import OnlineRun
+
+HEAD = "limit:"
+ORDERS = 120  # If there are at most so many orders of the node types, ALG is the mean over all of them
+
+
+def sum_of_steps(levels: Sequence[int]) -> Fraction:
+    """S = sum over the steps of 1 - v_{j-1} / v_j, of levels v_0 < v_1 < ... above 0."""
+    return sum((1 - Fraction(low, high) for low, high in pairwise(levels)), Fraction(0))
+
+
+def bound_rising(levels: Sequence[int]) -> Fraction:
+    """Theorem N1: c >= 1 + S."""
+    return 1 + sum_of_steps(levels)
+
+
+def bound_choice(types: int, groups: int, levels: Sequence[int]) -> Fraction:
+    """Theorem N3: c >= min {G/m, (G/(G-m) + S) / (1 - (H_G - H_{G-m}) + m/(G-m))}.
+
+    `levels`: of the second phase; the first one is the value of the first phase.
+    """
+    rest = types - groups
+    harmonic = sum((Fraction(1, k) for k in range(rest + 1, types + 1)), Fraction(0))
+    second = (Fraction(types, rest) + sum_of_steps(levels)) / (1 - harmonic + Fraction(groups, rest))
+    return min(Fraction(types, groups), second)
+
+
+def parse_recipe(text: str) -> dict[str, Any]:
+    """The recipe that ``rising``, ``limit:rising`` or ``limit:rising:theta=20,K=1`` names."""
+    from ratiobench.bench.family.suite_file import read_recipe
+    from ratiobench.bench.lora import FAMILY
+
+    full = text if text.startswith(HEAD) else HEAD + text
+    name = full.removeprefix(HEAD).partition(":")[0]
+    if name not in limits.FAMILIES:
+        raise InputError("limit", "", explain_unknown_name(name, limits.FAMILIES, "list recipes"))
+    found = read_recipe(full, {FAMILY.name: FAMILY})
+    assert found is not None
+    return dict(found[1].cases[0].recipe)
+
+
+def make_case(text: str, draws: int) -> LimitCase:
+    """The instances that a name or recipe stands for; parameters and errors as of `Limits.case`."""
+    recipe = parse_recipe(text)
+    values, construction = limits.read(recipe)
+    name, family = recipe["name"], limits.FAMILIES[recipe["name"]]
+    orders: list[dict[str, Any]] = [{}]
+    note = ""
+    if name == "rising":
+        theorem, bound = "N1", bound_rising(construction.values())
+    else:
+        orders, note = _orders(values, draws)
+        theorem, bound = "N3", bound_choice(values["G"], values["m"], construction.values()[values["m"] :])
+
+    def instances(apart: bool) -> list[Instance]:
+        return [limits.generate(recipe | order | ({"apart": True} if apart else {})) for order in orders]
+
+    def announced(apart: bool) -> Instance | None:
+        return limits.generate_announced(recipe | ({"apart": True} if apart else {}))
+
+    given = ",".join(f"{key.name}={_text(recipe[key.name])}" for key in family.keys if key.name in recipe)
+    return LimitCase(
+        recipe=f"{HEAD}{name}" + (f":{given}" if given else ""),
+        summary=family.summary,
+        instances=instances,
+        prefixes=[LimitPrefix(*prefix) for prefix in construction.prefixes()],
+        theorem=theorem,
+        bound=bound,
+        announced=announced,
+        note=note,
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _orders(values: Values, draws: int) -> tuple[list[dict[str, Any]], str]:
+    """The keys by which the instances of `limit:choice` differ, and a remark on the mean over them."""
+    types = values["G"]
+    if "order" in values.given:
+        return [{}], "one order of the types; the theorem is about the mean over all of them"
+    if "seed" not in values.given and math.factorial(types) <= ORDERS:
+        orders = [{"order": list(order)} for order in permutations(range(1, types + 1))]
+        return orders, f"ALG is the mean over all {len(orders)} orders of the types"
+    note = f"ALG is the mean over {draws} drawn order{'s' * (draws != 1)} of the types, which may be lucky"
+    return [{"seed": values["seed"] + number} for number in range(draws)], note
+
+
+def find_gains(instance: Instance, run: OnlineRun) -> list[int]:
+    """The bids of the admitted tasks, 0 for the others: these instances have no costs."""
+    return [0 if decision is None else bid for decision, bid in zip(run.decisions, instance.bid.tolist(), strict=True)]
+
+
+def explain_outside(run: OnlineRun) -> str:
+    """Why the theorems say nothing of a run; empty if they do."""
+    waited = run.counts.get(WAITED, 0)
+    return f"{waited} decisions were put off; the theorems are about decisions at arrival" if waited else ""
+
+
+LIMITS = Limits(case=make_case, gains=find_gains, outside=explain_outside)

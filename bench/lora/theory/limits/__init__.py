@@ -1,1 +1,0 @@
-"""Limits of every online algorithm: Theorems N1 to N7, their functions, and the proved factors beside them."""

@@ -1,1 +1,0 @@
-"""The results of a run for a paper written in LaTeX."""

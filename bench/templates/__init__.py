@@ -1,1 +1,0 @@
-"""Texts of the files that the command `new` writes."""

@@ -1,0 +1,1 @@
+"""Hypothesis strategies for tiny instances and their documents, by family."""
