@@ -69,7 +69,9 @@ def main() -> int:
     }
     began, findings = time.perf_counter(), 0
     documents: dict[str, dict[str, Any]] = {part: stored_of(part) for part in parts}
-    with ProcessPoolExecutor(given.workers, multiprocessing.get_context("spawn"), initializer=_prepare) as pool:
+    # A process for each case: what an earlier case leaves in memory may not decide a figure
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(given.workers, context, _prepare, max_tasks_per_child=1) as pool:
         order = sorted(chosen, key=lambda key: -chosen[key].seconds)
         running: dict[Future[tuple[Any, float, str]], tuple[str, str]] = {
             pool.submit(compute, *key): key for key in order
