@@ -55,11 +55,6 @@ def _rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _on(folder: Path, case: str, algorithm: str) -> dict[str, str]:
-    [row] = [row for row in _rows(folder) if (row["case"], row["algorithm"]) == (case, algorithm)]
-    return row
-
-
 def test_results_have_a_column_of_the_assumptions_that_fail(folder: Path) -> None:
     """Empty where the theorem is not about the algorithm; no other check has the column."""
     found = {
