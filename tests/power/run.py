@@ -26,7 +26,7 @@ from tests.power.mutants import Fault, mutants
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60  # Seconds of tests for each fault
 MOST = 400  # Tests for each fault
-LEFT_OUT = shutil.ignore_patterns(".git", ".nox", ".venv", "results", ".whl", "_build", ".mypy_cache", ".ruff_cache")
+LEFT_OUT = {".git", ".nox", ".venv", "results", ".mypy_cache", ".ruff_cache"}  # Of the root, in the trees of faults
 
 
 class Reach:
@@ -67,10 +67,12 @@ def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
 
 
-def measure(folder: Path, workers: int, chosen: list[str]) -> Reach:
-    """Run the tests once, with the lines that each one runs."""
+def measure(folder: Path, workers: int, chosen: list[str], files: set[str]) -> Reach:
+    """Run the tests once, with the lines of these files that each one runs."""
     settings = folder / "coverage.ini"
-    settings.write_text(f"[run]\nsource = {ROOT}\nomit = {ROOT}/tests/*\n")
+    # A file is imported from the folder of its package, or through the links of the folder `ratiobench`.
+    paths = [f"{ROOT}/{link}{file}" for file in sorted(files) for link in ("", "ratiobench/")]
+    settings.write_text("[run]\ninclude =\n" + "".join(f"    {path}\n" for path in paths))
     command = [
         sys.executable, "-m", "pytest", "-q", "-m", "not nightly", "-p", "no:cacheprovider", "-n", str(workers),
         "--dist", "loadfile", "--cov", "--cov-context=test", f"--cov-config={settings}", "--cov-report=",
@@ -125,17 +127,17 @@ def main() -> int:
     began = time.monotonic()
     folder = given.data or Path(tempfile.mkdtemp(prefix="power-"))
     folder.mkdir(parents=True, exist_ok=True)
+    chosen = [*faults(ROOT), *mutants(ROOT, given.count)]
     if (folder / "tests.xml").exists():
         reach = Reach(folder / "coverage.data", folder / "tests.xml")
     else:
-        reach = measure(folder, given.workers, given.tests)
-    chosen = [*faults(ROOT), *mutants(ROOT, given.count)]
+        reach = measure(folder, given.workers, given.tests, {fault.file for fault in chosen})
     chosen = [fault for fault in chosen if given.only in fault.name or given.only in fault.file]
     trees: SimpleQueue[Path] = SimpleQueue()
     for number in range(given.workers):
         tree = folder / f"tree{number}"
         if not tree.exists():
-            shutil.copytree(ROOT, tree, symlinks=True, ignore=LEFT_OUT)
+            shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda at, _: LEFT_OUT if Path(at) == ROOT else set())
         trees.put(tree)
     rows = []
 
