@@ -37,7 +37,7 @@ from ratiobench.bench.report.compare.folders import compare as _compare
 from ratiobench.bench.running.runner import filter_cases, scale_suite
 from ratiobench.formulations.report import SolveReport
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import load_json, read_bytes
+from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.outcome import OnlineRun
 from ratiobench.online.user_algorithm import name_algorithms
 
@@ -198,13 +198,13 @@ def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     >>> ratiobench.check(instance, ratiobench.simulate(instance, "greedy"))["valid"]
     True
     """
+    family, instance = read_given(file)
     if isinstance(judged, OnlineRun | SolveReport):
-        decisions = judged.decisions if isinstance(judged, OnlineRun) else judged.solution
-        judged = read_given(file)[0].solution_document(decisions)
-    document = judged if isinstance(judged, Mapping) else load_json(*read_bytes(judged))
+        judged = family.solution_document(judged.decisions if isinstance(judged, OnlineRun) else judged.solution)
+    document = judged if isinstance(judged, Mapping) else family.load_answer(instance, *read_bytes(judged))
     given = document if judged == "-" else judged
     proof = commands_check.is_certificate(document)
-    chosen = Check(file=file, solution=None if proof else given, certificate=given if proof else None, **options)
+    chosen = Check(file=instance, solution=None if proof else given, certificate=given if proof else None, **options)
     found = commands_check.run(chosen)
     list(commands_check.write(chosen, found))
     return found.verdict

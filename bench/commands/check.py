@@ -21,7 +21,7 @@ from ratiobench.bench.family.contract import Family
 from ratiobench.bench.options import File, InstanceOrFile, argument, option, switch
 from ratiobench.bench.results import ratios
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import load_json, read_bytes, text_of
+from ratiobench.instances.io.files import read_bytes, text_of
 
 BREACHES = 20  # Violated constraints that the text shows; the document has all
 
@@ -75,7 +75,7 @@ def run(options: Check) -> CheckOutcome:
     proof = options.certificate is not None
     if options.explain and (options.json or not proof):
         raise InputError("--explain", "", "it goes with --certificate, and not with --json")
-    document = load_json(data, source) if document is None else document
+    document = family.load_answer(instance, data, source) if document is None else document
     _refuse_other(document, source, proof)
     if options.no_migration:
         instance = family.without_migration(instance)

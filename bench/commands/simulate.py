@@ -37,7 +37,7 @@ from ratiobench.bench.running.options import ALGORITHM, isolation, several_algor
 from ratiobench.bench.storage.payload import format_error, json_number, run_payload
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io.errors import InputError
-from ratiobench.instances.io.files import load_json, read_bytes
+from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.outcome import OnlineRun, Source
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.arrival_count import ArrivalCount, counted_arrivals
@@ -191,7 +191,7 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
     if options.certificate:
         set_current("checking the certificate")
         data, source = read_bytes(str(options.certificate))
-        found = require_certificates(family).check(instance, load_json(data, source), source)
+        found = require_certificates(family).check(instance, family.load_answer(instance, data, source), source)
         if not found["valid"]:
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
         return OptInterval(found["lower"], found["upper"], "by the certificate, verified")

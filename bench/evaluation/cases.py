@@ -26,7 +26,6 @@ from ratiobench.bench.storage.payload import json_number, read_exact
 from ratiobench.formulations.report import Exact, Proof, SolveReport
 from ratiobench.instances.io.disk_cache import code_mark, recall, store
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
-from ratiobench.instances.io.files import load_json
 from ratiobench.instances.io.seeds import Stream
 
 TINY, PARTS, DAYS = "tiny", "parts", "days"
@@ -191,7 +190,7 @@ def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
 
     def solution() -> Any:
         text = gzip.decompress(piece.solution or b"")
-        return family.parse_solution(instance, load_json(text, address), address)
+        return family.parse_solution(instance, family.load_answer(instance, text, address), address)
 
     lower, upper = (read_exact(piece.payload[end]) for end in ("lower", "upper"))
     return _case(family, entry.name, stage, instance, lower, upper, solution)

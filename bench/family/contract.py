@@ -44,6 +44,7 @@ from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.formulations.versions import package_versions
+from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, explain_unknown_name
 from ratiobench.instances.io.files import load_json, read_bytes
 from ratiobench.instances.io.keys import Form, Values
@@ -556,6 +557,14 @@ class Family(ABC):
         InputError : the document is no solution.
         """
         return self.check_solution(instance, self.parse_solution(instance, data, source)).document()
+
+    def most_values(self, instance: Any) -> int:
+        """Values that a solution or certificate of an instance has at most, lists and objects among them."""
+        return packing.MOST
+
+    def load_answer(self, instance: Any, data: bytes, source: str) -> Any:
+        """The JSON document of a solution or certificate of an instance; InputError where it has too many values."""
+        return load_json(data, source, self.most_values(instance))
 
     def read_certified(self, instance: Any, data: Any, source: str) -> SolveReport:
         """Read the interval of a decoded certificate, after the independent checker has verified it.

@@ -167,7 +167,8 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
         if (result := recall(asked)) is not None:
             report, _, solution = result.partition(b"\n")
             return StoredResult("opt", identity, key, True, json.loads(report), solution, watch.seconds())
-        found = contract.read_certified(_instance(family, data), load_json(certificate, source), source)
+        instance = _instance(family, data)
+        found = contract.read_certified(instance, contract.load_answer(instance, certificate, source), source)
         payload, solution = _stored(contract, found)
         store(asked, json.dumps(payload).encode() + b"\n" + solution)
         return StoredResult("opt", identity, key, True, payload, solution, watch.seconds())

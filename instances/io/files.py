@@ -109,14 +109,18 @@ def _first_duplicate(document: Any, source: str) -> InputError:
     return InputError(source, str(Place(place, key)), problem)
 
 
-def check_values(text: bytes, source: str) -> None:
+def _check_values(text: bytes, source: str, most: int) -> None:
     """Refuse JSON text that would take far more memory than its bytes, before it is decoded."""
-    if packing.count_values(text) > packing.MOST:
-        raise InputError(source, "", f"it has more than {packing.MOST} values, the most that is read")
+    if packing.count_values(text) > most:
+        raise InputError(source, "", f"it has more than {most} values, the most that is read")
 
 
-def load_json(data: bytes, source: str) -> Any:
-    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates."""
+def load_json(data: bytes, source: str, most: int | None = None) -> Any:
+    """The JSON value in `data` (gzip and packed JSON are known by their first bytes); strict about duplicates.
+
+    `most`: values that are read at most, lists and objects among them; None for `packing.MOST`.
+    """
+    most = packing.MOST if most is None else most
     twice = 0
 
     def decoded(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -128,11 +132,11 @@ def load_json(data: bytes, source: str) -> Any:
         return _Twice(pairs)
 
     if packing.is_packed(data):
-        return packing.unpack(data, source, _limit.get())
+        return packing.unpack(data, source, _limit.get(), most)
     try:
         if data[:2] == b"\x1f\x8b":
             data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), source, "unpacked, ")
-        check_values(data, source)
+        _check_values(data, source, most)
         text = data.decode("utf-8")
         found = json.loads(text, object_pairs_hook=decoded, parse_constant=_constant, parse_int=_integer_literal)
     except (OSError, EOFError, zlib.error) as error:

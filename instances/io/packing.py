@@ -30,8 +30,7 @@ _SHORT = 8  # Lists of one length are taken apart by places up to this many
 _WINDOW = 2**24
 _BITS = 1024  # No integer is longer
 _WORD = 256  # Bits of an integer that count as one value
-# Values that a document has at most, lists and objects among them: a week of 100,000 tasks has a quarter of that
-MOST = 2**24
+MOST = 2**24  # Values that a document has at most, lists and objects among them, unless its reader knows better
 _CORRUPT = "not a complete packed document"
 
 
@@ -49,16 +48,16 @@ def pack(document: Any) -> bytes:
     return MAGIC + lzma.compress(bytes(out), format=lzma.FORMAT_XZ, check=lzma.CHECK_SHA256, filters=filters)
 
 
-def unpack(data: bytes, source: str, limit: int) -> Any:
-    """The document in packed bytes, of which at most `limit` are unpacked."""
+def unpack(data: bytes, source: str, limit: int, most: int = MOST) -> Any:
+    """The document of at most `most` values in packed bytes, of which at most `limit` are unpacked."""
     content = content_of(data, source, limit)
     try:
-        cursor = _Cursor(content)
+        cursor = _Cursor(content, most)
         (document,) = cursor.column(1)
         if cursor.place != len(content):
             raise ValueError
     except TooManyValues:
-        raise InputError(source, "", f"packed, it has more than {MOST} values, the most that is read") from None
+        raise InputError(source, "", f"packed, it has more than {most} values, the most that is read") from None
     except (ValueError, LookupError, RecursionError):
         raise InputError(source, "", _CORRUPT) from None
     except MemoryError:
@@ -81,7 +80,7 @@ def content_of(data: bytes, source: str, limit: int) -> bytes:
 
 
 class TooManyValues(Exception):
-    """A document has more values than `MOST`."""
+    """A document has more values than its reader allows."""
 
 
 def count_values(text: bytes) -> int:
@@ -151,8 +150,8 @@ def _bits_of(flags: list[bool]) -> bytes:
 class _Cursor:
     """A place in unpacked bytes, from which columns are read. Every value read takes a bit at least."""
 
-    def __init__(self, content: bytes) -> None:
-        self.content, self.place, self.left = content, 0, MOST
+    def __init__(self, content: bytes, most: int) -> None:
+        self.content, self.place, self.left = content, 0, most
 
     def column(self, number: int) -> list[Any]:
         kind = self._take(1)

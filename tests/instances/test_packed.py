@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.bench.family.registry import families
+from ratiobench.bench.family.suite import SolveSettings
+from ratiobench.formulations.lora.certificate import document as certificate_document
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
+from ratiobench.instances.lora.named import named
 from tests.support.samples import samples
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4)
@@ -143,3 +149,21 @@ def test_the_suffix_says_how_a_file_is_written(tmp_path: Path) -> None:
     files.write(SMALL, tmp_path / "a.cert")
     assert packing.is_packed((tmp_path / "a.cert").read_bytes())
     assert files.read(tmp_path / "a.cert") == SMALL
+
+
+def test_what_a_certificate_may_hold_follows_from_its_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate of a week of 100,000 tasks has 16.8 million values; one of a few tasks has less."""
+    family = families()["lora"]
+    instance = named("thm5_T5_3tasks")
+    assert family.certificates is not None
+    report = family.certificates.solve(instance, SolveSettings(), None)
+    data = json.dumps(certificate_document(report.certificate)).encode()
+    monkeypatch.setattr(packing, "MOST", 10)
+    for form in (data, packing.pack(json.loads(data))):
+        assert family.read_certified(instance, family.load_answer(instance, form, "x"), "x").lower == report.lower
+    most = family.most_values(instance)
+    assert most == 2**22 + instance.tasks * instance.slots
+    with pytest.raises(InputError, match=f"^x: it has more than {most} values, the most that is read$"):
+        family.load_answer(instance, b"[" * (most + 1), "x")
+    week = SimpleNamespace(tasks=100_000, slots=1008)
+    assert family.most_values(week) > 16_831_418
