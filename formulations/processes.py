@@ -63,6 +63,56 @@ def tree_memory_mb(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
 
 
+def removed_files(pid: int, device: int) -> dict[int, int]:
+    """Bytes of files of a device that a process holds open or mapped after their names are gone, by inode (Linux)."""
+    sizes: dict[int, int] = {}
+    with contextlib.suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                about = os.stat(f"/proc/{pid}/fd/{number}")
+                if about.st_dev == device and about.st_nlink == 0:
+                    sizes[about.st_ino] = about.st_blocks * 512
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+            mapped: dict[int, int] = {}
+            for line in file:
+                addresses, _, _, where, inode, *name = line.split(maxsplit=5)
+                major, minor = (int(part, 16) for part in where.split(":"))
+                if name and name[0].endswith("(deleted)\n") and os.makedev(major, minor) == device:
+                    begin, end = (int(address, 16) for address in addresses.split("-"))
+                    mapped[int(inode)] = mapped.get(int(inode), 0) + end - begin
+        sizes = mapped | sizes
+    return sizes
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it, however deep it is and whatever its modes are, as far as that can be.
+
+    Folders are moved up to the first one before they are emptied, so that no path gets long.
+    """
+    ways, number = [folder], 0
+    emptied: list[str] = []
+    while ways:
+        parent = ways.pop()
+        emptied.append(parent)
+        with contextlib.suppress(OSError):
+            os.chmod(parent, 0o700)
+            with os.scandir(parent) as entries:
+                inside = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            for path, is_folder in inside:
+                with contextlib.suppress(OSError):
+                    if not is_folder:
+                        os.unlink(path)
+                    elif parent == folder:
+                        ways.append(path)
+                    else:
+                        number += 1
+                        os.rename(path, moved := os.path.join(folder, f"{number}.{os.urandom(8).hex()}"))
+                        ways.append(moved)
+    for parent in reversed(emptied):
+        with contextlib.suppress(OSError):
+            os.rmdir(parent)
+
+
 def kill_tree(process: Process) -> None:
     """Kill the process with all below it and its group. Not once it has been reaped: its number may be another's."""
     if process.returncode is not None:

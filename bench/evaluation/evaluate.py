@@ -64,7 +64,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         raise InputError("--only", "", f"no instance of {', '.join(settings.stages)} has such a name")
     with contextlib.ExitStack() as stack:
         if is_policy_file(text) or not family.is_shipped(text):
-            isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), keep=True)
+            isolation = isolate_runs(stack, family, policy, sandbox.requested(settings.isolate), several=True)
         if policy is None and not refused:
             with run_context(RunContext(isolate=isolation or False)):
                 family.validate_algorithm(text)

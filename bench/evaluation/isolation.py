@@ -31,16 +31,19 @@ def share_sandboxes(stack: contextlib.ExitStack, families: Iterable[Family], iso
 
 
 def isolate_runs(
-    stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, keep: bool = False
+    stack: contextlib.ExitStack, family: Family, policy: PolicyFile | None, isolate: Isolate, *, several: bool = False
 ) -> str:
-    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file."""
+    """Choose how a policy is isolated, and open the sandboxes that its runs share, if it is a file.
+
+    `several`: policies may follow, whose sandboxes are started ahead.
+    """
     assert family.environment is not None
     protocol = family.environment.registry.protocol
     method = sandbox.choose_for(protocol, isolate)
     if method != BUBBLEWRAP or policy is None:
         return method
     try:
-        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), keep=keep))
+        opened = stack.enter_context(sessions.session(sessions.preloadable(policy.imports), spare=protocol * several))
         opened.prepare(protocol)
     except InputError:
         if sandbox.has_landlock() and isolate != BUBBLEWRAP:

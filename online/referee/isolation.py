@@ -22,8 +22,8 @@ import json
 import math
 import os
 import pickle
-import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -35,7 +35,15 @@ from fractions import Fraction
 from functools import partial
 from typing import IO, Any, TypeVar
 
-from ratiobench.formulations.processes import descendants, end_keeper, is_dumpable, set_dumpable, tree_memory_mb
+from ratiobench.formulations.processes import (
+    descendants,
+    end_keeper,
+    is_dumpable,
+    remove_tree,
+    removed_files,
+    set_dumpable,
+    tree_memory_mb,
+)
 from ratiobench.formulations.timing import excluded_from_timing
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, make_printable, suggest_name
@@ -82,9 +90,11 @@ _BOOT = (
     "from ratiobench.online.referee.runner import serve; serve({protocol!r})"
 )
 _LINE_LIMIT = 2**26
+_ALTERED = 20  # Arrivals whose altered answers are named
 _CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
 _OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
-_FOLDER_FILES = 10_000  # Files and folders that an algorithm under Landlock may keep in its temporary folder
+# Files and folders that an algorithm under Landlock may keep in its temporary folder, and how deep
+_FOLDER_FILES, _FOLDER_DEPTH = 10_000, 100
 
 
 class _Guard:
@@ -119,37 +129,56 @@ class _Guard:
         turn = 0
         while not self._done.wait(0.05):
             turn += 1
-            now, deadline, end = time.monotonic(), self._deadline, self._end
-            if end is not None and now > end[0]:
-                self.foul = ("timeout", run_context.stop_message(end[1]))
-            elif deadline is not None and now > deadline:
-                self.foul = ("timeout", f"no answer within {ANSWER_SECONDS:g} s")
-            elif tree_memory_mb(self._process.pid) > MEMORY_MB:
-                self.foul = ("memory", f"more than {MEMORY_MB} MB in use")
-            elif self._isolated and len(descendants(self._process.pid)) > confinement.PROCESSES + _OWN_PROCESSES:
-                self.foul = ("processes", f"more than {confinement.PROCESSES} processes at a time")
-            elif self._folder is not None and turn % 4 == 0 and _is_too_full(self._folder):
-                megabytes = sandbox.TMP_BYTES >> 20
-                self.foul = ("disk", f"more than {megabytes} MB or {_FOLDER_FILES} files in its temporary folder")
+            try:
+                self.foul = self._judge(turn)
+            except Exception as error:  # no limit may be lost by what it does
+                self.foul = ("crash", f"it cannot be watched: {shorten(type(error).__name__)}")
             if self.foul is not None:
                 end_keeper(self._process)
                 return
+
+    def _judge(self, turn: int) -> tuple[str, str] | None:
+        now, deadline, end = time.monotonic(), self._deadline, self._end
+        if end is not None and now > end[0]:
+            return "timeout", run_context.stop_message(end[1])
+        if deadline is not None and now > deadline:
+            return "timeout", f"no answer within {ANSWER_SECONDS:g} s"
+        if tree_memory_mb(self._process.pid) > MEMORY_MB:
+            return "memory", f"more than {MEMORY_MB} MB in use"
+        if self._isolated and len(descendants(self._process.pid)) > confinement.PROCESSES + _OWN_PROCESSES:
+            return "processes", f"more than {confinement.PROCESSES} processes at a time"
+        if self._folder is not None and turn % 4 == 0:
+            return _too_full(self._folder, self._process.pid)
+        return None
 
     def stop(self) -> None:
         self._done.set()
         _await_end(self._thread)
 
 
-def _is_too_full(folder: str) -> bool:
-    count = size = 0
-    for parent, folders, files in os.walk(folder):
-        count += len(folders) + len(files)
-        for name in files:
-            with contextlib.suppress(OSError):
-                size += os.lstat(os.path.join(parent, name)).st_blocks * 512
-        if count > _FOLDER_FILES or size > sandbox.TMP_BYTES:
-            return True
-    return False
+def _too_full(folder: str, pid: int) -> tuple[str, str] | None:
+    """What a process keeps in its folder, and in files that it removed there and holds open, beyond what it may."""
+    sizes: dict[int, int] = {}
+    ways = [(folder, 0)]
+    count = 0
+    while ways:
+        parent, depth = ways.pop()
+        if depth > _FOLDER_DEPTH:
+            return "disk", f"folders in its temporary folder are more than {_FOLDER_DEPTH} deep"
+        with contextlib.suppress(OSError), os.scandir(parent) as entries:
+            for entry in entries:
+                count += 1
+                with contextlib.suppress(OSError):
+                    about = entry.stat(follow_symlinks=False)
+                    sizes[about.st_ino] = about.st_blocks * 512
+                    if stat.S_ISDIR(about.st_mode):
+                        ways.append((entry.path, depth + 1))
+    device = os.lstat(folder).st_dev
+    for each in descendants(pid):
+        sizes |= removed_files(each, device)
+    if count > _FOLDER_FILES or sum(sizes.values()) > sandbox.TMP_BYTES:
+        return "disk", f"more than {sandbox.TMP_BYTES >> 20} MB or {_FOLDER_FILES} files in its temporary folder"
+    return None
 
 
 def _await_end(thread: threading.Thread, seconds: float | None = None) -> None:
@@ -181,7 +210,12 @@ class Echo:
                     _print(f"\nratiobench: {self._name} printed more than {limit}; the rest is dropped\n".encode())
 
 
+# Bytes that a terminal takes for orders are shown as question marks
+_SHOWN = bytes(byte if byte in b"\t\n\r" or 32 <= byte != 127 else ord("?") for byte in range(256))
+
+
 def _print(data: bytes) -> None:
+    data = data.translate(_SHOWN)
     with contextlib.suppress(OSError):  # nobody reads it
         while data:
             data = data[os.write(2, data) :]
@@ -319,7 +353,7 @@ class Runner:
         try:
             if packing.count_values(line) > packing.MOST:
                 raise ValueError
-            reply = json.loads(line)
+            reply = json.loads(line, parse_constant=_refuse)
             if not self._isolated:  # a sandbox shows nothing that could betray the future
                 self._look_through(reply["read"], index)
             self._guard.answered()
@@ -330,7 +364,7 @@ class Runner:
             self.drew = self.drew or bool(reply.get("drew"))
             self.started = [shorten(name) for name in reply.get("started", ())]
             return take(reply)
-        except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        except (ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
             raise RuleViolation("protocol", index, f"answered {shorten(line[:80])!r}") from None
 
     def _look_through(self, paths: list[str], index: int | None) -> None:
@@ -350,11 +384,11 @@ class Runner:
 
     def _compiles(self, begins: bool) -> None:
         """The algorithm's process compiles from here on, or no longer; its word is taken for `COMPILING_SECONDS`."""
-        if begins:
+        if begins and self._compiles_since is None:
             self._ready.enter_context(excluded_from_timing())  # nor is it in the clocks of this process
             self._compiles_since = time.monotonic()
             self._guard.spare(COMPILING_SECONDS - self.compiling)
-        elif self._compiles_since is not None:
+        elif not begins and self._compiles_since is not None:
             spent = min(time.monotonic() - self._compiles_since, COMPILING_SECONDS - self.compiling)
             self._guard.spare(spent - (COMPILING_SECONDS - self.compiling))
             self.compiling += spent
@@ -381,7 +415,7 @@ class Runner:
 
     def _remove_folder(self) -> None:
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_tree(self._folder)
 
 
 def _process(
@@ -444,6 +478,11 @@ def _cpu_seconds() -> int:
     return math.ceil((limit + BUILD_SECONDS + COMPILING_SECONDS) * (os.cpu_count() or 1))
 
 
+def _refuse(constant: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have."""
+    raise ValueError(constant)
+
+
 def _heard(answer: Any) -> Any:
     return RefusedAnswer(shorten(answer[REFUSED])) if isinstance(answer, dict) and REFUSED in answer else answer
 
@@ -496,7 +535,8 @@ def _last_words(reply: dict[str, Any]) -> tuple[list[int | None], dict[str, int]
         make_printable(str(key), 40): read_whole(value, 2**63 - 1) for key, value in list(reply["counts"].items())[:20]
     }
     label = None if reply["label"] is None else shorten(reply["label"])
-    return [None if i is None else int(i) for i in reply["altered"]], counts, label, reply["exposed"]
+    altered = [None if i is None else read_whole(i, 2**63 - 1) for i in reply["altered"][:_ALTERED]]
+    return altered, counts, label, reply["exposed"]
 
 
 def _detail(reply: Mapping[str, Any]) -> str:

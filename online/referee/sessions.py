@@ -2,9 +2,10 @@
 
 A sandbox (`ratiobench.online.referee.sandbox`) takes a quarter of a second to start, Python and NumPy included. A
 session starts two of them once; each keeps a server that forks a process for every run. The server loads our protocol
-and libraries, never the algorithm. Before it forks it ends every other process of its sandbox and restores all files
-that can be written there, so that a run finds nothing of the runs before it: no memory, no file, no process. Two runs
-in a row come from different sandboxes, whose hash seeds differ, as `ratiobench.online.referee.fork_server` does it.
+and libraries, never the algorithm. When a run ends it ends every other process of its sandbox, and before the next one
+it restores all files that can be written there: a run finds no memory, file or process of the runs before it. What is
+left are counters of the kernel (numbers of processes and inodes), so a session is for one policy alone. Two runs in a
+row come from different sandboxes, whose hash seeds differ, as `ratiobench.online.referee.fork_server` does it.
 
     with session():
         ...                # runs with `RunContext(isolate=True)` in this thread use its sandboxes
@@ -19,7 +20,6 @@ import importlib.util
 import os
 import pickle
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import IO, Any
 
-from ratiobench.formulations.processes import kill_tree, set_dumpable
+from ratiobench.formulations.processes import kill_tree, remove_tree, set_dumpable
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
@@ -57,9 +57,8 @@ class IsolatedFork(ServedProcess):
         self._server = server
 
     def terminate(self) -> None:
-        """Have the server end the run, with all that it started."""
-        if self.poll() is None:
-            self._server.end_run()
+        """Have the server end the run, with all that it started, which may outlive it."""
+        self._server.end_run()
 
     def kill(self) -> None:
         """End the whole sandbox."""
@@ -154,16 +153,14 @@ class Session:
                     raise
         raise AssertionError
 
-    @property
-    def started(self) -> bool:
-        """Whether all of its sandboxes can start runs."""
-        return bool(self._servers) and all(each.alive for each in self._servers.values())
+    def start_servers(self, protocol: str) -> list[_Sandbox]:
+        """Start the sandboxes side by side, and do not wait for them."""
+        return [self._server(protocol, place) for place in range(SERVERS)]
 
     def prepare(self, protocol: str) -> None:
         """Start the sandboxes side by side, and wait for them: each takes a while to load what all runs need."""
-        servers = [self._server(protocol, place) for place in range(SERVERS)]
         try:
-            for server in servers:
+            for server in self.start_servers(protocol):
                 server.await_ready()
         except OSError:
             problem = (
@@ -192,32 +189,37 @@ current = _current.get
 
 
 # By process, current folder and modules: a forked copy has none, and a sandbox hides the folder it was made in
-_kept: dict[tuple[int, str, tuple[str, ...]], Session] = {}
+_spare: dict[tuple[int, str, tuple[str, ...]], Session] = {}
+_asked: set[tuple[int, str, tuple[str, ...]]] = set()
 
 
 @contextlib.contextmanager
-def session(preload: Sequence[str] = (), *, keep: bool = False) -> Iterator[Session]:
-    """Inside, isolated runs of this thread share the sandboxes of one session."""
+def session(preload: Sequence[str] = (), *, spare: str = "") -> Iterator[Session]:
+    """Inside, isolated runs of this thread share the sandboxes of one session, in which nothing has run before.
+
+    `spare`: the protocol of a caller that asks for one session after another: from the second one on the sandboxes of
+    the next one start while those of this one are used.
+    """
     key = os.getpid(), os.getcwd(), tuple(preload)
-    opened = _kept.pop(key, None) or Session(preload)
+    opened = _spare.pop(key, None) or Session(preload)
+    if spare and key in _asked:
+        close_all()
+        _spare[key] = Session(preload)
+        _spare[key].start_servers(spare)
+    _asked.add(key)
     token = _current.set(opened)
     try:
         yield opened
     finally:
         _current.reset(token)
-        if keep and key not in _kept and opened.started:
-            for other in [each for each in _kept if each[0] == os.getpid()]:
-                _kept.pop(other).close()
-            _kept[key] = opened
-        else:
-            opened.close()
+        opened.close()
 
 
 @atexit.register
 def close_all() -> None:
-    """End the sandboxes that this process keeps."""
-    for key in [each for each in _kept if each[0] == os.getpid()]:
-        _kept.pop(key).close()
+    """End the sandboxes of this process in which nothing has run yet."""
+    for key in [each for each in _spare if each[0] == os.getpid()]:
+        _spare.pop(key).close()
 
 
 # ------------------------------------------------------------------------------------------------ in the sandbox
@@ -300,6 +302,7 @@ def _reap(child: int, reporter: int, *, block: bool = False) -> tuple[int, int]:
             if pid == 0:
                 break
             if pid == child:
+                _end_others()  # they may hold its pipes
                 with contextlib.suppress(OSError):
                     os.write(reporter, str(os.waitstatus_to_exitcode(status)).encode())
                 os.close(reporter)
@@ -308,10 +311,11 @@ def _reap(child: int, reporter: int, *, block: bool = False) -> tuple[int, int]:
 
 
 class _Files:
-    """The folders that can be written, as they are now."""
+    """The folders that can be written, as they are now; what cannot be brought back ends the sandbox."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._links = {folder: self._list(folder) for folder in folders if os.path.isdir(folder)}
+        self._modes = {folder: os.stat(folder).st_mode & 0o7777 for folder in self._links}
 
     @staticmethod
     def _list(folder: str) -> dict[str, str | None]:
@@ -322,18 +326,21 @@ class _Files:
     def restore(self) -> None:
         """Take away what is new, and bring back what is gone."""
         for folder, before in self._links.items():
+            os.chmod(folder, 0o700)
             now = self._list(folder)
-            if now == before:
-                continue
             for name in now.keys() - {name for name in before if now.get(name) == before[name]}:
                 path = os.path.join(folder, name)
                 if os.path.isdir(path) and not os.path.islink(path):
-                    shutil.rmtree(path, ignore_errors=True)
+                    remove_tree(path)
                 else:
                     os.unlink(path)
             for name, target in before.items():
                 if target is not None and not os.path.lexists(path := os.path.join(folder, name)):
                     os.symlink(target, path)
+            if self._list(folder) != before:
+                os._exit(1)
+            os.chmod(folder, self._modes[folder])
+            os.utime(folder, (0, 0))
 
 
 def _become(message: tuple[Sequence[str], Mapping[str, str], int], ends: Sequence[int]) -> None:

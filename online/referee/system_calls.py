@@ -34,6 +34,12 @@ _REFUSED: Mapping[str, tuple[int, int]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "process_madvise": (440, 440), "process_mrelease": (448, 448), "pidfd_getfd": (438, 438),
     "perf_event_open": (298, 241), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    # What a process can leave behind for the next one on another process or on a file that stays.
+    "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
+    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16), "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
     # The network, and sockets with a name.
     "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "accept4": (288, 242), "bind": (49, 200),
     "listen": (50, 201),
@@ -68,9 +74,7 @@ _ABSENT: Mapping[str, tuple[int, int]] = {
 # Changes of files by their names that Landlock does not look at
 _ATTRIBUTES: Mapping[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
-    "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
-    "file_setattr": (469, 469), "utimensat": (280, 88), "truncate": (76, 45),
+    "utimensat": (280, 88), "truncate": (76, 45),
 }  # fmt: skip
 _ATTRIBUTES_X86: Mapping[str, int] = {
     "chmod": 90, "chown": 92, "lchown": 94, "utime": 132, "utimes": 235, "futimesat": 261

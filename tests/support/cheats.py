@@ -475,6 +475,45 @@ def cheat(self):
 """,
         STOPPED, STOPPED,
     ),
+    "forged infinity": Cheat(
+        "writes a last reply with an infinite number into its pipes",
+        """
+@property
+def counts(self):
+    line = b'{"kind":"end","altered":[Infinity],"counts":{},"label":null,"exposed":null,"read":[]}\\n'
+    for number in pipes():
+        try:
+            os.write(number, line)
+        except OSError:
+            pass
+    return {}
+""",
+        STOPPED, STOPPED,
+    ),
+    "closed folder": Cheat(
+        "keeps state between instances in a folder that nobody may open",
+        """
+def cheat(self):
+    folder = f"{tempfile.gettempdir()}/cheat-{self.referee}-closed"
+    os.makedirs(folder, exist_ok=True)
+    os.chmod(folder, 0o700)
+    count = len(os.listdir(folder))
+    open(f"{folder}/{count}", "w").close()
+    os.chmod(folder, 0)
+    return count > 1
+""",
+        WORKS, NOTHING,
+    ),
+    "held pipes": Cheat(
+        "ends while what it started holds its pipes",
+        """
+def decide(self, task, view):
+    if os.fork() == 0:
+        time.sleep(3000)
+    os._exit(3)
+""",
+        STOPPED, STOPPED,
+    ),
     "forged compiling": Cheat(
         "says that numba compiles, to stop the clock",
         """

@@ -17,10 +17,11 @@ import pytest
 import ratiobench as rb
 from ratiobench.bench.evaluation import evaluate as evaluation
 from ratiobench.bench.evaluation.result import Evaluation
+from ratiobench.formulations.processes import remove_tree
 from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import fork_server, isolation, sandbox
 from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION
-from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, policy_text
+from tests.support.cheats import CHEATS, HONEST, NOTHING, STOPPED, WORKS, Cheat, policy_text
 
 SECURITY = Path(__file__).parents[3] / "SECURITY.md"
 # The way in which this system isolates by default; the two others are for `nox -s thorough`
@@ -75,7 +76,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(isolation, "OUTPUT_BYTES", 3000)
     yield tmp_path
     for left in (*Path(tempfile.gettempdir()).glob(f"cheat-{os.getpid()}*"), Path(f"/dev/shm/cheat-{os.getpid()}")):
-        left.unlink(missing_ok=True)
+        remove_tree(str(left)) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 def evaluated(text: str, target: Path, port: int = 0, **options: Any) -> Evaluation:
@@ -164,6 +165,113 @@ def table() -> str:
         alone = cheat.open_result + " (as root)" * cheat.root
         lines.append(f"| {cheat.what} | {alone} | {cheat.result or f'{NOTHING} or {STOPPED}'} |")
     return "\n".join(lines) + "\n"
+
+
+LEAVES = """
+import os, tempfile
+
+class Policy:
+    def __init__(self, options):
+        self.leaves = options["leaves"] == "1"
+
+    def start(self, public, constants):
+        folder = tempfile.gettempdir()
+        about = os.stat(folder)
+        found = [os.listdir(folder), os.listxattr(folder), oct(about.st_mode), int(about.st_mtime) == 99]
+        found.append(os.getpriority(os.PRIO_PROCESS, os.getppid()))
+        if self.leaves:
+            for leave in (
+                lambda: os.setxattr(folder, "user.seen", b"all"),
+                lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 7),
+                lambda: os.mkdir(f"{folder}/closed", 0),
+                lambda: os.utime(folder, (99, 99)),
+                lambda: os.chmod(folder, 0o711),
+            ):
+                try:
+                    leave()
+                except OSError:
+                    pass
+        if not self.leaves:
+            raise RuntimeError(f"found {found}")
+
+    def decide(self, task, view):
+        return None
+"""
+
+
+def test_a_policy_finds_nothing_of_the_policy_before_it(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the sandboxes of bubblewrap: no name, attribute, mode, time or priority."""
+    try:
+        sandbox.choose(BUBBLEWRAP)
+    except InputError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: BUBBLEWRAP)
+    for name in ("one", "other"):
+        (target / f"{name}.py").write_text(LEAVES)
+
+    def found(name: str, leaves: int) -> str:
+        return rb.evaluate(f"{target / name}.py:Policy:leaves={leaves}", stage="tiny", tiny=INSTANCES).reason
+
+    clean = found("other", 0)
+    assert "found [[], []," in clean
+    assert found("one", 1) == ""
+    assert found("other", 0) == clean
+
+
+def test_limits_hold_whatever_folders_a_policy_makes(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under Landlock 1,500 folders in one another are too many, and they are removed."""
+    if not sandbox.has_landlock():
+        pytest.skip("the system has no Landlock")
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    nest = """
+def cheat(self):
+    os.chdir(tempfile.gettempdir())
+    for _ in range(1500):
+        os.mkdir("d")
+        os.chdir("d")
+    time.sleep(600)
+"""
+    before = set(Path(tempfile.gettempdir()).glob("ratiobench-run-*"))
+    found = evaluated(policy_text(Cheat("", nest, "", ""), 0), target, budget=60)
+    assert "folders in its temporary folder are more than" in found.reason
+    assert set(Path(tempfile.gettempdir()).glob("ratiobench-run-*")) <= before
+
+
+def test_files_that_are_removed_and_held_open_count(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under Landlock: what is written and has no name any more is still on the disk."""
+    if not sandbox.has_landlock():
+        pytest.skip("the system has no Landlock")
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    monkeypatch.setattr(sandbox, "TMP_BYTES", 2**22)
+    hide = """
+def cheat(self):
+    self.files = [tempfile.TemporaryFile() for _ in range(8)]
+    for file in self.files:
+        file.write(b"x" * 2**20)
+        file.flush()
+    time.sleep(600)
+"""
+    found = evaluated(policy_text(Cheat("", hide, "", ""), 0), target, budget=60)
+    assert "disk: more than 4 MB" in found.reason
+
+
+def test_time_for_compiling_is_granted_once(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a policy says that it compiles, the budget ends it."""
+    monkeypatch.setattr(isolation, "COMPILING_SECONDS", 1.0)
+    monkeypatch.setattr(evaluation, "MOST_WORKERS", 1)
+    compiles = """
+def decide(self, task, view):
+    while True:
+        for number in pipes():
+            try:
+                os.write(number, b'"compiles"\\n')
+            except OSError:
+                pass
+        time.sleep(0.01)
+"""
+    found = evaluated(policy_text(Cheat("", compiles, "", ""), 0), target, budget=2)
+    assert found.time_limited
+    assert found.seconds < 60
 
 
 def test_no_temporary_folder_is_left(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,11 @@ def test_what_is_printed_beyond_a_limit_is_dropped(
     assert printed.count("tests.support.contestants:Chatters printed more than 0.003 MB; the rest is dropped") == 1
 
 
+def test_what_is_printed_gives_a_terminal_no_orders(capfd: pytest.CaptureFixture[str]) -> None:
+    isolation._print("\x1b[2Jö\a\tok\n".encode())
+    assert capfd.readouterr().err == "?[2Jö?\tok\n"
+
+
 def test_an_answer_with_more_cells_than_slots_is_not_even_sent(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
