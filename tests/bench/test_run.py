@@ -22,7 +22,8 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import find_suite
 from ratiobench.bench.running.machine import default_workers
 from ratiobench.bench.running.pool import SpawnPool, WorkerLost
-from ratiobench.bench.storage.store import Store
+from ratiobench.bench.running.runner import _with_priors
+from ratiobench.bench.storage.store import Store, StoredCase
 from ratiobench.instances.io.errors import install_command
 from ratiobench.instances.io.seeds import Stream
 from ratiobench.instances.lora.named import expected
@@ -30,6 +31,20 @@ from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_results_that_depend_on_another_day_have_it_in_their_key() -> None:
+    algorithms = [("greedy", "1"), ("learned:prior=yesterday", "2"), ("learned:prior=history", "3")]
+    studies = [["curve", "learned:prior=yesterday", None, "4"]]
+    case = StoredCase("case", "group", "ab", {}, {}, algorithms, {}, "key", studies=studies)
+
+    def keys(prior: str, history: str) -> list[str]:
+        found = _with_priors(case, prior, history)
+        return [*(key for _, key in found.algorithms), *(study[-1] for study in found.studies)]
+
+    assert keys("", "") == ["1", "2", "3", "4"]
+    assert keys("cd", "ef") == ["1", "2 | yesterday cd", "3 | history ef", "4 | yesterday cd"]
+    assert keys("cd", "") == ["1", "2 | yesterday cd", "3 | history cd", "4 | yesterday cd"]
 
 
 def run(suite: str, out: Path, *more: str) -> int:

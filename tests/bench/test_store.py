@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_a_piece_with_the_same_address_is_replaced_not_counted_twice(tmp_path: P
         store.put(again)
         assert store.get("opt", "ab12", "key 1") == again
         assert store.connection.execute("SELECT count(*) FROM pieces").fetchone() == (1,)
+
+
+def test_of_a_writing_that_fails_nothing_is_kept(tmp_path: Path) -> None:
+    """The second of two pieces cannot be stored: the first one is not, either."""
+    broken = replace(PIECE, key="key 2", solution=object())  # type: ignore[arg-type]
+    with Store.open(tmp_path / "s.sqlite") as store:
+        with pytest.raises(Exception, match="type 'object' is not supported"):
+            store.put(PIECE, broken)
+        assert not store.has("opt", "ab12", "key 1")
 
 
 def test_two_writers_share_one_store(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def test_another_version_is_another_key(family: str, monkeypatch: pytest.MonkeyP
     after = [house.solve_key(each) for each in settings]
     assert before[0] != after[0]
     assert before[1] == after[1]
+    monkeypatch.setattr(type(house), "solver_version", property(lambda self: "another"))
+    assert not {house.solve_key(each) for each in settings} & {*before, *after}
 
 
 def test_titan_s_runs_are_kept_apart_by_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from ratiobench.bench.family.registry import families, find_suite
 from ratiobench.instances.eapm.generate import generate
 from ratiobench.instances.eapm.named import named, path
 from ratiobench.instances.eapm.paper import GAMMAS, TABLE1
+from ratiobench.online.eapm.algorithms import exact_step
 from ratiobench.online.eapm.run import run
 from ratiobench.online.outcome import OnlineRun
 from tests.support import literal_eapm
@@ -171,6 +172,23 @@ def test_every_valid_run_is_within_the_interval_on_opt(folder: Path) -> None:
         assert Fraction(row["opt_upper"]) <= Fraction(1001, 1000) * Fraction(row["opt_lower"])
 
 
+def _as_printed(made: OnlineRun) -> OnlineRun:
+    """The run under the name `online`, with counts that refute none of its claims."""
+    counts = {"systems": 6, "negative_shares": 0, "below_makespan": 0}
+    return OnlineRun(
+        **{name: getattr(made, name) for name in made.__slots__} | {"algorithm": "online", "counts": counts}
+    )
+
+
+def test_a_best_step_that_was_not_looked_for_to_the_end_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = named("lemma1_misses")
+    pretended = _as_printed(run(instance, "online:rule=exact-step"))
+    monkeypatch.setattr(exact_step, "LIMIT", 0)
+    [found] = [each for each in audit(instance, pretended, None) if each.name == "best_step"]
+    assert found.status == "undecided"
+    assert "steps have too many candidates" in found.reason
+
+
 def test_the_claims_are_about_the_algorithm_as_printed() -> None:
     """For all others they do not apply; the exact step is its own best step."""
     instance = named("lemma1_misses")
@@ -180,9 +198,7 @@ def test_the_claims_are_about_the_algorithm_as_printed() -> None:
             ("not applicable", "a claim about `online` as printed")
         }
     exact = run(instance, "online:rule=exact-step")
-    pretended = OnlineRun(**{name: getattr(exact, name) for name in exact.__slots__} | {"algorithm": "online"} | {
-        "counts": {"systems": 6, "negative_shares": 0, "below_makespan": 0}
-    })  # fmt: skip
+    pretended = _as_printed(exact)
     verdicts = {each.name: each.status for each in audit(instance, pretended, None)}
     assert verdicts["best_step"] == "holds"
     assert verdicts["shares"] == verdicts["finish"] == "holds"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -55,6 +56,19 @@ def _report(lower: int, upper: int | None = None) -> SolveReport:
 
 def _case(instance: Instance, algorithm: str, optimum: int) -> Case:
     return Case(instance, run(instance, algorithm), _report(optimum))
+
+
+def test_an_upper_end_of_opt_refutes_no_certificate(smaller: Named) -> None:
+    """What lies between the ends may be OPT: only the lower end is known to be reached."""
+    below = "the certificate is below OPT"
+    for _, case in smaller:
+        wide = replace(
+            case, reference=replace(case.reference, status=Status.INTERVAL, upper=10**6 * case.upper + 10**9)
+        )
+        exact = {check.name for check in audit(case.instance, case.run, case.reference) if check.reason == below}
+        assert exact == {
+            check.name for check in audit(wide.instance, wide.run, wide.reference) if check.reason == below
+        }
 
 
 def _checks(case: Case, names_: frozenset[str] | None = None) -> dict[str, Check]:

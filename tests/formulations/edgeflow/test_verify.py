@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.edgeflow import certificate as certificates
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.formulations.edgeflow.solve import solve
-from ratiobench.formulations.edgeflow.verify import most, verify
+from ratiobench.formulations.edgeflow.verify import met, most, verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
 from tests.formulations.edgeflow.test_opt import busy
@@ -87,6 +88,20 @@ def test_a_certificate_that_was_changed_is_refused(solved: tuple[Any, Certificat
         assert not verify(instance, forged | {"sha256": seal(parse(forged)[0])}).valid
     except InputError:
         pass
+
+
+def test_the_servers_of_the_edge_are_counted(solved: tuple[Any, Certificate]) -> None:
+    """As many as run there at a time are enough, one fewer is not."""
+    instance, certificate = solved
+    runs = [piece for pieces in certificate.decisions for piece in pieces if piece.place == 1]
+    peak = max(sum(each.start <= run.start < each.end for each in runs) for run in runs)
+
+    def with_servers(number: int) -> Any:
+        return replace(instance, edge=tuple(replace(window, servers=number) for window in instance.edge))
+
+    assert met(with_servers(peak), certificate.decisions) == certificate.lower
+    with pytest.raises(CertificateError, match=f"{peak} edge servers in use"):
+        met(with_servers(peak - 1), certificate.decisions)
 
 
 def test_any_prices_prove_something(solved: tuple[Any, Certificate]) -> None:

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.tenants import certificate as certificates
 from ratiobench.formulations.tenants import verify as checker
 from ratiobench.formulations.tenants.certificate import parse, seal
+from ratiobench.formulations.tenants.check import check
 from ratiobench.formulations.tenants.dual import Prices
 from ratiobench.formulations.tenants.solve import solve
 from ratiobench.formulations.tenants.tables import tables
@@ -96,6 +98,18 @@ def test_a_forged_certificate_is_refused_even_when_it_is_sealed_anew(
     except InputError:
         return
     assert refused(instance, forged)
+
+
+def test_a_start_before_the_release_is_no_start() -> None:
+    instance = generate({"kind": "online", "jobs": 6})
+    starts = solve(instance, gap=0.5).solution
+    assert cost(instance, starts) > 0
+    j = int(np.argmax(instance.release))
+    gpu, _ = starts[j]
+    early = int(instance.release[j]) - 1
+    with pytest.raises(CertificateError, match=f"^job {j}: starts at {early}, before its release$"):
+        cost(instance, (*starts[:j], (gpu, early), *starts[j + 1 :]))
+    assert any(each.constraint == "every job" for each in check(instance, (*starts, starts[0])).violations)
 
 
 def test_the_seal_alone_gives_a_change_away(held: tuple[Instance, Document]) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.instances.lora.named import named, path
-from ratiobench.online.lora.run import run
+from ratiobench.instances.lora.solution import Decision
+from ratiobench.online.lora.run import _charged_above_bid, run
 
 SAID = "charged above their bid: 2 of 3 admitted"
 
@@ -35,6 +36,13 @@ def test_every_output_says_how_many(tmp_path: Path, capsys: pytest.CaptureFixtur
     table = pd.read_csv(out / "results.csv").set_index("algorithm")
     assert table.loc[name, "state"] == "ok"
     assert SAID in str(table.loc[name, "label"])
+
+
+def test_a_micro_dollar_above_the_bid_counts() -> None:
+    instance = named("thm5_T5_3tasks")
+    bids = instance.bid.tolist()
+    paid = [None if payment is None else Decision(None, (), payment) for payment in (bids[0] + 1, bids[1], None)]
+    assert _charged_above_bid(instance, tuple(paid)) == 1
 
 
 def test_a_payment_of_the_bid_is_not_said() -> None:

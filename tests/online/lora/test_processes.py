@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from ratiobench.instances.lora import Instance, write
 from ratiobench.online.lora.registry import parse as parse_name
 from ratiobench.online.lora.run import run
 from ratiobench.online.referee import isolation
+from ratiobench.online.referee import simulator as referee_simulator
 from ratiobench.online.run_context import RunContext, run_context
 from tests.support.contest import assert_sound, first_violation
 
@@ -178,6 +181,15 @@ def test_a_run_of_ours_is_stopped_at_its_limit_too(instance: Instance) -> None:
         result = run(instance, "greedy")
     assert not result.valid
     assert str(result.violations[0]) == "timeout: task 0: stopped after 1e-09 s"
+
+
+def test_the_limit_of_a_run_of_ours_is_exact(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that goes on by 4 s whenever it is looked at: the third look is beyond 10 s."""
+    looks = itertools.count(0, 4)
+    monkeypatch.setattr(referee_simulator, "time", SimpleNamespace(perf_counter=lambda: next(looks)))
+    with run_context(RunContext(limit=10)):
+        result = run(instance, "greedy")
+    assert str(result.violations[0]) == "timeout: task 2: stopped after 10 s"
 
 
 def test_a_run_at_its_limit_is_no_failure_of_the_command(

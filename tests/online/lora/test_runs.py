@@ -12,6 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance
+from ratiobench.bench.lora.counterexamples.tiny import instance as sketch_instance
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models.enumerate import Schedule, list_schedules
 from ratiobench.instances.io.errors import InputError
@@ -23,7 +25,9 @@ from ratiobench.online.lora.one_node import RUNS
 from ratiobench.online.lora.registry import entries
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.runs import find_cheapest, find_largest, first_slot
+from ratiobench.online.lora.simulator import CapacityState
 from ratiobench.online.lora.traces import GreedyTrace, LinearTrace
+from ratiobench.online.referee.simulator import RuleViolation
 from tests.support.examples import Examples, on_examples, optimum_of
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances_of_kinds
@@ -233,3 +237,15 @@ def test_no_bid_and_no_stricter_kind_pays_less(name: str, instance: Instance, da
         for stricter in range(own + 1, KINDS.index(ScheduleKind.RIGID) + 1):
             charged = pays(much, stricter)
             assert charged is None or (most is not None and charged >= most)
+
+
+def test_a_schedule_of_many_cells_takes_compute_and_memory() -> None:
+    """It is booked as arrays: a second one beside it has no room."""
+    cells = tuple((0, slot) for slot in range(1, 13))
+    for compute, memory, rule in ((100, 10, "4g"), (1, 100, "4f")):
+        job = Job(1, 12, 6, 12, 100, (1,))
+        instance = sketch_instance(TinyInstance(12, (Kind(1, compute, memory),), (job, job)))
+        capacity, (first, second) = CapacityState(instance.public("")), (instance.task(i) for i in range(2))
+        capacity.admit(first, Decision(None, cells, 0))
+        with pytest.raises(RuleViolation, match=rf"^{rule}: node 0 slot 1: needs"):
+            capacity.admit(second, Decision(None, cells, 0))
