@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.files import sha256_of
+from ratiobench.instances.io.files import load_json, read_bytes, sha256_of
 
 Held = TypeVar("Held")
+_MOST_VALUES = 2**27  # Of a file that a checker reads as a program
 
 
 class Verdict(NamedTuple, Generic[Held]):
@@ -53,6 +55,24 @@ def require_fields(source: str, path: str, data: dict[Any, Any], keys: Collectio
     for key in keys:
         if key not in data:
             raise InputError(source, f"{path}{key}", "the field is missing")
+
+
+def run_checker(
+    parse_instance: Callable[[Any, str], Any], verify: Callable[[Any, Any, str], Verdict[Any]], words: Sequence[str]
+) -> int:
+    """A checker as a program, FILE CERTIFICATE: prints the interval or what is wrong; 0 only for a valid proof."""
+    if len(words) != 2:
+        print("give the file of an instance and the file of a certificate", file=sys.stderr)
+        return 2
+    try:
+        instance, certificate = (load_json(*read_bytes(word), most=_MOST_VALUES) for word in words)
+        verdict = verify(parse_instance(instance, words[0]), certificate, words[1])
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    found = verdict.certificate
+    print(f"valid: OPT in [{found.lower}, {found.upper}]" if verdict.valid else f"NOT VALID: {verdict.problem}")
+    return int(not verdict.valid)
 
 
 def require_digest(source: str, field: str, value: Any) -> str:

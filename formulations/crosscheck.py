@@ -52,14 +52,20 @@ class CrossCheck:
 
     @property
     def agree(self) -> bool:
-        """No row that answered is contradicted."""
-        return not any(self.differs)
+        """Every row has an answer, and none is contradicted."""
+        return not any(self.differs) and all(row.answer.answered for row in self.rows)
 
     @property
     def verdict(self) -> str:
-        """``all agree``, or the rows that differ; `differs` says why."""
+        """``all agree``, or the rows that differ or, where none does, that gave no answer; `differs` says why."""
         names = [_name(row) for row, why in zip(self.rows, self.differs, strict=True) if why]
-        return f"{', '.join(names)} differ{'s' * (len(names) == 1)}" if names else "all agree"
+        if names:
+            return f"{', '.join(names)} differ{'s' * (len(names) == 1)}"
+        names = [_name(row) for row in self.rows if not row.answer.answered]
+        if names:
+            answered = f"{self.answered()} of {len(self.rows)} rows answer, and do not differ"
+            return f"{answered}; no answer: {', '.join(names)}"
+        return "all agree"
 
     def optimal(self) -> int:
         """Count the rows that end as optimal, with a verified solution, and are not contradicted."""

@@ -147,5 +147,5 @@ def document(options: Check, found: CheckOutcome) -> dict[str, Any]:
 
 CHECK = Command(
     "check", "verify a solution, or the certificate of an interval on OPT, exactly", Check, run, text=text,
-    document=document, write=write, busy="checking",
+    document=document, write=write, busy="checking", status=lambda found: int(not found.verdict["valid"]),
 )  # fmt: skip

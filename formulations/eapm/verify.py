@@ -21,12 +21,14 @@ Where this is at least P, no x has P - C(x) above -u MS(x): OPT <= -u.
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
 from ratiobench.formulations.eapm.certificate import Certificate, parse, seal
 from ratiobench.instances.eapm.format import content_hash
+from ratiobench.instances.eapm.format import parse as parse_instance
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
 
@@ -105,3 +107,7 @@ def require_upper(instance: Instance, certificate: Certificate) -> None:
         for kind, amount in tasks.items()
     )
     require(least >= scale * paid, f"prices: too low, {least} does not reach {scale * paid}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_checker(parse_instance, verify, sys.argv[1:]))

@@ -18,12 +18,14 @@ its fastest speed cannot finish in its window less one overhead counts 0; edge s
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
 from ratiobench.formulations.edgeflow.certificate import Certificate, parse, seal
 from ratiobench.instances.edgeflow.format import content_hash
+from ratiobench.instances.edgeflow.format import parse as parse_instance
 from ratiobench.instances.edgeflow.model import Instance, Job, Model
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 
@@ -150,3 +152,7 @@ def _left(instance: Instance, job: Job, worth: int, scale: int, cells: list[tupl
             top = max(top, net)
         best = top
     return max(0, scale - worth - -best // work)
+
+
+if __name__ == "__main__":
+    sys.exit(run_checker(parse_instance, verify, sys.argv[1:]))

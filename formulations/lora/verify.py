@@ -49,6 +49,7 @@ at a table of prices.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -59,9 +60,10 @@ from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
 from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node, Prices, parse, seal
 from ratiobench.instances.lora.format import content_hash
+from ratiobench.instances.lora.format import parse as parse_instance
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
 
@@ -1055,3 +1057,7 @@ def _amounts(work: int, rate: Any, slots: int, what: str, steps: Steps) -> Any:
         found = np.sort(np.maximum(0, amounts[:, None] - s * np.arange(often)), axis=None)
         amounts = found[np.append(True, found[1:] != found[:-1])]
     return amounts
+
+
+if __name__ == "__main__":
+    sys.exit(run_checker(parse_instance, verify, sys.argv[1:]))

@@ -14,13 +14,15 @@ first job, for those before which that job was run. A start that costs no less t
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from ratiobench.formulations.checksums import CertificateError, Verdict, require
+from ratiobench.formulations.checksums import CertificateError, Verdict, require, run_checker
 from ratiobench.formulations.tenants.certificate import Certificate, parse, seal
 from ratiobench.instances.tenants.format import content_hash
+from ratiobench.instances.tenants.format import parse as parse_instance
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
 
@@ -167,3 +169,7 @@ def least_numpy(rows: list[Row], deadline: list[int], late: int, ticks: int) -> 
         value[job[:n] == first[t]] = none
         other[t] = min(int(other[t]), int(value.min()))
     return int(best[0])
+
+
+if __name__ == "__main__":
+    sys.exit(run_checker(parse_instance, verify, sys.argv[1:]))

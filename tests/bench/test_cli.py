@@ -87,11 +87,11 @@ def test_online_and_audit_print_the_documented_keys(file: str, capsys: pytest.Ca
 def test_a_broken_rule_is_reported_by_online_and_check(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An invalid run is a result, not a failure of ours: status 0, and it says so."""
+    """An invalid run is a result, not a failure of ours: status 0, and it says so; `check` says no by its status."""
     solution = str(tmp_path / "s.json")
     assert main(["simulate", file, "--algorithm", "cheats", "--solution", solution]) == 0
     assert "INVALID: room" in capsys.readouterr().out
-    assert main(["check", file, solution]) == 0
+    assert main(["check", file, solution]) == 1
     assert capsys.readouterr().out.startswith("NOT VALID")
 
 

@@ -200,7 +200,8 @@ def test_a_log_that_was_altered_is_found(family: Any, capsys: pytest.CaptureFixt
     for decisions in altered:
         Path("bad.json").write_text(json.dumps({"decisions": decisions}))
         capsys.readouterr()
-        assert not _json(capsys, "check", "gen/queue0.json.gz", "bad.json")["valid"]
+        assert main(["check", "gen/queue0.json.gz", "bad.json", "--json"]) == 1
+        assert not json.loads(capsys.readouterr().out)["valid"]
 
 
 def test_a_bad_file_is_one_line(family: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -233,7 +233,7 @@ def test_check_shows_the_first_violations_and_counts_the_others(
     """A solution that breaks a rule in every one of 5,000 cells."""
     decisions = [{"vendor": None, "cells": [[99, j] for j in range(5_000)], "payment": 1}] + [None] * 5
     solution = written(tmp_path, {"decisions": decisions})
-    assert main(["check", TINY, solution]) == 0
+    assert main(["check", TINY, solution]) == 1
     said = capsys.readouterr().out
     assert said.startswith("NOT VALID\n")
     assert said.endswith(" more (--json shows all)\n")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import gzip
+import importlib
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
-from ratiobench.formulations import worker
+from ratiobench.formulations import checksums, worker
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora.certificate import Certificate, seal
 from ratiobench.formulations.lora.solve import solve
@@ -131,8 +134,10 @@ def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
     assert 0 < opt["lower"] < opt["upper"]
 
     def said(instance_file: Path, certificate: Path) -> Any:
-        assert main(["check", str(instance_file), "--certificate", str(certificate), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
+        status = main(["check", str(instance_file), "--certificate", str(certificate), "--json"])
+        verdict = json.loads(capsys.readouterr().out)
+        assert status == int(not verdict["valid"])
+        return verdict
 
     good = {"valid": True, "lower": opt["lower"], "upper": opt["upper"], "problem": None}
     assert said(file, proof) == good
@@ -149,7 +154,7 @@ def test_opt_writes_a_certificate_that_check_accepts_and_refuses_once_changed(
             changed["decisions"][next(i for i, each in enumerate(changed["decisions"]) if each)] = None
         (tmp_path / "changed.json").write_text(json.dumps(changed))
         assert said(file, tmp_path / "changed.json")["valid"] is False
-        assert main(["check", str(file), "--certificate", str(tmp_path / "changed.json")]) == 0
+        assert main(["check", str(file), "--certificate", str(tmp_path / "changed.json")]) == 1
         assert capsys.readouterr().out.startswith("NOT VALID\n")
     for field in ("compute", "bid"):
         other = instance_document(instance)
@@ -220,3 +225,24 @@ def test_check_takes_a_solution_or_a_certificate(capsys: pytest.CaptureFixture[s
         assert exit_.value.code == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert main(["check", "-", "--certificate", "-"]) == 2
+
+
+@pytest.mark.parametrize("family", ["lora", "eapm", "edgeflow", "tenants"])
+def test_a_checker_is_a_program(family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m ratiobench.formulations.FAMILY.verify FILE CERTIFICATE`: status 0 for a valid proof alone."""
+    shipped = importlib.import_module(f"ratiobench.instances.{family}.named")
+    instance, other = (str(shipped.path(name)) for name in shipped.names()[:2])
+    certificate = str(tmp_path / "c.cert")
+    assert main(["opt", instance, "--certificate", certificate]) == 0
+    module = importlib.import_module(f"ratiobench.formulations.{family}.verify")
+    capsys.readouterr()
+    for words, status in (([instance, certificate], 0), ([other, certificate], 1), ([instance], 2)):
+        assert checksums.run_checker(module.parse_instance, module.verify, words) == status
+    said = capsys.readouterr()
+    assert said.out.startswith("valid: OPT in [")
+    assert "NOT VALID: the certificate is about another instance" in said.out
+    assert said.err == "give the file of an instance and the file of a certificate\n"
+    done = subprocess.run(
+        [sys.executable, "-m", module.__name__, instance, certificate], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout[:5]) == (0, "valid")

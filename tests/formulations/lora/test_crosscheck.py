@@ -141,7 +141,8 @@ def test_what_gave_no_answer_neither_agrees_nor_differs() -> None:
     found = compare_answers([crashed, answer(bound=12.0, value=12.0, verified=12)])
     assert [each["agrees"] for each in found.documents()] == [None, True]
     assert found.answered() == 1
-    assert found.agree
+    assert not found.agree
+    assert found.verdict == "1 of 2 rows answer, and do not differ; no answer: printed / highs"
 
 
 def test_an_end_without_a_word_is_no_answer() -> None:

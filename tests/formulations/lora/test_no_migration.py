@@ -216,7 +216,7 @@ def test_opt_says_that_nothing_migrates(tmp_path: Path, capsys: pytest.CaptureFi
     assert told(capsys, "opt", file, "--solution", solution)[1].startswith("OPT = 17")
     assert told(capsys, "check", file, solution)[1].startswith("valid\n")
     status, out, _ = told(capsys, "check", file, solution, "--no-migration")
-    assert (status, out.splitlines()[0]) == (0, "NOT VALID")
+    assert (status, out.splitlines()[0]) == (1, "NOT VALID")
     assert "(R2) task 1: runs on nodes 0, 1" in out
     assert "migration" not in json.loads(told(capsys, "opt", file, "--json")[1])
     assert ratiobench.opt(file, no_migration=True).lower == 12

@@ -432,5 +432,5 @@ def test_the_command_checks_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.startswith("valid")
     document = certificates.document(found)
     bad.write_text(json.dumps(document | {"tree": [[1, 2], *document["tree"][1:]]}))
-    assert main(["check", str(file), "--certificate", str(bad)]) == 0
+    assert main(["check", str(file), "--certificate", str(bad)]) == 1
     assert capsys.readouterr().out.startswith("NOT VALID\n")
