@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import linecache
 import pickle
 import sys
@@ -62,7 +63,7 @@ def read_policy_file(text: str) -> PolicyFile:
     if len(data) > MOST_BYTES:
         raise InputError(file, "", f"{len(data)} bytes; a policy has at most {MOST_BYTES}")
     try:
-        source = data.decode()
+        source = importlib.util.decode_source(data)
         tree = parse_source(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""

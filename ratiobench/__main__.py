@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ from typing import NoReturn
 
 def main() -> int:
     """Run a command; the exit status. Ctrl-C is answered in a line while the commands are still being loaded, too."""
+    _mend_streams()
     patient = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # ignored, as `nohup` wants it
     if not patient:
         signal.signal(signal.SIGINT, _leave)  # an exception would pass through anything's import
@@ -21,6 +23,22 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         _leave()
+
+
+def _mend_streams() -> None:
+    """Have all three standard streams, closed ones as none, that print any text: what an encoding lacks is escaped."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:  # it was closed: the next file to be opened would get its number
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+        if number and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave(*_: object) -> NoReturn:

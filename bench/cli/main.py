@@ -27,8 +27,13 @@ KEPT = "; what was finished is kept"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status."""
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.append(os.getcwd())  # algorithms by import path, also for the installed command
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        print(f"{NAME}: the current folder is no longer there", file=sys.stderr)
+        return 2
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)  # algorithms by import path, also for the installed command
     parser, words = thread_parser(), sys.argv[1:] if arguments is None else arguments
     if not words:
         parser.print_help()

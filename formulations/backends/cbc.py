@@ -72,8 +72,10 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
         if start is not None:
             lines = [f"{c} {name} {start[c]:.0f} 0" for c, name in enumerate(model.columns)]
             (folder / "start.txt").write_text("Stopped on time - objective value 0\n" + "\n".join(lines) + "\n")
-            options += ["-mips", str(folder / "start.txt")]
-        log = run([str(source), *options, "-solve", "-printingOptions", "all", "-solution", str(answer)])
+            options += ["-mips", "start.txt"]
+        # CBC reads some characters of a path in its own way: all names are of this folder.
+        end = ["-solve", "-printingOptions", "all", "-solution", answer.name]
+        log = run([source.name, *options, *end], folder)
         state = answer.read_text().partition("\n")[0] if answer.exists() else ""
         values = read_values(model, answer)
     finally:
@@ -81,11 +83,12 @@ def solve(model: LinearModel, limits: Limits, start: FloatArray | None = None) -
     return read_result(model, log, state, values, time.perf_counter() - began)
 
 
-def run(arguments: list[str]) -> str:
-    """Run the binary and return its log; it dies with this process."""
+def run(arguments: list[str], folder: Path) -> str:
+    """Run the binary in a folder and return its log; it dies with this process."""
     parent = os.getpid()
     done = subprocess.run(
         [_binary(), *arguments],
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -176,7 +179,7 @@ def _parsed(text: str) -> float | None:
 
 def optimum_of_file(path: str) -> tuple[float, bool]:
     """Read an MPS or LP file and solve it: the optimum as CBC prints it, and whether the file says Maximize (LP)."""
-    log = run([path, "-ratioGap", "0", "-allowableGap", "0", "-solve"])
+    log = run([Path(path).name, "-ratioGap", "0", "-allowableGap", "0", "-solve"], Path(path).parent)
     values = _objective_values(log)
     if f"Result - {_OPTIMAL}" not in log or not values:
         raise ValueError(f"CBC: {(log.strip().splitlines() or ['nothing'])[-1]}")

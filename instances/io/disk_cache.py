@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -29,6 +30,8 @@ MOST = 4096  # Entries; with one more the oldest half goes
 def user_cache() -> Path:
     """The folder of the user's caches for this project, made or not."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(base):  # a user without a home: `~` stands for itself
+        base = os.path.join(tempfile.gettempdir(), f"ratiobench-{os.getuid() if hasattr(os, 'getuid') else 0}")
     return Path(base) / "ratiobench"
 
 

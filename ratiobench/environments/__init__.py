@@ -1,9 +1,12 @@
-"""Gymnasium environments: `gymnasium.make("ratiobench/Lora-v0")` where ratiobench is installed.
+"""Gymnasium environments: `gymnasium.make("ratiobench.environments:ratiobench/Lora-v0")`.
 
-In a checkout that is not installed, call `register_environments` first.
+Gymnasium imports what stands before the colon, and importing this package registers its environments. Versions below
+1.0 also find `ratiobench/Lora-v0` by itself, as a plug-in.
 """
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 __all__ = ["register_environments", "register_plugin"]
 
@@ -35,3 +38,7 @@ def register_plugin() -> None:
     for name, entry in _ENTRIES.items():
         if f"ratiobench/{name}" not in registry:
             register(name, entry_point=entry)
+
+
+with suppress(ModuleNotFoundError):  # nothing here needs Gymnasium before an environment is made
+    register_environments()

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import find_episodes
+from ratiobench.environments.episodes import ReplayedEnvironment, find_episodes
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job
 from ratiobench.online.edgeflow.protocol import CHANGE, Event, View
@@ -25,7 +25,7 @@ CLUSTER_FEATURES = 3
 TIMES = 16  # Times at which the observation has the load that is due
 
 
-class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
+class EdgeflowEnvironment(ReplayedEnvironment):
     """Admit each new job on a share of the cluster, or give it up.
 
     An episode is one instance. Action 0 gives the job up; action j admits it with candidate j: an edge server, or a
@@ -59,22 +59,7 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
         self.action_space = gymnasium.spaces.Discrete(k + 1)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode.
-
-        Parameters
-        ----------
-        seed : of the drawn instance; None to go on with the present random stream.
-        options : `instance` is the number of the instance; without it an instance is drawn.
-
-        Returns
-        -------
-        The first observation, and a mapping with `instance` (name) and `action_mask`.
-        """
-        super().reset(seed=seed)
-        number = (options or {}).get("instance")
-        chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
-        self._instance, self._ends = self._episodes[chosen]
+    def _begin(self) -> None:
         self._simulator = _Simulator(self._instance)
         self._questions: Iterator[Question] = self._simulator.questions(False)
         self._log: list[LogEntry] = []
@@ -82,7 +67,6 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._shares: dict[int, tuple[int, int]] = {}
         self._met = 0
         self._ask()
-        return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Decide about the present job.
@@ -97,6 +81,7 @@ class EdgeflowEnvironment(gymnasium.Env):  # type: ignore[misc]
         `action_mask`; at the end also the figures of the episode.
         """
         assert self._question is not None
+        self._actions.append(int(action))
         job = self._question.arrivals[0]
         self._jobs[job.index] = job
         if 0 < int(action) <= len(self._candidates):

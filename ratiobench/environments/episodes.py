@@ -1,9 +1,11 @@
-"""The instances of an environment's episodes, with the intervals on OPT that are known."""
+"""The instances of episodes with the intervals on OPT that are known, and environments that can be copied."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+
+import gymnasium
 
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
@@ -45,3 +47,70 @@ def find_episodes(
     if not found:
         raise InputError("instances", "", "none is given")
     return found
+
+
+class ReplayedEnvironment(gymnasium.Env):  # type: ignore[misc]
+    """An environment whose episode goes on in a generator, which cannot be copied: a copy takes all actions again.
+
+    Attributes
+    ----------
+    action_masks : which actions exist.
+    """
+
+    _episodes: list[tuple[Any, tuple[int, int] | None]]
+    _actions: list[int]  # of the episode so far
+    _chosen: int | None = None  # the number of its instance
+    _OF_EPISODE = (
+        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_jobs", "_shares",
+        "_met", "_cost",
+    )  # fmt: skip
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : of the drawn instance; None to go on with the present random stream.
+        options : `instance` is the number of the instance; without it an instance is drawn.
+
+        Returns
+        -------
+        The first observation, and a mapping with `instance` (name) and `action_mask`.
+        """
+        super().reset(seed=seed)
+        number = (options or {}).get("instance")
+        self._chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
+        self._replay([])
+        return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
+
+    def action_masks(self) -> Any:
+        """Return which actions exist.
+
+        Returns
+        -------
+        Booleans, one for each action.
+        """
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _see(self) -> Any:
+        raise NotImplementedError
+
+    def _replay(self, actions: Iterable[int]) -> None:
+        """Begin the episode, and take these actions."""
+        assert self._chosen is not None
+        self._instance, self._ends = self._episodes[self._chosen]
+        self._actions = []
+        self._begin()
+        for action in actions:
+            self.step(action)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self._OF_EPISODE}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._chosen is not None:
+            self._replay(self._actions)

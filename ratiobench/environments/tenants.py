@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import find_episodes
+from ratiobench.environments.episodes import ReplayedEnvironment, find_episodes
 from ratiobench.formulations.tenants.check import check
 from ratiobench.online.referee.simulator import LogEntry, Question
 from ratiobench.online.tenants.protocol import View
@@ -23,7 +23,7 @@ CANDIDATE_FEATURES = 4
 GPU_FEATURES = 2
 
 
-class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
+class TenantsEnvironment(ReplayedEnvironment):
     """Put each new job into the queue of a GPU.
 
     An episode is one instance. Action j takes candidate j (from 0 on), the places in queues that add least to the cost
@@ -51,28 +51,12 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
         self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
         self.action_space = gymnasium.spaces.Discrete(k)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode.
-
-        Parameters
-        ----------
-        seed : of the drawn instance; None to go on with the present random stream.
-        options : `instance` is the number of the instance; without it an instance is drawn.
-
-        Returns
-        -------
-        The first observation, and a mapping with `instance` (name) and `action_mask`.
-        """
-        super().reset(seed=seed)
-        number = (options or {}).get("instance")
-        chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
-        self._instance, self._ends = self._episodes[chosen]
+    def _begin(self) -> None:
         self._simulator = Simulator(self._instance, "")
         self._questions: Iterator[Question] = self._simulator.questions(False)
         self._log: list[LogEntry] = []
         self._cost = 0
         self._ask()
-        return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Place the present job.
@@ -86,6 +70,7 @@ class TenantsEnvironment(gymnasium.Env):  # type: ignore[misc]
         Observation, reward (negated cost), whether the episode ended, False (episodes are not cut off), and a mapping
         with `action_mask`; at the end also the figures of the episode.
         """
+        self._actions.append(int(action))
         chosen = self._candidates[int(action) if int(action) < len(self._candidates) else 0]
         added, gpu, queue = chosen
         assert self._question is not None

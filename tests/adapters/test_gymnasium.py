@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -136,6 +140,28 @@ def test_the_entry_point_registers_in_its_namespace() -> None:
     with namespace("ratiobench"):
         register_plugin()
     assert registry["ratiobench/Lora-v0"].entry_point == kept.entry_point
+
+
+def test_gymnasium_finds_the_environments_by_their_module() -> None:
+    """In a process that has imported nothing of ours."""
+    code = "import gymnasium; print(gymnasium.make('ratiobench.environments:ratiobench/Lora-v0', count=1).spec.id)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.endswith("ratiobench/Lora-v0\n")
+
+
+@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants"])
+def test_a_copy_within_an_episode_goes_on_as_the_original(name: str) -> None:
+    environment = gymnasium.make(f"ratiobench/{name}-v0", count=2).unwrapped
+    environment.reset(seed=3)
+    for _ in range(3):
+        environment.step(0)
+    copies = copy.deepcopy(environment), pickle.loads(pickle.dumps(environment))
+    for action in (1, 0, 1, 1):
+        seen, reward, *_ = environment.step(action)
+        for each in copies:
+            other, same, *_ = each.step(action)
+            assert (other == seen).all()
+            assert same == reward
 
 
 def test_the_environment_of_tenants() -> None:
