@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 import time
@@ -19,6 +20,12 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 
 PROJECT = nox.project.load_toml("pyproject.toml")
+# Where packages of others are called: solvers, tables, kernels, pages
+LOWEST_TESTS = (
+    "tests/formulations/test_backends.py", "tests/formulations/lora/test_crosscheck.py",
+    "tests/formulations/lora/test_models.py", "tests/bench/test_cli.py", "tests/bench/test_api.py",
+    "tests/bench/test_report.py", "tests/bench/test_store.py", "tests/online/lora/test_pdftsp.py",
+)  # fmt: skip
 
 
 def install(session: nox.Session, group: str | None = None, extra: str = "") -> None:
@@ -105,6 +112,18 @@ def thorough(session: nox.Session) -> None:
             failed.append(f"standard verify --set {name}")
     if failed:
         session.error(f"failed: {', '.join(failed)}")
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Tests of models, solvers and commands with the lowest version of every package that we ask for."""
+    lowest = [re.sub(r">=([\w.]+).*", r"==\1", each) for each in PROJECT["project"]["dependencies"]]
+    keep_bytecode(session)
+    with told(session, "installing the lowest versions"):
+        tools = [each for each in nox.project.dependency_groups(PROJECT, "test") if not each.startswith("distributed")]
+        session.install("-q", "--no-compile", *lowest, *tools)
+        session.install("-q", "--no-compile", "--no-deps", "-e", ".")
+    session.run("pytest", "-m", "not nightly", *(session.posargs or LOWEST_TESTS))
 
 
 @nox.session
