@@ -13,9 +13,11 @@ import ctypes
 import os
 import select
 import signal
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 GRACE = 5.0  # Seconds that a keeper has to end what is below it; then it is done from here
@@ -58,30 +60,54 @@ def tree_memory_mb(pid: int) -> int:
     """Resident memory of the process and of all below it; 0 where the system does not tell."""
     pages = 0
     for each in (pid, *descendants(pid)):
-        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{each}/statm") as file:
-            pages += int(file.read().split()[1])
+        for place in _places(each):
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"{place}/statm") as file:
+                if resident := int(file.read().split()[1]):
+                    pages += resident
+                    break
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
 
 
-def removed_files(pid: int, device: int) -> dict[int, int]:
-    """Bytes of files of a device that a process holds open or mapped after their names are gone, by inode (Linux)."""
-    sizes: dict[int, int] = {}
+def _places(pid: int) -> Iterator[str]:
+    """Where the system tells of a process: of itself, and of its threads, where the first of them has ended."""
+    yield f"/proc/{pid}"
     with contextlib.suppress(OSError):
-        for number in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                about = os.stat(f"/proc/{pid}/fd/{number}")
-                if about.st_dev == device and about.st_nlink == 0:
-                    sizes[about.st_ino] = about.st_blocks * 512
-        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
-            mapped: dict[int, int] = {}
-            for line in file:
-                addresses, _, _, where, inode, *name = line.split(maxsplit=5)
-                major, minor = (int(part, 16) for part in where.split(":"))
-                if name and name[0].endswith("(deleted)\n") and os.makedev(major, minor) == device:
-                    begin, end = (int(address, 16) for address in addresses.split("-"))
-                    mapped[int(inode)] = mapped.get(int(inode), 0) + end - begin
-        sizes = mapped | sizes
-    return sizes
+        yield from (f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
+
+
+def removed_files(pid: int) -> dict[tuple[int, int], int]:
+    """Bytes of files that a process holds open or mapped without their names, by device and inode (Linux).
+
+    Among them is memory that processes share, which is in the resident size of none.
+    """
+    opened: dict[tuple[int, int], int] = {}
+    mapped: dict[tuple[int, int], int] = {}
+    for place in _places(pid):
+        with contextlib.suppress(OSError):
+            for number in os.listdir(f"{place}/fd"):
+                with contextlib.suppress(OSError):
+                    about = os.stat(f"{place}/fd/{number}")
+                    if stat.S_ISREG(about.st_mode) and about.st_nlink == 0:
+                        opened[about.st_dev, about.st_ino] = about.st_blocks * 512
+            with open(f"{place}/maps", encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    addresses, _, _, where, inode, *name = line.split(maxsplit=5)
+                    if name and name[0].endswith("(deleted)\n"):
+                        begin, end = (int(address, 16) for address in addresses.split("-"))
+                        major, minor = (int(part, 16) for part in where.split(":"))
+                        key = os.makedev(major, minor), int(inode)
+                        mapped[key] = mapped.get(key, 0) + end - begin
+        if opened or mapped:
+            break
+    return mapped | opened
+
+
+def count_threads(pid: int) -> int:
+    """The threads of a process; 0 where the system does not tell."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 def remove_tree(folder: str) -> None:
@@ -106,6 +132,7 @@ def remove_tree(folder: str) -> None:
                         ways.append(path)
                     else:
                         number += 1
+                        os.chmod(path, 0o700)  # to move a folder is to write into it
                         os.rename(path, moved := os.path.join(folder, f"{number}.{os.urandom(8).hex()}"))
                         ways.append(moved)
     for parent in reversed(emptied):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -36,6 +36,8 @@ class RunContext:
     repetition: int = 1  # which run of an algorithm that draws this is, from 1 on: each has a seed of its own
     # folders that a sandbox does not show, wherever they are: those of the instance and of the results.
     hidden: tuple[str, ...] = ()
+    # the seconds that are left now for all runs of a user's algorithm on an instance; None for no such limit.
+    left: Callable[[], float] | None = None
 
 
 def stop_message(seconds: float) -> str:

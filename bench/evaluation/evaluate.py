@@ -224,7 +224,9 @@ class _Runner:
         if left <= SLACK:
             self.ended = True
             return CaseResult(case.name, case.stage, "not run", reason=SPENT)
-        context = RunContext(limit=left, isolate=self._isolation, own=self._own)
+        context = RunContext(
+            limit=left, left=lambda: self._budget - self._clock.seconds(), isolate=self._isolation, own=self._own
+        )
         set_current(f"running {case.name}")
         try:
             with self._clock, run_context(context):

@@ -20,11 +20,11 @@ from typing import IO
 from ratiobench.online.referee import landlock, system_calls
 
 PROCESSES = 64  # Of a user's algorithm, its own included; more is a violation
-_THREADS = 256  # Threads beside four per core, over all processes; the kernel counts them where it knows whose they are
-_OPEN_FILES = 1024
+THREADS = 256  # Threads beside four per core, over all processes; the kernel counts them where it knows whose they are
+_OPEN_FILES = 256
 FILE_BYTES = 2**28  # Of each file that is written
-# Bytes of addresses of a process: 64 GiB, a bar for the memory that the referee's count comes too late for
-_ADDRESSES = 2**36
+# Bytes of addresses of a process: 16 GiB, a bar for the memory that the referee's count comes too late for
+_ADDRESSES = 2**34
 _LENGTH = struct.Struct("=I")
 _CAPABILITIES = struct.Struct("=Ii")
 _CAPABILITIES_VERSION, _DROP_BOUND = 0x20080522, 24
@@ -76,7 +76,7 @@ def confine(confinement: Confinement) -> None:
     landlock.restrict([*confinement.rules, *own])
     drop_capabilities()
     signals_to = None if landlock.version() >= landlock.SIGNALS_VERSION else os.getpid()
-    system_calls.install(system_calls.build_filter(keep_attributes=True, signals_to=signals_to))
+    system_calls.install(system_calls.build_filter(keep_locks=True, signals_to=signals_to))
 
 
 def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
@@ -85,7 +85,7 @@ def limit_resources(cpu_seconds: int, *, count_threads: bool = False) -> None:
         return
     import resource
 
-    threads = _THREADS + 4 * (os.cpu_count() or 1)
+    threads = THREADS + 4 * (os.cpu_count() or 1)
     limits = {
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         resource.RLIMIT_FSIZE: FILE_BYTES,

@@ -33,9 +33,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import IO, Any, TypeVar
 
 from ratiobench.formulations.processes import (
+    count_threads,
     descendants,
     end_keeper,
     is_dumpable,
@@ -73,7 +75,7 @@ from ratiobench.online.remarks import BUBBLEWRAP, LANDLOCK, NO_ISOLATION, Remark
 from ratiobench.online.spec import Spec, suggest_commas, version
 
 ANSWER_SECONDS = 600.0  # An algorithm that does not answer in this time has broken the protocol
-BUILD_SECONDS = 30.0  # Where a run has a limit, building the algorithm has this much more: its process has to start
+BUILD_SECONDS = 60.0  # Where a run has a limit, building the algorithm has one of its own: its process has to start
 # So much of what its process spends compiling with numba is in neither the seconds of a run nor its limit
 COMPILING_SECONDS = 120.0
 MEMORY_MB = 4096  # An algorithm that takes more memory, with the processes it starts, has broken the protocol
@@ -91,6 +93,8 @@ _BOOT = (
 )
 _LINE_LIMIT = 2**26
 _ALTERED = 20  # Arrivals whose altered answers are named
+_NAMES = 100  # Constants and events that an algorithm may name
+_REPLY_VALUES, _TASK_VALUES = 2**18, 2**13  # Values in a reply, and more for each task that it decides about
 _CPU_SECONDS = 86_400  # Of each process of an isolated algorithm, where a run has no limit
 _OWN_PROCESSES = 3  # Beside those of the algorithm: the keeper, or bubblewrap and the server inside
 # Files and folders that an algorithm under Landlock may keep in its temporary folder, and how deep
@@ -110,9 +114,12 @@ class _Guard:
         self._thread = threading.Thread(target=self._run, daemon=True, name="algorithm-guard")
         self._thread.start()
 
-    def begin(self, spare: float = 0.0) -> None:
-        """The clock for a whole run starts, if there is a limit; with some seconds more."""
-        self._end = None if self._limit is None else (time.monotonic() + self._limit + spare, self._limit + spare)
+    def begin(self, seconds: float | None = None) -> None:
+        """The clock for a whole run starts, if there is a limit, or one for as many seconds."""
+        context = run_context.current()
+        if self._limit is not None and seconds is None:
+            seconds = self._limit if context.left is None else max(0.0, min(self._limit, context.left()))
+        self._end = None if self._limit is None or seconds is None else (time.monotonic() + seconds, seconds)
 
     def spare(self, seconds: float) -> None:
         """The clock for a whole run is put back so far."""
@@ -145,10 +152,22 @@ class _Guard:
             return "timeout", f"no answer within {ANSWER_SECONDS:g} s"
         if tree_memory_mb(self._process.pid) > MEMORY_MB:
             return "memory", f"more than {MEMORY_MB} MB in use"
-        if self._isolated and len(descendants(self._process.pid)) > confinement.PROCESSES + _OWN_PROCESSES:
+        if not self._isolated:
+            return None
+        below = descendants(self._process.pid)
+        if len(below) > confinement.PROCESSES + _OWN_PROCESSES:
             return "processes", f"more than {confinement.PROCESSES} processes at a time"
-        if self._folder is not None and turn % 4 == 0:
-            return _too_full(self._folder, self._process.pid)
+        if sum(map(count_threads, below)) > confinement.THREADS + 4 * (os.cpu_count() or 1):
+            return "processes", f"more than {confinement.THREADS} threads at a time"
+        if turn % 4:
+            return None
+        removed: dict[tuple[int, int], int] = {}
+        for each in below:
+            removed |= removed_files(each)
+        if self._folder is not None:
+            return _too_full(self._folder, removed)
+        if sum(removed.values()) >> 20 > MEMORY_MB:
+            return "memory", f"more than {MEMORY_MB} MB in use"
         return None
 
     def stop(self) -> None:
@@ -156,9 +175,13 @@ class _Guard:
         _await_end(self._thread)
 
 
-def _too_full(folder: str, pid: int) -> tuple[str, str] | None:
-    """What a process keeps in its folder, and in files that it removed there and holds open, beyond what it may."""
-    sizes: dict[int, int] = {}
+def _too_full(folder: str, removed: dict[tuple[int, int], int]) -> tuple[str, str] | None:
+    """What there is too much of in an algorithm's folder, removed files that it holds open included."""
+    device = os.lstat(folder).st_dev
+    shared = sum(size for (place, _), size in removed.items() if place != device)
+    if shared >> 20 > MEMORY_MB:
+        return "memory", f"more than {MEMORY_MB} MB in use"
+    sizes = {inode: size for (place, inode), size in removed.items() if place == device}
     ways = [(folder, 0)]
     count = 0
     while ways:
@@ -173,9 +196,6 @@ def _too_full(folder: str, pid: int) -> tuple[str, str] | None:
                     sizes[about.st_ino] = about.st_blocks * 512
                     if stat.S_ISDIR(about.st_mode):
                         ways.append((entry.path, depth + 1))
-    device = os.lstat(folder).st_dev
-    for each in descendants(pid):
-        sizes |= removed_files(each, device)
     if count > _FOLDER_FILES or sum(sizes.values()) > sandbox.TMP_BYTES:
         return "disk", f"more than {sandbox.TMP_BYTES >> 20} MB or {_FOLDER_FILES} files in its temporary folder"
     return None
@@ -247,8 +267,8 @@ class Runner:
     place of an option `seed`; `number`: of the run, among those that are compared with each other: two in a row share
     no hash seed; `drew`: something was drawn in its process from a source that nobody seeded; `started`: the programs
     that it has started, by their names; our solvers are not among them; `compiling`: seconds that numba took in its
-    process since the algorithm was built; `isolation`: how the process is isolated (`ratiobench.online.remarks`); empty
-    where isolation does not apply.
+    process since the algorithm was built; `compiled`: those of all runs on an instance; `isolation`: how the process is
+    isolated (`ratiobench.online.remarks`); empty where isolation does not apply.
     """
 
     def __init__(
@@ -259,6 +279,7 @@ class Runner:
         echo: Echo | None = None,
         seed: str = "",
         number: int = 0,
+        compiled: list[float] | None = None,
     ) -> None:
         self._betrays, self._path = betrays, spec.path
         own = run_context.current().own.get(spec.path)
@@ -266,6 +287,7 @@ class Runner:
         self.drew = False
         self.started: list[str] = []
         self.compiling = 0.0
+        self._compiled = [0.0] if compiled is None else compiled
         self._compiles_since: float | None = None
         self._ready = contextlib.ExitStack()
         isolate = run_context.current().isolate
@@ -351,7 +373,8 @@ class Runner:
             rule, detail = self._guard.foul or found
             raise RuleViolation(rule, index, detail)
         try:
-            if packing.count_values(line) > packing.MOST:
+            asked = len(message[1]) if message[0] == "ask" else 0
+            if packing.count_values(line) > min(packing.MOST, _REPLY_VALUES + _TASK_VALUES * asked):
                 raise ValueError
             reply = json.loads(line, parse_constant=_refuse)
             if not self._isolated:  # a sandbox shows nothing that could betray the future
@@ -387,11 +410,13 @@ class Runner:
         if begins and self._compiles_since is None:
             self._ready.enter_context(excluded_from_timing())  # nor is it in the clocks of this process
             self._compiles_since = time.monotonic()
-            self._guard.spare(COMPILING_SECONDS - self.compiling)
+            self._guard.spare(COMPILING_SECONDS - self._compiled[0])
         elif not begins and self._compiles_since is not None:
-            spent = min(time.monotonic() - self._compiles_since, COMPILING_SECONDS - self.compiling)
-            self._guard.spare(spent - (COMPILING_SECONDS - self.compiling))
+            left = COMPILING_SECONDS - self._compiled[0]
+            spent = min(time.monotonic() - self._compiles_since, left)
+            self._guard.spare(spent - left)
             self.compiling += spent
+            self._compiled[0] += spent
             self._compiles_since = None
             self._ready.close()
 
@@ -526,7 +551,7 @@ def _built(reply: dict[str, Any]) -> tuple[tuple[str, ...], bool, tuple[str, ...
     """
     if reply["kind"] == "import":
         return _detail(reply)
-    constants, events = (tuple(str(name) for name in reply[key]) for key in ("constants", "events"))
+    constants, events = (tuple(dict.fromkeys(map(str, islice(reply[key], _NAMES)))) for key in ("constants", "events"))
     return constants, bool(reply["batch"]), events, bool(reply["randomised"])
 
 
@@ -609,13 +634,14 @@ def _perform(
     echo: Echo,
     seed: str,
     number: int,
+    compiled: list[float],
 ) -> UserRun:
     """One run in a process of its own; `settle` gives the constants that the algorithm declares."""
     played = UserRun([], [], remarks=Remarks(spec.name))
     runner: Runner | None = None
     try:
         with excluded_from_timing():
-            runner = Runner(spec, protocol, betrays, echo, seed, number)
+            runner = Runner(spec, protocol, betrays, echo, seed, number, compiled)
         played.constants = settle(runner.constants)
         started = time.perf_counter()
         runner.start(table.public, {constant.name: constant.value for constant in played.constants})
@@ -666,7 +692,7 @@ def run_user_algorithm(
     something was drawn without a seed, for two runs may agree by chance. `once`: the first run alone, where nothing was
     drawn, for a caller that has seen all that.
     """
-    echo = Echo(spec.name)
+    echo, compiled = Echo(spec.name), [0.0]
     over = 0
 
     def perform(part: Instance, settle: Settle, number: int) -> UserRun:
@@ -675,7 +701,7 @@ def run_user_algorithm(
         books = table(part)
         to_come = (books.arrivals + 1) // 2 if number == 0 and not once else 0
         with other_simulations(over, to_come):
-            found = _perform(books, spec, registry.protocol, betrays, settle, echo, seed, number)
+            found = _perform(books, spec, registry.protocol, betrays, settle, echo, seed, number, compiled)
         over += books.arrivals
         return found
 

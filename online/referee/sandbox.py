@@ -62,9 +62,13 @@ _KERNEL_BYTES = 2**27  # Of kernels that are compiled inside, all folders togeth
 _WALLS = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
 # What libraries look up when they are loaded, readable under Landlock
 _READABLE = (
-    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
+    "/proc/cpuinfo", "/proc/filesystems", "/proc/sys/vm/overcommit_memory",
     "/sys/devices/system/cpu", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
 )  # fmt: skip
+
+
+# Figures of the whole machine, by which a process could tell another one something
+_COUNTERS = ("/proc/stat", "/proc/vmstat", "/proc/meminfo", "/proc/loadavg", "/proc/diskstats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +295,8 @@ def place(path: str | None, barred: Mapping[str, str], hidden: Sequence[Path], f
     """
     view = _view(path, barred, hidden, files)
     command = [*require(), "--proc", "/proc", "--dev", "/dev"]
+    for counters in _COUNTERS:
+        command += ["--ro-bind", os.devnull, counters]
     command += ["--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     for system in _SYSTEM:
         command += ["--symlink", os.readlink(system), system] if os.path.islink(system) else []

@@ -38,6 +38,7 @@ from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
 SERVERS = 2  # Sandboxes of a session: runs with an even number start in the first one, others in the second one
 _MESSAGE = 2**17
+ANSWER_SECONDS = 60.0  # A sandbox that does not start, or whose server does not answer, in this time is given up
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; "
     "from ratiobench.online.referee.sessions import serve_runs; serve_runs({protocol!r}, {writable!r}, {preload!r})"
@@ -75,7 +76,7 @@ class _Sandbox:
         )
         with theirs, sandbox.filter_pipe() as (words, descriptors):
             self._process = subprocess.Popen(
-                [*place.command, *words, sys.executable, "-u", "-c", boot],
+                [*place.command, "--as-pid-1", *words, sys.executable, "-u", "-c", boot],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -83,6 +84,7 @@ class _Sandbox:
                 env=place.environment,
                 pass_fds=descriptors,
             )
+        self._control.settimeout(ANSWER_SECONDS)
         # The files that runs are watched for: where they are is found out once, before the first run.
         self._control.send(pickle.dumps(sorted(list_barred().values())))
         self._ready = False
@@ -280,12 +282,8 @@ def serve_runs(protocol: str, writable: Sequence[str], preload: Sequence[str]) -
 
 
 def _is_inside() -> bool:
-    """Whether the first process that can be seen is bubblewrap's: a process of the sandbox sees no others."""
-    try:
-        with open("/proc/1/comm", encoding="utf-8") as file:
-            return file.read().strip() == "bwrap"
-    except OSError:
-        return False
+    """Whether this is the first process of a sandbox: no signal from inside stops or ends it."""
+    return os.getpid() == 1
 
 
 def _end_others() -> None:
@@ -315,7 +313,6 @@ class _Files:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._links = {folder: self._list(folder) for folder in folders if os.path.isdir(folder)}
-        self._modes = {folder: os.stat(folder).st_mode & 0o7777 for folder in self._links}
 
     @staticmethod
     def _list(folder: str) -> dict[str, str | None]:
@@ -326,7 +323,6 @@ class _Files:
     def restore(self) -> None:
         """Take away what is new, and bring back what is gone."""
         for folder, before in self._links.items():
-            os.chmod(folder, 0o700)
             now = self._list(folder)
             for name in now.keys() - {name for name in before if now.get(name) == before[name]}:
                 path = os.path.join(folder, name)
@@ -339,8 +335,6 @@ class _Files:
                     os.symlink(target, path)
             if self._list(folder) != before:
                 os._exit(1)
-            os.chmod(folder, self._modes[folder])
-            os.utime(folder, (0, 0))
 
 
 def _become(message: tuple[Sequence[str], Mapping[str, str], int], ends: Sequence[int]) -> None:

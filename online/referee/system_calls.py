@@ -23,10 +23,16 @@ _GET_SECCOMP, _SET_SECCOMP, _FILTER, _NO_NEW_PRIVILEGES = 21, 22, 2, 38  # Of Li
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_BITS, _RETURN, _AND = 0x20, 0x15, 0x25, 0x45, 0x06, 0x54
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # Offsets in `struct seccomp_data`
-_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, and PARENT: a child of the server
+_REFUSED_CLONES = 0x7E028000
 _AF_UNIX, _SOCK_TYPE, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 0xF, 1, 5
 _DEATH_SIGNAL, _SIGKILL = 1, 9
-_TERMINAL_INPUT, _TERMINAL_CONTROL = 0x5412, 0x541C
+# Of `ioctl`: typing into a terminal; whom a signal goes to; flags, version and project of an inode
+_REFUSED_IOCTLS = (0x5412, 0x541C, 0x8901, 0x8902, 0x40086602, 0x40046602, 0x40087602, 0x40047602, 0x401C5820)
+# Of `fcntl`: whom a signal goes to when there is input, and which; how long what is written will be wanted
+_REFUSED_FCNTLS = (8, 10, 15, 1036, 1038)
+_LOCKS = (5, 6, 7, 36, 37, 38)  # Of `fcntl`, too: locks, which others see
+_SOCKET_COOKIE = 57
 _LAST = 469  # The last system call that is known here (Linux 6.17); later ones do not exist inside
 
 _REFUSED: Mapping[str, tuple[int, int]] = {
@@ -39,7 +45,12 @@ _REFUSED: Mapping[str, tuple[int, int]] = {
     "sched_setscheduler": (144, 119), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16), "removexattrat": (466, 466),
-    "file_setattr": (469, 469),
+    "file_setattr": (469, 469), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "fchown": (93, 55), "fchownat": (260, 54), "utimensat": (280, 88), "truncate": (76, 45),
+    # What the kernel holds in memory of files tells what others have read.
+    "preadv2": (327, 286), "mincore": (27, 232), "cachestat": (451, 451), "fadvise64": (221, 223),
+    # Open files on their way from one process to another are counted by nobody.
+    "sendmsg": (46, 211), "sendmmsg": (307, 269),
     # The network, and sockets with a name.
     "socket": (41, 198), "connect": (42, 203), "accept": (43, 202), "accept4": (288, 242), "bind": (49, 200),
     "listen": (50, 201),
@@ -64,25 +75,19 @@ _REFUSED: Mapping[str, tuple[int, int]] = {
 }  # fmt: skip
 _REFUSED_X86: Mapping[str, int] = {
     "iopl": 172, "ioperm": 173, "modify_ldt": 154, "uselib": 134, "_sysctl": 156, "create_module": 174,
-    "lookup_dcookie": 212,
+    "lookup_dcookie": 212, "chmod": 90, "chown": 92, "lchown": 94, "utime": 132, "utimes": 235, "futimesat": 261,
 }  # fmt: skip
 # Programs do without these where a kernel does not have them
 _ABSENT: Mapping[str, tuple[int, int]] = {
     "clone3": (435, 435), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424),
 }  # fmt: skip
-# Changes of files by their names that Landlock does not look at
-_ATTRIBUTES: Mapping[str, tuple[int, int]] = {
-    "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
-    "utimensat": (280, 88), "truncate": (76, 45),
-}  # fmt: skip
-_ATTRIBUTES_X86: Mapping[str, int] = {
-    "chmod": 90, "chown": 92, "lchown": 94, "utime": 132, "utimes": 235, "futimesat": 261
-}  # fmt: skip
 # Their arguments decide
 _CHECKED: Mapping[str, tuple[int, int]] = {
     "socketpair": (53, 199), "clone": (56, 220), "prctl": (157, 167), "prlimit64": (302, 261), "ioctl": (16, 29),
+    "fcntl": (72, 25), "getsockopt": (55, 209),
 }  # fmt: skip
+_FLOCK = (73, 32)
 _SIGNALS: Mapping[str, tuple[int, int]] = {
     "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240),
@@ -108,10 +113,11 @@ def is_supported() -> bool:
     return int(ctypes.CDLL(None).prctl(_GET_SECCOMP, 0, 0, 0, 0)) >= 0
 
 
-def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to: int | None = None) -> bytes:
+def build_filter(machine: str = "", *, keep_locks: bool = False, signals_to: int | None = None) -> bytes:
     """The filter, as the kernel and bubblewrap read it: an array of `struct sock_filter`.
 
-    `machine`: x86_64 or aarch64; empty for this one; `signals_to`: the only process that may be sent signals; None: any
+    `machine`: x86_64 or aarch64; empty for this one; `keep_locks`: files cannot be locked, which other processes that
+    read them would see; `signals_to`: the only process that may be sent signals; None: any
     process that the kernel allows.
     """
     found = MACHINES[machine or platform.machine()]
@@ -126,16 +132,16 @@ def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to
         _instruction(_RETURN, _ERRNO | errno.ENOSYS),
     ]
     refused = [numbers[place] for numbers in _REFUSED.values()]
-    if keep_attributes:
-        refused += [numbers[place] for numbers in _ATTRIBUTES.values()]
-    if machine == "x86_64" or (not machine and place == 0):
-        refused += [*_REFUSED_X86.values(), *(_ATTRIBUTES_X86.values() if keep_attributes else ())]
+    if place == 0:
+        refused += _REFUSED_X86.values()
+    if keep_locks:
+        refused.append(_FLOCK[place])
     for number in refused:
         code += [_instruction(_JUMP_EQUAL, number, 0, 1), _instruction(_RETURN, _ERRNO | errno.EPERM)]
     for numbers in _ABSENT.values():
         code += [_instruction(_JUMP_EQUAL, numbers[place], 0, 1), _instruction(_RETURN, _ERRNO | errno.ENOSYS)]
     for name, numbers in _CHECKED.items():
-        block = list(_check(name))
+        block = list(_check(name, keep_locks))
         code += [_instruction(_JUMP_EQUAL, numbers[place], 0, len(block)), *block]
     if signals_to is not None:
         for numbers in _SIGNALS.values():
@@ -144,7 +150,7 @@ def build_filter(machine: str = "", *, keep_attributes: bool = False, signals_to
     return b"".join([*code, *_end(True)])
 
 
-def _check(name: str) -> Iterator[bytes]:
+def _check(name: str, keep_locks: bool) -> Iterator[bytes]:
     """What a system call is allowed with; the block ends with a return."""
     if name == "socketpair":  # a pair of streams can be sent to nobody else
         yield from (*_argument(0), _instruction(_JUMP_EQUAL, _AF_UNIX, 1, 0), *_end(False))
@@ -152,15 +158,21 @@ def _check(name: str) -> Iterator[bytes]:
         yield _instruction(_JUMP_EQUAL, _SOCK_STREAM, 2, 0)
         yield from (_instruction(_JUMP_EQUAL, _SOCK_SEQPACKET, 1, 0), *_end(False))
     elif name == "clone":
-        yield from (*_argument(0), _instruction(_JUMP_BITS, _NAMESPACES, 0, 1), *_end(False))
+        yield from (*_argument(0), _instruction(_JUMP_BITS, _REFUSED_CLONES, 0, 1), *_end(False))
     elif name == "prctl":  # what must end with its parent goes on to do so
         yield from (*_argument(0), _instruction(_JUMP_EQUAL, _DEATH_SIGNAL, 0, 3))
         yield from (*_argument(1), _instruction(_JUMP_EQUAL, _SIGKILL, 1, 0), *_end(False))
     elif name == "prlimit64":  # its own limits
         yield from (*_argument(0), _instruction(_JUMP_EQUAL, 0, 1, 0), *_end(False))
-    else:  # ioctl: typing into a terminal
-        yield from (*_argument(1), _instruction(_JUMP_EQUAL, _TERMINAL_INPUT, 1, 0))
-        yield from (_instruction(_JUMP_EQUAL, _TERMINAL_CONTROL, 0, 1), *_end(False))
+    else:
+        argument, refused = {
+            "ioctl": (1, _REFUSED_IOCTLS),
+            "fcntl": (1, _REFUSED_FCNTLS + _LOCKS * keep_locks),
+            "getsockopt": (2, (_SOCKET_COOKIE,)),
+        }[name]
+        yield from _argument(argument)
+        for value in refused:
+            yield from (_instruction(_JUMP_EQUAL, value, 0, 1), *_end(False))
     yield from _end(True)
 
 

@@ -12,6 +12,7 @@ import ratiobench
 from ratiobench.bench.testing import assert_bound, assert_valid
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora.named import named, path
+from ratiobench.testing import alpha, bbar, beta, rho, theorem5_bound
 
 WITNESS = path("thm5_T5_3tasks")
 
@@ -57,3 +58,16 @@ def test_a_run_that_is_not_valid_fails() -> None:
     run = ratiobench.simulate(named("tiny_contention"), "tests.support.contestants:Raises")
     with pytest.raises(AssertionError, match="not a valid run"):
         assert_valid(run)
+
+
+def test_the_terms_of_theorem_5_are_those_of_the_audit() -> None:
+    for name in ("thm5_T5_3tasks", "tiny_contention"):
+        instance = named(name)
+        [check] = ratiobench.audit(instance, "pdftsp", ["theorem5"]).to_dict("records")
+        figures = check["figures"]
+        assert theorem5_bound(instance) == figures["bound"]
+        assert (rho(instance), alpha(instance)) == (figures["rho"], figures["alpha"])
+        assert beta(instance) == figures["beta"]
+        assert bbar(instance) == (figures["bbar_min"], figures["bbar_max"])
+    with pytest.raises(InputError, match="is no reading of pdFTSP"):
+        theorem5_bound(instance, "greedy")

@@ -504,6 +504,13 @@ def cheat(self):
 """,
         WORKS, NOTHING,
     ),
+    "constants": Cheat(
+        "declares a constant a million times, for the referee to compute",
+        """
+constants = ("canonical_money",) * 10**6
+""",
+        STOPPED, STOPPED,
+    ),
     "held pipes": Cheat(
         "ends while what it started holds its pipes",
         """

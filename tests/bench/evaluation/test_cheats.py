@@ -274,6 +274,34 @@ def decide(self, task, view):
     assert found.seconds < 60
 
 
+def test_all_runs_on_an_instance_share_the_budget(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thirds of it in the first run leave a third for the second one, which shows whether it peeks."""
+    monkeypatch.setattr(evaluation, "MOST_WORKERS", 1)
+    sleeps = """
+def cheat(self):
+    time.sleep(2)
+"""
+    found = evaluated(policy_text(Cheat("", sleeps, "", ""), 0), target, budget=3)
+    assert found.time_limited
+    assert not any(result.state == "ok" for result in found.results)
+
+
+@pytest.mark.skipif(not sandbox.has_landlock(), reason="the system has no Landlock")
+def test_memory_counts_though_the_first_thread_has_ended(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "requested", lambda isolate: LANDLOCK)
+    leave = """
+def cheat(self):
+    text = "import ctypes,threading,time; "
+    text += "more = lambda: (time.sleep(.2), globals().update(x=b'x'*2**30), time.sleep(600)); "
+    text += "threading.Thread(target=more).start(); "
+    text += "ctypes.CDLL(None).syscall(60, 0)"
+    subprocess.Popen([sys.executable, "-c", text])
+    time.sleep(600)
+"""
+    found = evaluated(policy_text(Cheat("", leave, "", ""), 0), target, budget=60)
+    assert "memory: more than 600 MB" in found.reason
+
+
 def test_no_temporary_folder_is_left(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run under Landlock removes its own."""
     if not sandbox.has_landlock():

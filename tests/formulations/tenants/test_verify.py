@@ -133,6 +133,14 @@ def test_prices_near_2_to_the_62_are_judged_in_plain_python() -> None:
     assert refused(instance, {"format": certificates.FORMAT})
 
 
+def test_where_64_bits_are_too_few_plain_python_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two prices near 2^62, of which the sum has 63 bits, in an instance that would be large enough for NumPy."""
+    instance, prices = named("one_gpu"), (2**62 - 1, 0, 0, 2**62 - 1)
+    plain = bound(instance, prices)
+    monkeypatch.setattr(checker, "SMALL", -1)
+    assert bound(instance, prices) == plain
+
+
 def test_prices_that_pay_for_too_many_ticks_are_refused() -> None:
     instance = generate({"kind": "online", "jobs": 100, "load": "1/100", "theta": "0", "late": "0"})
     with pytest.MonkeyPatch.context() as patch:

@@ -1,0 +1,123 @@
+"""The terms of Theorem 5 of the main paper, of an instance and a reading of its mechanism, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from ratiobench.bench.commands.shared import read_given
+from ratiobench.bench.lora.theory.basis.case import Case
+from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
+from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.model import Instance
+from ratiobench.online.lora.run import run
+
+__all__ = ["alpha", "bbar", "beta", "rho", "theorem5_bound"]
+
+PAPER = "pdftsp"
+
+
+def theorem5_bound(instance: Any, algorithm: str = PAPER) -> Fraction | None:
+    """Bound OPT/ALG as Theorem 5 of the main paper does: rho (1 + max{alpha, beta}).
+
+    Parameters
+    ----------
+    instance : an instance of `lora` or its file.
+    algorithm : the reading of pdFTSP, with its units: `pdftsp` with options.
+
+    Returns
+    -------
+    The bound, without unit; None where rho is undefined: no schedule has a positive net bid.
+
+    Raises
+    ------
+    InputError : an instance of another family, or an algorithm that is no reading of pdFTSP.
+    Source : main paper, Theorem 5.
+
+    Examples
+    --------
+    >>> from ratiobench.instances.lora.named import named
+    >>> from ratiobench.testing import theorem5_bound
+    >>> theorem5_bound(named("thm5_T5_3tasks"))
+    Fraction(49, 2)
+    """
+    case = _case(instance, algorithm)
+    return None if case.rho is None else case.rho * (1 + max(case.facts.alpha, case.facts.beta))
+
+
+def rho(instance: Any, algorithm: str = PAPER) -> Fraction | None:
+    """Compute rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min} of Lemma 3.
+
+    Parameters
+    ----------
+    instance, algorithm : as of `theorem5_bound`.
+
+    Returns
+    -------
+    rho, without unit; None where it is undefined.
+    """
+    return _case(instance, algorithm).rho
+
+
+def alpha(instance: Any, algorithm: str = PAPER) -> Fraction:
+    """Compute alpha = max b_i / M_i of Lemma 2.
+
+    Parameters
+    ----------
+    instance, algorithm : as of `theorem5_bound`.
+
+    Returns
+    -------
+    alpha, micro-dollars per sample in the unit of money of the algorithm.
+    """
+    return _case(instance, algorithm).facts.alpha
+
+
+def beta(instance: Any, algorithm: str = PAPER) -> Fraction:
+    """Compute beta = max b_i / r_i of Lemma 2.
+
+    Parameters
+    ----------
+    instance, algorithm : as of `theorem5_bound`.
+
+    Returns
+    -------
+    beta, micro-dollars per MB in the units of money and memory of the algorithm.
+    """
+    return _case(instance, algorithm).facts.beta
+
+
+def bbar(instance: Any, algorithm: str = PAPER) -> tuple[Fraction, Fraction] | None:
+    """Compute the least and the largest bbar_il = b_il / (S + R) over the schedules of which rho is taken.
+
+    Parameters
+    ----------
+    instance, algorithm : as of `theorem5_bound`.
+
+    Returns
+    -------
+    The two; None where no task has a schedule with a positive net bid.
+    """
+    case = _case(instance, algorithm)
+    seen = case.facts if case.basis == "minimal" else case.observations
+    if case.rho is None or seen is None:
+        return None
+    return seen.bbar_min, seen.bbar_max
+
+
+def _case(instance: Any, algorithm: str) -> Case:
+    family, chosen = read_given(instance)
+    if not isinstance(chosen, Instance):
+        raise InputError("instance", "", f"Theorem 5 is about lora; this one is of the family {family.name}")
+    case = _played(chosen, algorithm)
+    if case.trace is None:
+        raise InputError("algorithm", algorithm, "is no reading of pdFTSP")
+    return case
+
+
+@lru_cache(maxsize=4)
+def _played(instance: Instance, algorithm: str) -> Case:
+    """A run of the mechanism; OPT does not matter to any of these terms."""
+    nothing = SolveReport(Status.OPTIMAL, 0, 0, None, Proof.TRIVIAL, "", "none", Termination.NONE, False, 0.0)
+    return Case(instance, run(instance, algorithm), nothing)
