@@ -16,7 +16,7 @@ READINGS = (
     "Migration: a task may change nodes from slot to slot at no cost, in OPT and in every algorithm. (4b) requires one "
     "node per slot and no more; section 3.1 speaks of 'a particular compute node'. A task that must stay on one node "
     "has fewer schedules, so OPT is no larger: the upper bounds on OPT hold for that problem, the ratios need not. "
-    "`--no-migration` (`opt`, `check`, `simulate`; all algorithms but `titan`, `learned`, `guarded`) is that problem.",
+    "`--no-migration` (`opt`, `check`, `simulate`; ten of the algorithms) is that problem.",
     "Candidate nodes: a task may use a node only if it fits there alone, s <= C_p and r <= C_m - r_b, and has a rate "
     "there. (4f) and (4g) require that of every solution, (4a)-(4e), by which the paper defines a schedule, do not; "
     "Lemma 2 needs it.",

@@ -396,14 +396,17 @@ def test_the_readmes_excerpts_are_of_that_table() -> None:
 
 def test_the_readmes_crosscheck_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """All columns but the seconds; a solver's version is of the machine, so its name alone is compared."""
-    [shown] = re.findall(r"```text\n(Formulation .*?)```", _text(OPTIMUM), flags=re.DOTALL)
-    assert main(["crosscheck", str(path("thm5_T5_3tasks"))]) == 0
+    shown, wrong = re.findall(r"```text\n(Formulation .*?)```", _text(OPTIMUM), flags=re.DOTALL)
 
     def columns(text: str) -> list[list[str]]:
         cells = [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
         kept = [[cell for j, cell in enumerate(row) if j not in (4, 5)] if len(row) > 2 else row for row in cells]
         return [[row[0], row[1].split()[0], *row[2:]] if len(row) > 2 else row for row in kept]
 
+    assert main(["crosscheck", str(ROOT / "docs" / "examples" / "four_tasks.json")]) == 0
+    printed = columns(capsys.readouterr().out)
+    assert all(row in printed for row in columns(wrong))
+    assert main(["crosscheck", str(path("thm5_T5_3tasks"))]) == 0
     printed = [row for row in columns(capsys.readouterr().out) if row[1:2] not in (["scip"], ["gurobi"])]
     assert columns(shown)[:-1] == printed[:-1]
     last = shown.splitlines()[-1]

@@ -135,8 +135,11 @@ def _newer(path: Path) -> None:
         store.connection.execute("PRAGMA user_version = 99")
 
 
-@pytest.mark.parametrize("damage", [_garbage, _torn, _foreign, _newer])
-def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damage: object) -> None:
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [(_garbage, "not a database"), (_torn, ""), (_foreign, "not a result store of ratiobench"), (_newer, "version 99")],
+)
+def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damage: object, problem: str) -> None:
     """Garbage, overwritten pages, someone else's database, a newer version: refused, named, and not touched."""
     path = tmp_path / "s.sqlite"
     assert callable(damage)
@@ -145,6 +148,7 @@ def test_an_unsound_store_is_one_line_and_is_left_as_it_is(tmp_path: Path, damag
     with pytest.raises(InputError) as caught:
         Store.open(path)
     assert str(caught.value).startswith(str(path))
+    assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
 

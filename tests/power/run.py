@@ -26,6 +26,8 @@ from tests.power.mutants import Fault, mutants
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 60  # Seconds of tests for each fault
 MOST = 400  # Tests for each fault
+# What runs in processes that are not measured, and what always runs beside it
+ELSEWHERE = {"online/referee/runner.py": "online/referee/isolation.py"}
 LEFT_OUT = {".git", ".nox", ".venv", "results", ".mypy_cache", ".ruff_cache"}  # Of the root, in the trees of faults
 
 
@@ -52,7 +54,7 @@ class Reach:
 
     def of(self, file: str, line: int) -> list[str]:
         """The tests of a line, or of its file where no test was seen on it; the shortest first."""
-        lines = self.tests[file]
+        lines = self.tests[ELSEWHERE.get(file, file)]
         chosen = lines.get(line) or set().union(*lines.values())
         return sorted(chosen, key=lambda test: (self.seconds.get(test, 1.0), test))
 
@@ -108,7 +110,7 @@ def attempt(fault: Fault, reach: Reach, tree: Path) -> tuple[str, str, float]:
         (tree / fault.file).write_text(source)
     seconds = time.perf_counter() - began
     failed = [line for line in answer.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if answer.returncode in (1, 2, 3):
+    if answer.returncode in (1, 2, 3, 4):  # 4: not even a test can be found
         return "killed", failed[0].split(" - ")[0] if failed else "", seconds
     return ("survived" if answer.returncode == 0 else f"pytest ended with {answer.returncode}"), "", seconds
 

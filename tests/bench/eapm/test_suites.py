@@ -130,7 +130,7 @@ def test_a_certificate_proves_the_interval(tmp_path: Path, capsys: pytest.Captur
     document = json.loads(proof.read_text())
     document["prices"][0] += 1
     proof.write_text(json.dumps(document))
-    assert main(["check", file, "--certificate", str(proof), "--json"]) == 0
+    assert main(["check", file, "--certificate", str(proof), "--json"]) == 1
     assert not said(capsys)["valid"]
 
 

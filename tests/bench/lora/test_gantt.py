@@ -176,7 +176,7 @@ def test_anyones_solution_is_drawn_where_it_is_valid(tmp_path: Path, capsys: pyt
     decisions[1]["cells"] = [[1, 3], [1, 4]]
     solution.write_text(json.dumps({"decisions": decisions}), encoding="utf-8")
     picture.unlink()
-    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 0
+    assert main(["check", str(file), str(solution), "--timeline", str(picture)]) == 1
     assert "was not written: the solution is not valid" in capsys.readouterr().out
     assert not picture.exists()
     assert main(["check", str(file), "--certificate", str(solution), "--timeline", str(picture)]) == 2

@@ -247,5 +247,20 @@ def test_a_schedule_of_many_cells_takes_compute_and_memory() -> None:
         instance = sketch_instance(TinyInstance(12, (Kind(1, compute, memory),), (job, job)))
         capacity, (first, second) = CapacityState(instance.public("")), (instance.task(i) for i in range(2))
         capacity.admit(first, Decision(None, cells, 0))
+        view = capacity.view(1)
+        left = [view.compute.min(), view.memory_mb.min(), view.tasks.min(), view.tasks.max()]
+        assert left == [compute - 1, memory - 6, 1, 1]
         with pytest.raises(RuleViolation, match=rf"^{rule}: node 0 slot 1: needs"):
             capacity.admit(second, Decision(None, cells, 0))
+
+
+def test_two_nodes_at_a_time_are_for_gangs_alone_and_of_one_type() -> None:
+    kinds = (Kind(2, 9, 9), Kind(1, 9, 9))
+    instance = sketch_instance(TinyInstance(3, kinds, (Job(1, 3, 1, 2, 100, (1, 1)),)))
+    task, capacity = instance.task(0), CapacityState(instance.public(""))
+    with pytest.raises(RuleViolation, match=r"^4b: two cells in slot 1"):
+        capacity.admit(task, Decision(None, ((0, 1), (1, 1)), 0))
+    gang = replace(task, run=ScheduleKind.GANG, parts=2)
+    with pytest.raises(RuleViolation, match=r"^R3: runs on nodes 1 and 2 of two types"):
+        capacity.admit(gang, Decision(None, ((1, 1), (2, 1)), 0))
+    capacity.admit(gang, Decision(None, ((0, 1), (1, 1)), 0))
