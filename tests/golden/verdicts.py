@@ -46,10 +46,11 @@ def _verdict(answer: Answer) -> str:
     """Accepted with which ends; or refused with which status, about which rule or field, and with which ends."""
     if answer.status == 0 and answer.document["valid"]:
         return f"accepted {answer.document['lower']} {answer.document['upper']}"
-    problem = str(answer.document["problem"]) if answer.status == 0 else answer.err.partition("forged.json")[2]
+    judged = answer.status < 2
+    problem = str(answer.document["problem"]) if judged else answer.err.partition("forged.json")[2]
     rule, field = RULE.search(problem), FIELD.search(problem)
     about = rule.group() if rule else field.group() if field else "-"
-    ends = NUMBER.findall(problem) if about in ("upper", "lower") and answer.status == 0 else []
+    ends = NUMBER.findall(problem) if about in ("upper", "lower") and judged else []
     return " ".join(["refused", str(answer.status), about.replace(" ", ""), *ends])
 
 
@@ -97,7 +98,7 @@ def _solution(folder: Path, text: str, *words: str) -> Any:
     """The figures of a solution and how often each rule is broken; or the status, and the place of what is no form."""
     (folder / "forged.json").write_text(json.dumps({"decisions": json.loads(text)["decisions"]}))
     answer = call("check", "instance.json", "forged.json", "--json", *words)
-    if answer.status:
+    if answer.status == 2:
         return answer.status
     document = answer.document
     found = [RULE.search(text) for text in document.pop("violations")]
