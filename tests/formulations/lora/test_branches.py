@@ -31,7 +31,7 @@ from ratiobench.formulations.lora.bound.task_prices import (
     table_size,
     through,
 )
-from ratiobench.formulations.lora.certificate import CellPrice, Certificate, Node, Prices, parse
+from ratiobench.formulations.lora.certificate import CellPrice, Certificate, ClassPrice, Node, Prices, parse
 from ratiobench.formulations.lora.models.enumerate import enumerate_optimum, list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import tree_bound, verify
@@ -191,6 +191,19 @@ def test_a_tree_proves_the_largest_of_its_leaves_and_no_less_than_opt(drawn: tup
     leaves = [leaf_by_enumeration(instance, proof.unit, proof.tables[j], path) for j, path in paths(proof.tree)]
     assert found == max(0, *leaves)
     assert found >= enumerate_optimum(instance)[0]
+
+
+@pytest.mark.parametrize("name", ["tiny_contention", "tiny_two_types", "tiny_vendors"])
+def test_prices_of_a_class_hold_for_tasks_without_prices_of_their_own(name: str) -> None:
+    """From the first slot on, beside a type on which one task has some."""
+    instance = replace(named(name), base_memory_mb=1)
+    proof, _ = parse(claimed(instance))
+    price = (2 * proof.unit,) * instance.slots
+    kinds = {(0, int(instance.rate[i, 0]), int(instance.memory_mb[i])) for i in range(instance.tasks)}
+    classes = tuple(ClassPrice(*each, price) for each in sorted(kinds) if each[1])
+    table = proof.tables[0]._replace(classes=classes, cells=(CellPrice(0, 0, instance.slots, (proof.unit,)),))
+    [(_, path)] = paths((0,))
+    assert tree_bound(instance, proof.unit, (table,), (0,)) == leaf_by_enumeration(instance, proof.unit, table, path)
 
 
 @settings(max_examples=samples(40))
