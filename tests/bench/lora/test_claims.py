@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -58,17 +57,17 @@ def _case(instance: Instance, algorithm: str, optimum: int) -> Case:
     return Case(instance, run(instance, algorithm), _report(optimum))
 
 
-def test_an_upper_end_of_opt_refutes_no_certificate(smaller: Named) -> None:
+@pytest.mark.parametrize("algorithm", ["posted", "capped", "minimal-edit", "bbar-rule"])
+def test_an_upper_end_of_opt_refutes_no_certificate(algorithm: str) -> None:
     """What lies between the ends may be OPT: only the lower end is known to be reached."""
-    below = "the certificate is below OPT"
-    for _, case in smaller:
-        wide = replace(
-            case, reference=replace(case.reference, status=Status.INTERVAL, upper=10**6 * case.upper + 10**9)
-        )
-        exact = {check.name for check in audit(case.instance, case.run, case.reference) if check.reason == below}
-        assert exact == {
-            check.name for check in audit(wide.instance, wide.run, wide.reference) if check.reason == below
-        }
+    settled = 0
+    for name in ("tiny_contention", "tiny_two_types", "thm5_T5_3tasks"):
+        instance = named(name)
+        played, opt = run(instance, algorithm), enumerate_optimum(instance)[0]
+        checks = audit(instance, played, _report(opt, 10**6 * opt))
+        assert "the certificate is below OPT" not in {check.reason for check in checks}
+        settled += sum(check.status is Verdict.HOLDS for check in checks)
+    assert settled
 
 
 def _checks(case: Case, names_: frozenset[str] | None = None) -> dict[str, Check]:
