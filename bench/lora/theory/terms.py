@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
-from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.formulations.report import Proof, SolveReport, Status, Termination
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import run
 
 __all__ = ["alpha", "bbar", "beta", "rho", "theorem5_bound"]
 
 PAPER = "pdftsp"
+Given = Instance | str | os.PathLike[str]
 
 
-def theorem5_bound(instance: Any, algorithm: str = PAPER) -> Fraction | None:
+def theorem5_bound(instance: Given, algorithm: str = PAPER) -> Fraction | None:
     """Bound OPT/ALG as Theorem 5 of the main paper does: rho (1 + max{alpha, beta}).
 
     Parameters
@@ -32,7 +33,7 @@ def theorem5_bound(instance: Any, algorithm: str = PAPER) -> Fraction | None:
 
     Raises
     ------
-    InputError : an instance of another family, or an algorithm that is no reading of pdFTSP.
+    InputError : a file of no instance of `lora`, or an algorithm that is no reading of pdFTSP.
     Source : main paper, Theorem 5.
 
     Examples
@@ -46,7 +47,7 @@ def theorem5_bound(instance: Any, algorithm: str = PAPER) -> Fraction | None:
     return None if case.rho is None else case.rho * (1 + max(case.facts.alpha, case.facts.beta))
 
 
-def rho(instance: Any, algorithm: str = PAPER) -> Fraction | None:
+def rho(instance: Given, algorithm: str = PAPER) -> Fraction | None:
     """Compute rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min} of Lemma 3.
 
     Parameters
@@ -60,7 +61,7 @@ def rho(instance: Any, algorithm: str = PAPER) -> Fraction | None:
     return _case(instance, algorithm).rho
 
 
-def alpha(instance: Any, algorithm: str = PAPER) -> Fraction:
+def alpha(instance: Given, algorithm: str = PAPER) -> Fraction:
     """Compute alpha = max b_i / M_i of Lemma 2.
 
     Parameters
@@ -74,7 +75,7 @@ def alpha(instance: Any, algorithm: str = PAPER) -> Fraction:
     return _case(instance, algorithm).facts.alpha
 
 
-def beta(instance: Any, algorithm: str = PAPER) -> Fraction:
+def beta(instance: Given, algorithm: str = PAPER) -> Fraction:
     """Compute beta = max b_i / r_i of Lemma 2.
 
     Parameters
@@ -88,7 +89,7 @@ def beta(instance: Any, algorithm: str = PAPER) -> Fraction:
     return _case(instance, algorithm).facts.beta
 
 
-def bbar(instance: Any, algorithm: str = PAPER) -> tuple[Fraction, Fraction] | None:
+def bbar(instance: Given, algorithm: str = PAPER) -> tuple[Fraction, Fraction] | None:
     """Compute the least and the largest bbar_il = b_il / (S + R) over the schedules of which rho is taken.
 
     Parameters
@@ -106,11 +107,8 @@ def bbar(instance: Any, algorithm: str = PAPER) -> tuple[Fraction, Fraction] | N
     return seen.bbar_min, seen.bbar_max
 
 
-def _case(instance: Any, algorithm: str) -> Case:
-    family, chosen = read_given(instance)
-    if not isinstance(chosen, Instance):
-        raise InputError("instance", "", f"Theorem 5 is about lora; this one is of the family {family.name}")
-    case = _played(chosen, algorithm)
+def _case(instance: Given, algorithm: str) -> Case:
+    case = _played(read(instance) if isinstance(instance, str | os.PathLike) else instance, algorithm)
     if case.trace is None:
         raise InputError("algorithm", algorithm, "is no reading of pdFTSP")
     return case
