@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import ReplayedEnvironment, find_episodes
+from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
 from ratiobench.formulations.edgeflow.check import check
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Job
 from ratiobench.online.edgeflow.protocol import CHANGE, Event, View
@@ -81,11 +81,12 @@ class EdgeflowEnvironment(ReplayedEnvironment):
         `action_mask`; at the end also the figures of the episode.
         """
         assert self._question is not None
-        self._actions.append(int(action))
+        action = check_action(self.action_space, action)
+        self._actions.append(action)
         job = self._question.arrivals[0]
         self._jobs[job.index] = job
-        if 0 < int(action) <= len(self._candidates):
-            self._shares[job.index] = self._candidates[int(action) - 1][1:3]
+        if 0 < action <= len(self._candidates):
+            self._shares[job.index] = self._candidates[action - 1][1:3]
         self._answer(self._question)
         self._ask()
         reward = self._simulator.completed - self._met

@@ -10,7 +10,7 @@ import gymnasium
 from ratiobench.bench.commands.shared import read_given
 from ratiobench.bench.evaluation.cases import PARTS, TINY, entries_of, find_family, known_interval, set_case, tiny_cases
 from ratiobench.bench.family.standard import read_set
-from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.io.errors import InputError, shorten
 
 
 def find_episodes(
@@ -47,6 +47,24 @@ def find_episodes(
     if not found:
         raise InputError("instances", "", "none is given")
     return found
+
+
+def check_action(space: Any, action: Any) -> int:
+    """Return the action as an integer.
+
+    Parameters
+    ----------
+    space : the discrete action space.
+    action : a number in it.
+
+    Raises
+    ------
+    InputError : a number beyond it.
+    """
+    number = int(action)
+    if not 0 <= number < space.n:
+        raise InputError("action", "", f"{shorten(action)} is not in 0..{space.n - 1}")
+    return number
 
 
 class ReplayedEnvironment(gymnasium.Env):  # type: ignore[misc]

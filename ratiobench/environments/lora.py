@@ -11,7 +11,7 @@ import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, book, find_candidates, observe
-from ratiobench.environments.episodes import find_episodes
+from ratiobench.environments.episodes import check_action, find_episodes
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
@@ -117,7 +117,7 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         with `action_mask`; at the end also the figures of the episode.
         """
         episode = self._episode
-        chosen = self._priced(action) if self._continuous else int(action)
+        chosen = self._priced(action) if self._continuous else check_action(self.action_space, action)
         reward = 0
         if self._verify:
             self._decisions.append(None)

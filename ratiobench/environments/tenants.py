@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
-from ratiobench.environments.episodes import ReplayedEnvironment, find_episodes
+from ratiobench.environments.episodes import ReplayedEnvironment, check_action, find_episodes
 from ratiobench.formulations.tenants.check import check
 from ratiobench.online.referee.simulator import LogEntry, Question
 from ratiobench.online.tenants.protocol import View
@@ -70,8 +70,9 @@ class TenantsEnvironment(ReplayedEnvironment):
         Observation, reward (negated cost), whether the episode ended, False (episodes are not cut off), and a mapping
         with `action_mask`; at the end also the figures of the episode.
         """
-        self._actions.append(int(action))
-        chosen = self._candidates[int(action) if int(action) < len(self._candidates) else 0]
+        action = check_action(self.action_space, action)
+        self._actions.append(action)
+        chosen = self._candidates[action if action < len(self._candidates) else 0]
         added, gpu, queue = chosen
         assert self._question is not None
         queues = [list(each) for each in self._question.view.queues]

@@ -150,6 +150,15 @@ def test_gymnasium_finds_the_environments_by_their_module() -> None:
 
 
 @pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants"])
+def test_an_action_beyond_the_space_is_an_error(name: str) -> None:
+    environment = gymnasium.make(f"ratiobench/{name}-v0", count=1, k=4).unwrapped
+    environment.reset(seed=1)
+    for action in (-1, 10_000):
+        with pytest.raises(InputError, match=rf"{action} is not in 0\.\.[34]"):
+            environment.step(action)
+
+
+@pytest.mark.parametrize("name", ["Lora", "Edgeflow", "Tenants"])
 def test_a_copy_within_an_episode_goes_on_as_the_original(name: str) -> None:
     environment = gymnasium.make(f"ratiobench/{name}-v0", count=2).unwrapped
     environment.reset(seed=3)
