@@ -30,6 +30,7 @@ from unittest import mock
 
 import numpy as np
 
+from ratiobench.formulations.processes import remove_tree
 from tests.golden.case import Case, differences
 from tests.golden.commands import call, document_of, start
 
@@ -590,7 +591,7 @@ def cheats(folder: Path, short: bool) -> dict[str, Any]:
                 if kind == "isolated":
                     verdicts[kind].setdefault("victim", set()).add((folder / "victim").read_text())
     for left in (*Path(tempfile.gettempdir()).glob(f"cheat-{os.getpid()}*"), Path(f"/dev/shm/cheat-{os.getpid()}")):
-        left.unlink(missing_ok=True)
+        remove_tree(str(left)) if left.is_dir() else left.unlink(missing_ok=True)
     return {kind: {name: " or ".join(sorted(each)) for name, each in of.items()} for kind, of in verdicts.items()}
 
 
