@@ -198,7 +198,7 @@ def worker(name: str) -> Worker:
 
 def close_all() -> None:
     """End every worker of this process."""
-    for each in _workers:
+    for each in [*_workers]:  # a closed one leaves the list
         each.close()
 
 

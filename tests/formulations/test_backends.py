@@ -457,3 +457,12 @@ def test_a_backends_hard_limit_holds() -> None:
     result = backends.solve("cbc", knapsack(), Limits(wall_seconds=0.01))
     assert result.termination is Termination.TIMEOUT
     assert backends.solve("cbc", knapsack()).termination is Termination.OPTIMAL
+
+
+def test_all_workers_are_closed() -> None:
+    """Each leaves the list of living ones when it ends."""
+    living = [worker.worker(name) for name in ("highs", "cbc", "cpsat")]
+    for each in living:
+        assert backends.version(each.name)
+    worker.close_all()
+    assert [each.pid for each in living] == [None] * 3
