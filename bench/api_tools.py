@@ -201,7 +201,7 @@ def check(file: Any, judged: Any, **options: Any) -> Mapping[str, Any]:
     family, instance = read_given(file)
     if isinstance(judged, OnlineRun | SolveReport):
         judged = family.solution_document(judged.decisions if isinstance(judged, OnlineRun) else judged.solution)
-    document = judged if isinstance(judged, Mapping) else family.load_answer(instance, *read_bytes(judged))
+    document = judged if isinstance(judged, Mapping) else family.load_document(instance, *read_bytes(judged))
     given = document if judged == "-" else judged
     proof = commands_check.is_certificate(document)
     chosen = Check(file=instance, solution=None if proof else given, certificate=given if proof else None, **options)

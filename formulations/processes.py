@@ -60,7 +60,7 @@ def tree_memory_mb(pid: int) -> int:
     """Resident memory of the process and of all below it; 0 where the system does not tell."""
     pages = 0
     for each in (pid, *descendants(pid)):
-        for place in _places(each):
+        for place in _proc_folders(each):
             with contextlib.suppress(OSError, ValueError, IndexError), open(f"{place}/statm") as file:
                 if resident := int(file.read().split()[1]):
                     pages += resident
@@ -68,21 +68,21 @@ def tree_memory_mb(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages else 0
 
 
-def _places(pid: int) -> Iterator[str]:
-    """Where the system tells of a process: of itself, and of its threads, where the first of them has ended."""
+def _proc_folders(pid: int) -> Iterator[str]:
+    """The folders of /proc with figures of a process: its own, then its threads', for the first one may have ended."""
     yield f"/proc/{pid}"
     with contextlib.suppress(OSError):
         yield from (f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
 
 
-def removed_files(pid: int) -> dict[tuple[int, int], int]:
+def sizes_of_removed_files(pid: int) -> dict[tuple[int, int], int]:
     """Bytes of files that a process holds open or mapped without their names, by device and inode (Linux).
 
     Among them is memory that processes share, which is in the resident size of none.
     """
     opened: dict[tuple[int, int], int] = {}
     mapped: dict[tuple[int, int], int] = {}
-    for place in _places(pid):
+    for place in _proc_folders(pid):
         with contextlib.suppress(OSError):
             for number in os.listdir(f"{place}/fd"):
                 with contextlib.suppress(OSError):

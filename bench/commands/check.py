@@ -75,7 +75,7 @@ def run(options: Check) -> CheckOutcome:
     proof = options.certificate is not None
     if options.explain and (options.json or not proof):
         raise InputError("--explain", "", "it goes with --certificate, and not with --json")
-    document = family.load_answer(instance, data, source) if document is None else document
+    document = family.load_document(instance, data, source) if document is None else document
     _refuse_other(document, source, proof)
     if options.no_migration:
         instance = family.without_migration(instance)

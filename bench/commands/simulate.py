@@ -191,7 +191,7 @@ def _enclose(options: Simulate, family: Family, instance: Any) -> OptInterval:
     if options.certificate:
         set_current("checking the certificate")
         data, source = read_bytes(str(options.certificate))
-        found = require_certificates(family).check(instance, family.load_answer(instance, data, source), source)
+        found = require_certificates(family).check(instance, family.load_document(instance, data, source), source)
         if not found["valid"]:
             raise InputError(source, "", f"NOT VALID: {found['problem']}")
         return OptInterval(found["lower"], found["upper"], "by the certificate, verified")

@@ -190,7 +190,7 @@ def set_case(chosen: StandardSet, entry: Entry, stage: str) -> EvaluationCase:
 
     def solution() -> Any:
         text = gzip.decompress(piece.solution or b"")
-        return family.parse_solution(instance, family.load_answer(instance, text, address), address)
+        return family.parse_solution(instance, family.load_document(instance, text, address), address)
 
     lower, upper = (read_exact(piece.payload[end]) for end in ("lower", "upper"))
     return _case(family, entry.name, stage, instance, lower, upper, solution)

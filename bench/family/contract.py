@@ -558,13 +558,36 @@ class Family(ABC):
         """
         return self.check_solution(instance, self.parse_solution(instance, data, source)).document()
 
-    def most_values(self, instance: Any) -> int:
-        """Values that a solution or certificate of an instance has at most, lists and objects among them."""
+    def value_limit(self, instance: Any) -> int:
+        """Bound the size of a solution or certificate.
+
+        Parameters
+        ----------
+        instance : the instance that it is about.
+
+        Returns
+        -------
+        The largest number of JSON values in a document that is read, lists and objects among them.
+        """
         return packing.MOST
 
-    def load_answer(self, instance: Any, data: bytes, source: str) -> Any:
-        """The JSON document of a solution or certificate of an instance; InputError where it has too many values."""
-        return load_json(data, source, self.most_values(instance))
+    def load_document(self, instance: Any, data: bytes, source: str) -> Any:
+        """Decode the file of a solution or certificate.
+
+        Parameters
+        ----------
+        instance : the instance that it is about.
+        data, source : the bytes of the file and its name for messages.
+
+        Returns
+        -------
+        The JSON document.
+
+        Raises
+        ------
+        InputError : it is no JSON, or has more values than `value_limit` allows.
+        """
+        return load_json(data, source, self.value_limit(instance))
 
     def read_certified(self, instance: Any, data: Any, source: str) -> SolveReport:
         """Read the interval of a decoded certificate, after the independent checker has verified it.

@@ -194,7 +194,7 @@ class LoraFamily(Family):
 
         return solve(instance, **asdict(settings), start=start)
 
-    def most_values(self, instance: Instance) -> int:
+    def value_limit(self, instance: Instance) -> int:
         # Tables of prices and a tree; then a cell in each slot for each task, of which a week uses a tenth.
         return 2**22 + instance.tasks * instance.slots
 

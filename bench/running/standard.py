@@ -72,7 +72,7 @@ def check_entry(chosen: StandardSet, entry: Entry) -> EntryCheck:
         if not entry.instance:
             return done("instance: the manifest has no SHA-256 of its content")
         family, instance = make_entry(entry)
-        report = family.read_certified(instance, family.load_answer(instance, data, source), source)
+        report = family.read_certified(instance, family.load_document(instance, data, source), source)
         for end, claimed in zip(("lower", "upper"), interval_of(entry.best), strict=True):
             if getattr(report, end) != claimed:
                 return done(f"{end}: {claimed} in the manifest, {getattr(report, end)} in the certificate")
@@ -122,7 +122,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
     if entry.best is not None:
         data, source = read_bytes(chosen.certificate(entry))
         recorded = sha256(data).hexdigest() == entry.best.certificate
-        documents.append(family.load_answer(instance, data, source))
+        documents.append(family.load_document(instance, data, source))
         known = family.read_certified(instance, documents[0], source)
     certificates = family.certificates
     if certificates is None:
@@ -135,7 +135,7 @@ def improve(chosen: StandardSet, entry: Entry, settings: SolveSettings, tell: Ca
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"found{packing.SUFFIX}"
             certificates.write(report.certificate, path)
-            documents.append(family.load_answer(instance, *read_bytes(path)))
+            documents.append(family.load_document(instance, *read_bytes(path)))
     tell(f"{entry.name}: verifying")
     best = join_certificates(family, instance, documents)
     verified = family.read_certified(instance, best, entry.name)

@@ -168,7 +168,7 @@ def certify(family: str, data: bytes, identity: str, source: str, certificate: b
             report, _, solution = result.partition(b"\n")
             return StoredResult("opt", identity, key, True, json.loads(report), solution, watch.seconds())
         instance = _instance(family, data)
-        found = contract.read_certified(instance, contract.load_answer(instance, certificate, source), source)
+        found = contract.read_certified(instance, contract.load_document(instance, certificate, source), source)
         payload, solution = _stored(contract, found)
         store(asked, json.dumps(payload).encode() + b"\n" + solution)
         return StoredResult("opt", identity, key, True, payload, solution, watch.seconds())

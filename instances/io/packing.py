@@ -30,7 +30,7 @@ _SHORT = 8  # Lists of one length are taken apart by places up to this many
 _WINDOW = 2**24
 _BITS = 1024  # No integer is longer
 _WORD = 256  # Bits of an integer that count as one value
-MOST = 2**24  # Values that a document has at most, lists and objects among them, unless its reader knows better
+MOST = 2**24  # Values that a document has at most, lists and objects among them, unless its reader passes another limit
 _CORRUPT = "not a complete packed document"
 
 

@@ -42,8 +42,8 @@ from ratiobench.formulations.processes import (
     end_keeper,
     is_dumpable,
     remove_tree,
-    removed_files,
     set_dumpable,
+    sizes_of_removed_files,
     tree_memory_mb,
 )
 from ratiobench.formulations.timing import excluded_from_timing
@@ -138,7 +138,7 @@ class _Guard:
             turn += 1
             try:
                 self.foul = self._judge(turn)
-            except Exception as error:  # no limit may be lost by what it does
+            except Exception as error:  # an error here may not switch the limits off
                 self.foul = ("crash", f"it cannot be watched: {shorten(type(error).__name__)}")
             if self.foul is not None:
                 end_keeper(self._process)
@@ -163,7 +163,7 @@ class _Guard:
             return None
         removed: dict[tuple[int, int], int] = {}
         for each in below:
-            removed |= removed_files(each)
+            removed |= sizes_of_removed_files(each)
         if self._folder is not None:
             return _too_full(self._folder, removed)
         if sum(removed.values()) >> 20 > MEMORY_MB:
@@ -176,7 +176,7 @@ class _Guard:
 
 
 def _too_full(folder: str, removed: dict[tuple[int, int], int]) -> tuple[str, str] | None:
-    """What there is too much of in an algorithm's folder, removed files that it holds open included."""
+    """The limit on its folder that an algorithm exceeds, None for none; `removed`: sizes of files without a name."""
     device = os.lstat(folder).st_dev
     shared = sum(size for (place, _), size in removed.items() if place != device)
     if shared >> 20 > MEMORY_MB:
@@ -230,12 +230,12 @@ class Echo:
                     _print(f"\nratiobench: {self._name} printed more than {limit}; the rest is dropped\n".encode())
 
 
-# Bytes that a terminal takes for orders are shown as question marks
-_SHOWN = bytes(byte if byte in b"\t\n\r" or 32 <= byte != 127 else ord("?") for byte in range(256))
+# Control bytes, which a terminal would execute, are printed as question marks
+_PRINTABLE = bytes(byte if byte in b"\t\n\r" or 32 <= byte != 127 else ord("?") for byte in range(256))
 
 
 def _print(data: bytes) -> None:
-    data = data.translate(_SHOWN)
+    data = data.translate(_PRINTABLE)
     with contextlib.suppress(OSError):  # nobody reads it
         while data:
             data = data[os.write(2, data) :]

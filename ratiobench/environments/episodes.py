@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -67,21 +67,10 @@ def check_action(space: Any, action: Any) -> int:
     return number
 
 
-class ReplayedEnvironment(gymnasium.Env):  # type: ignore[misc]
-    """An environment whose episode goes on in a generator, which cannot be copied: a copy takes all actions again.
+class EpisodesEnvironment(gymnasium.Env):  # type: ignore[misc]
+    """An environment that begins each episode with one of its instances; `_start` lays it out and gives its name."""
 
-    Attributes
-    ----------
-    action_masks : which actions exist.
-    """
-
-    _episodes: list[tuple[Any, tuple[int, int] | None]]
-    _actions: list[int]  # of the episode so far
-    _chosen: int | None = None  # the number of its instance
-    _OF_EPISODE = (
-        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_jobs", "_shares",
-        "_met", "_cost",
-    )  # fmt: skip
+    _episodes: Sequence[Any]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode.
@@ -97,33 +86,30 @@ class ReplayedEnvironment(gymnasium.Env):  # type: ignore[misc]
         """
         super().reset(seed=seed)
         number = (options or {}).get("instance")
-        self._chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
-        self._replay([])
-        return self._see(), {"instance": self._instance.name, "action_mask": self.action_masks()}
+        name = self._start(int(self.np_random.integers(len(self._episodes))) if number is None else int(number))
+        return self._see(), {"instance": name, "action_mask": self.action_masks()}
 
-    def action_masks(self) -> Any:
-        """Return which actions exist.
 
-        Returns
-        -------
-        Booleans, one for each action.
-        """
-        raise NotImplementedError
+class ReplayedEnvironment(EpisodesEnvironment):
+    """An environment whose episode goes on in a generator, which cannot be copied: a copy takes all actions again."""
 
-    def _begin(self) -> None:
-        raise NotImplementedError
+    _episodes: list[tuple[Any, tuple[int, int] | None]]
+    _actions: list[int]  # of the episode so far
+    _chosen: int | None = None  # the number of its instance
+    # Attributes that an episode makes, by its instance and its actions alone
+    _OF_EPISODE = (
+        "_instance", "_ends", "_simulator", "_questions", "_question", "_candidates", "_log", "_jobs", "_shares",
+        "_met", "_cost",
+    )  # fmt: skip
 
-    def _see(self) -> Any:
-        raise NotImplementedError
-
-    def _replay(self, actions: Iterable[int]) -> None:
-        """Begin the episode, and take these actions."""
-        assert self._chosen is not None
-        self._instance, self._ends = self._episodes[self._chosen]
-        self._actions = []
+    def _start(self, chosen: int, actions: Iterable[int] = ()) -> str:
+        """Begin an episode, and take these actions; the name of its instance."""
+        self._chosen, self._actions = chosen, []
+        self._instance, self._ends = self._episodes[chosen]
         self._begin()
         for action in actions:
             self.step(action)
+        return str(self._instance.name)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self._OF_EPISODE}
@@ -131,4 +117,4 @@ class ReplayedEnvironment(gymnasium.Env):  # type: ignore[misc]
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._chosen is not None:
-            self._replay(self._actions)
+            self._start(self._chosen, self._actions)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ratiobench.bench.evaluation.cases import TINY
 from ratiobench.environments.candidates import CANDIDATE_FEATURES, TASK_FEATURES, book, find_candidates, observe
-from ratiobench.environments.episodes import check_action, find_episodes
+from ratiobench.environments.episodes import EpisodesEnvironment, check_action, find_episodes
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.covering.schedules import STATE_LIMIT
 from ratiobench.instances.io.errors import InputError
@@ -22,7 +22,7 @@ from ratiobench.instances.lora.solution import Decision
 __all__ = ["LoraEnvironment"]
 
 
-class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
+class LoraEnvironment(EpisodesEnvironment):
     """Admit and schedule tasks as they arrive.
 
     An episode is one instance. Action 0 rejects the task; action j takes candidate j, the schedules with the largest
@@ -83,26 +83,12 @@ class LoraEnvironment(gymnasium.Env):  # type: ignore[misc]
         self._episode = self._episodes[0]
         self._next = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode.
-
-        Parameters
-        ----------
-        seed : of the drawn instance; None to go on with the present random stream.
-        options : `instance` is the number of the instance; without it an instance is drawn.
-
-        Returns
-        -------
-        The first observation, and a mapping with `instance` (name) and `action_mask`.
-        """
-        super().reset(seed=seed)
-        number = (options or {}).get("instance")
-        chosen = int(self.np_random.integers(len(self._episodes))) if number is None else int(number)
+    def _start(self, chosen: int) -> str:
         self._episode = self._episodes[chosen]
         self._episode.begin()
         self._next, self._welfare = 0, 0
         self._decisions: list[Decision | None] = []
-        return self._see(), {"instance": self._episode.instance.name, "action_mask": self.action_masks()}
+        return str(self._episode.instance.name)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Decide about the present task.

@@ -160,10 +160,10 @@ def test_what_a_certificate_may_hold_follows_from_its_instance(monkeypatch: pyte
     data = json.dumps(certificate_document(report.certificate)).encode()
     monkeypatch.setattr(packing, "MOST", 10)
     for form in (data, packing.pack(json.loads(data))):
-        assert family.read_certified(instance, family.load_answer(instance, form, "x"), "x").lower == report.lower
-    most = family.most_values(instance)
+        assert family.read_certified(instance, family.load_document(instance, form, "x"), "x").lower == report.lower
+    most = family.value_limit(instance)
     assert most == 2**22 + instance.tasks * instance.slots
     with pytest.raises(InputError, match=f"^x: it has more than {most} values, the most that is read$"):
-        family.load_answer(instance, b"[" * (most + 1), "x")
+        family.load_document(instance, b"[" * (most + 1), "x")
     week = SimpleNamespace(tasks=100_000, slots=1008)
-    assert family.most_values(week) > 16_831_418
+    assert family.value_limit(week) > 16_831_418

@@ -15,12 +15,14 @@ from ratiobench.online.lora.run import run
 
 __all__ = ["alpha", "bbar", "beta", "rho", "theorem5_bound"]
 
-PAPER = "pdftsp"
+READING = "pdftsp"  # Memory in the unit of the file; the paper has GB: `pdftsp:units=paper`
 Given = Instance | str | os.PathLike[str]
 
 
-def theorem5_bound(instance: Given, algorithm: str = PAPER) -> Fraction | None:
+def theorem5_bound(instance: Given, algorithm: str = READING) -> Fraction | None:
     """Bound OPT/ALG as Theorem 5 of the main paper does: rho (1 + max{alpha, beta}).
+
+    It depends on the unit of memory: `pdftsp` takes that of the file, `pdftsp:units=paper` GB, as the paper does.
 
     Parameters
     ----------
@@ -34,7 +36,6 @@ def theorem5_bound(instance: Given, algorithm: str = PAPER) -> Fraction | None:
     Raises
     ------
     InputError : a file of no instance of `lora`, or an algorithm that is no reading of pdFTSP.
-    Source : main paper, Theorem 5.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def theorem5_bound(instance: Given, algorithm: str = PAPER) -> Fraction | None:
     return None if case.rho is None else case.rho * (1 + max(case.facts.alpha, case.facts.beta))
 
 
-def rho(instance: Given, algorithm: str = PAPER) -> Fraction | None:
+def rho(instance: Given, algorithm: str = READING) -> Fraction | None:
     """Compute rho = 1 + (bbar_max / bbar_min) max{s_max / s_min, r_max / r_min} of Lemma 3.
 
     Parameters
@@ -57,11 +58,15 @@ def rho(instance: Given, algorithm: str = PAPER) -> Fraction | None:
     Returns
     -------
     rho, without unit; None where it is undefined.
+
+    Raises
+    ------
+    InputError : as of `theorem5_bound`.
     """
     return _case(instance, algorithm).rho
 
 
-def alpha(instance: Given, algorithm: str = PAPER) -> Fraction:
+def alpha(instance: Given, algorithm: str = READING) -> Fraction:
     """Compute alpha = max b_i / M_i of Lemma 2.
 
     Parameters
@@ -71,11 +76,15 @@ def alpha(instance: Given, algorithm: str = PAPER) -> Fraction:
     Returns
     -------
     alpha, micro-dollars per sample in the unit of money of the algorithm.
+
+    Raises
+    ------
+    InputError : as of `theorem5_bound`.
     """
     return _case(instance, algorithm).facts.alpha
 
 
-def beta(instance: Given, algorithm: str = PAPER) -> Fraction:
+def beta(instance: Given, algorithm: str = READING) -> Fraction:
     """Compute beta = max b_i / r_i of Lemma 2.
 
     Parameters
@@ -85,11 +94,15 @@ def beta(instance: Given, algorithm: str = PAPER) -> Fraction:
     Returns
     -------
     beta, micro-dollars per MB in the units of money and memory of the algorithm.
+
+    Raises
+    ------
+    InputError : as of `theorem5_bound`.
     """
     return _case(instance, algorithm).facts.beta
 
 
-def bbar(instance: Given, algorithm: str = PAPER) -> tuple[Fraction, Fraction] | None:
+def bbar(instance: Given, algorithm: str = READING) -> tuple[Fraction, Fraction] | None:
     """Compute the least and the largest bbar_il = b_il / (S + R) over the schedules of which rho is taken.
 
     Parameters
@@ -99,6 +112,10 @@ def bbar(instance: Given, algorithm: str = PAPER) -> tuple[Fraction, Fraction] |
     Returns
     -------
     The two; None where no task has a schedule with a positive net bid.
+
+    Raises
+    ------
+    InputError : as of `theorem5_bound`.
     """
     case = _case(instance, algorithm)
     seen = case.facts if case.basis == "minimal" else case.observations

@@ -271,7 +271,6 @@ def decide(self, task, view):
 """
     found = evaluated(policy_text(Cheat("", compiles, "", ""), 0), target, budget=2)
     assert found.time_limited
-    assert found.seconds < 60
 
 
 def test_all_runs_on_an_instance_share_the_budget(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
