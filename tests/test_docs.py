@@ -46,3 +46,10 @@ def test_the_check_of_a_tutorial_agrees_with_opt(capsys: pytest.CaptureFixture[s
             tried += 1
     assert tried >= 2
     assert "upper bound: 34" in capsys.readouterr().out
+
+
+def test_every_nightly_test_exists() -> None:
+    """By file and function: a name that is left over would hide that its test runs in every session again."""
+    for line in (ROOT / "tests" / "nightly.txt").read_text(encoding="utf-8").splitlines():
+        file, function = line.partition("[")[0].split("::")
+        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), line
