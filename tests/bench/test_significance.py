@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.report.compare.algorithms import Comparison, Outcome
+from ratiobench.bench.family.suite import COUNTEREXAMPLES
+from ratiobench.bench.report.compare.algorithms import Comparison, Outcome, compare_runs, take_profiles
 from ratiobench.bench.report.compare.significance import (
     COLUMNS,
     Significance,
@@ -23,6 +24,10 @@ from ratiobench.bench.report.compare.significance import (
     significance_text,
     take_significance,
 )
+from ratiobench.bench.report.compare.wins import count_wins
+from ratiobench.bench.results.read import Results
+from ratiobench.bench.results.row import Row
+from ratiobench.online.remarks import Remarks
 from tests.support.samples import samples
 
 
@@ -158,13 +163,20 @@ def test_cases_that_not_all_have_are_left_out() -> None:
 
 
 def test_counterexamples_against_one_algorithm_do_not_count() -> None:
-    """What was searched for to make an algorithm look bad is no sample; the text says how many cases that are."""
-    given = comparison(14, {"a": lambda k: shares(k, 9), "b": lambda k: shares(k, 5 if k < 12 else 50)})
-    every = take_significance(given)
-    found = take_significance(replace(given, counterexamples={"case 12", "case 13"}))
-    assert every is not None
+    """What was searched for to make an algorithm look bad is no sample: no comparison has it, and the text says so."""
+
+    def row(case: int, algorithm: str, group: str) -> Row:
+        value = Fraction(9 if (algorithm == "a") == (group == "all") else 5)
+        return Row(f"case {case}", group, algorithm, Remarks(algorithm), state="ok", welfare=value, reached=value / 10)
+
+    rows = [row(k, name, "all" if k < 12 else COUNTEREXAMPLES) for k in range(14) for name in ("a", "b")]
+    found = compare_runs(cast("Results", SimpleNamespace(first_records=rows, sense=Sense.MOST)))
     assert found is not None
-    assert (every.cases, every.pairs[0].b_better) == (14, 2)
-    assert (found.cases, found.counterexamples, found.pairs[0].b_better) == (12, 2, 0)
-    assert "(without 2 counterexamples, each found by a search against one algorithm)" in found.conclusion()
-    assert take_significance(replace(given, counterexamples=set(given.cases))) is None
+    assert (list(found.cases), found.counterexamples) == ([f"case {k}" for k in range(12)], 2)
+    assert [(each.within(Fraction(1)), each.cases) for each in take_profiles(found)] == [(12, 12), (0, 12)]
+    tests = take_significance(found)
+    assert tests is not None
+    assert (tests.cases, tests.counterexamples, tests.pairs[0].b_better) == (12, 2, 0)
+    assert "(without 2 counterexamples, each found by a search against one algorithm)" in tests.conclusion()
+    assert [each.cases for each in count_wins([*rows, row(0, "mine:A", "all")], Sense.MOST)] == [1, 1]
+    assert not compare_runs(cast("Results", SimpleNamespace(first_records=rows[24:], sense=Sense.MOST)))

@@ -7,7 +7,7 @@ how many times a run is behind the best run of its case, never below 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -51,7 +51,7 @@ class Comparison:
     outcomes: Mapping[tuple[str, str], Outcome]  # by case and algorithm, of those that were to run
     sense: Sense  # whether the most or the least is best
     names: Mapping[str, str] = field(default_factory=dict)  # what tables call the algorithms
-    counterexamples: Collection[str] = ()  # cases that were searched for to violate a claim about one algorithm
+    counterexamples: int = 0  # cases that are not among them: each was searched for against one algorithm
 
     @cached_property
     def best(self) -> Mapping[str, Fraction]:
@@ -95,8 +95,8 @@ class Comparison:
 
 
 def compare_runs(found: Results) -> Comparison | None:
-    """The comparison of all algorithms of a page; None with a single case or algorithm, or before anything has run."""
-    rows = found.first_records
+    """The comparison of all algorithms of a page, without counterexamples; None where there is nothing to compare."""
+    rows = [row for row in found.first_records if row.group != COUNTEREXAMPLES]
     cases = list(dict.fromkeys(str(row.case) for row in rows))
     algorithms = list(dict.fromkeys(str(row.algorithm) for row in rows))
     outcomes = {(str(row.case), str(row.algorithm)): _outcome(row) for row in rows}
@@ -106,8 +106,8 @@ def compare_runs(found: Results) -> Comparison | None:
     for row in rows:
         remarks.setdefault(str(row.algorithm), []).append(row.remarks)
     names = {name: name_of_runs(name, mine) for name, mine in remarks.items()}
-    counterexamples = {str(row.case) for row in rows if row.group == COUNTEREXAMPLES}
-    return Comparison(cases, algorithms, outcomes, found.sense, names, counterexamples)
+    counterexamples = {str(row.case) for row in found.first_records if row.group == COUNTEREXAMPLES}
+    return Comparison(cases, algorithms, outcomes, found.sense, names, len(counterexamples))
 
 
 def _outcome(row: Row) -> Outcome:

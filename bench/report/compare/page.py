@@ -36,6 +36,7 @@ class ComparisonSection:
     wins: Table | None  # how often one's own algorithm beats each other one; None where none ran
     # which algorithms differ, by tests over the cases; None where only one runs on most cases.
     significance: SignificanceSection | None
+    counterexamples: int  # cases that are left out of all this
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def compare_algorithms(found: Results) -> ComparisonSection | None:
         list_profiles(profiles, comparison.names),
         _list_wins(found),
         _test(comparison),
+        comparison.counterexamples,
     )
 
 

@@ -161,8 +161,7 @@ def take_significance(comparison: Comparison) -> Significance | None:
     Ranks are by exact values, those of invalid and failed runs below all others. Wilcoxon's test takes the shares of
     OPT that are certainly reached, which have the same bound within a case; such a run has a share of 0.
     """
-    cases = [case for case in comparison.cases if case not in comparison.counterexamples]
-    against = len(comparison.cases) - len(cases)
+    cases = comparison.cases
     planned = {name: sum((case, name) in comparison.outcomes for case in cases) for name in comparison.algorithms}
     most = max(planned.values())
     names = [name for name in comparison.algorithms if planned[name] == most]
@@ -182,7 +181,7 @@ def take_significance(comparison: Comparison) -> Significance | None:
         shares.append([each.part if each.value is not None else Fraction(0) for each in known])
     left_out = [name for name in comparison.algorithms if name not in names]
     pairs = _test_pairs(names, keys, shares) if len(keys) >= least_cases(len(names)) else []
-    return Significance(names, left_out, len(keys), skipped, against, pairs)
+    return Significance(names, left_out, len(keys), skipped, comparison.counterexamples, pairs)
 
 
 def _test_pairs(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ratiobench.bench.family.sense import Sense
+from ratiobench.bench.family.suite import COUNTEREXAMPLES
 from ratiobench.bench.results.read import is_known
 from ratiobench.bench.results.remarks import is_user_algorithm, name_of_runs
 from ratiobench.bench.results.row import Row
@@ -45,9 +46,14 @@ class Wins:
 
 
 def count_wins(rows: Iterable[Row], sense: Sense) -> list[Wins]:
-    """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own."""
+    """Every algorithm of one's own against all others, the strongest of these first; empty where none is one's own.
+
+    Counterexamples do not count: each was searched for against one algorithm.
+    """
     runs: dict[str, dict[str, Row]] = {}
     for row in rows:
+        if row.group == COUNTEREXAMPLES:
+            continue
         runs.setdefault(str(row.algorithm), {})[str(row.case)] = row
     found = []
     for own in filter(is_user_algorithm, runs):
