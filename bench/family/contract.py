@@ -245,6 +245,15 @@ class Family(ABC):
         """
         return None
 
+    def day_before(self, recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the recipe of the day before that of a recipe, from which algorithms with `prior=yesterday` learn.
+
+        Returns
+        -------
+        The recipe; None where it has no day before.
+        """
+        return None
+
     def traces(self) -> Sequence[NamedSummary]:
         """Return the traces that drive the family's generators.
 
@@ -397,7 +406,7 @@ class Family(ABC):
         -------
         Suites, in the order of `list suites`.
         """
-        return (*self.own_suites(), *suites_of(self.name))
+        return (*self.own_suites(), *suites_of(self.name, self.day_before))
 
     def notes(self, instance: Any) -> Sequence[str]:
         """Return the remarks on how an instance was made: the `notes` of its origin.

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ratiobench.bench.family.suite import Case, Suite
+from ratiobench.bench.family.suite import Case, Suite, is_informed
 from ratiobench.formulations.report import Exact
 from ratiobench.instances.io import packing
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
@@ -277,24 +277,38 @@ def _files_in(recipe: Any) -> Iterator[str]:
             yield from _files_in(value)
 
 
-def suites_of(family: str) -> tuple[Suite, ...]:
+DayBefore = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+def suites_of(family: str, day_before: DayBefore) -> tuple[Suite, ...]:
     """Each shipped set's instances of a family as a suite, where it has any; their OPT comes from the certificates.
 
     Its runs take the algorithms' time: claims are checked where that is asked for.
     """
-    found = (_suite_of(read_set(name), family) for name in sorted(shipped_sets(), key=lambda name: name != MAIN))
+    found = (
+        suite_of(read_set(name), family, day_before) for name in sorted(shipped_sets(), key=lambda name: name != MAIN)
+    )
     return tuple(suite for suite in found if suite is not None)
 
 
-def _suite_of(chosen: StandardSet, family: str) -> Suite | None:
+def suite_of(chosen: StandardSet, family: str, day_before: DayBefore) -> Suite | None:
+    """A set's instances of a family as a suite; None where it has none."""
     entries = [each for each in chosen.entries if each.family == family and each.best]
     if not entries:
         return None
     parts = [*([] if chosen.name == MAIN else [chosen.name]), *([] if chosen.entries[0].family == family else [family])]
     algorithms = tuple(chosen.algorithms.get(family, ()))
     cases = tuple(
-        Case(each.name, each.recipe, algorithms, group=each.tier, certificate=f"{chosen.name}/{each.name}")
+        Case(
+            each.name,
+            each.recipe,
+            tuple(name for name in algorithms if not is_informed(name) or before is not None),
+            group=each.tier,
+            prior=before,
+            certificate=f"{chosen.name}/{each.name}",
+        )
         for each in entries
+        for before in [day_before(each.recipe)]
     )
     tiers = ", ".join(dict.fromkeys(each.tier for each in entries))
     summary = f"The standard set {chosen.name} ({tiers}): OPT comes from verified certificates"

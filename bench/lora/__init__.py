@@ -198,6 +198,11 @@ class LoraFamily(Family):
         # Tables of prices and a tree; then a cell in each slot for each task, of which a week uses a tenth.
         return 2**22 + instance.tasks * instance.slots
 
+    def day_before(self, recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        from ratiobench.bench.lora.paper_suites import day_before
+
+        return day_before(recipe)
+
     def check_solution(self, instance: Instance, solution: Solution) -> SolutionReport:
         from ratiobench.formulations.lora.check import check
 

@@ -20,8 +20,8 @@ from ratiobench.instances.lora.arrivals import days, list_earlier_days
 # Whoever needs constants: here they come from the day before, as they would in use; with the margin that Theorem A
 # needs for a day that is not the same (`ratiobench.online.lora.algorithms.posted`)
 INFORMED = (
-    "pdftsp:prior=yesterday,units=paper",
     "pdftsp:prior=yesterday",
+    "pdftsp:prior=yesterday,units=given",
     "eris:prior=yesterday",
     "posted:prior=yesterday,margin=3/2",
     "minimal-edit:prior=yesterday",
@@ -30,10 +30,10 @@ INFORMED = (
 )
 # The mechanism in the paper's units, with an exact maximiser of (9), and with Algorithm 2, which is what the paper's
 # figures show
-PDFTSP = ("pdftsp:units=paper", "pdftsp:search=printed,units=paper")
+PDFTSP = ("pdftsp", "pdftsp:search=printed")
 # The paper's own, with alpha and beta of the very day, as the paper has them: memory in GB (section 2.1), in the MB of
 # the file, and in the units in which Theorem 5 applies
-AS_PRINTED = (*PDFTSP, "pdftsp", "pdftsp:units=canonical")
+AS_PRINTED = (*PDFTSP, "pdftsp:units=given", "pdftsp:units=canonical")
 # EFT and NTM, rejecting who is worth nothing, and as the paper words them, taking whatever fits
 EARLIEST = ("eft", "ntm", "eft:admit=all", "ntm:admit=all")
 ALGORITHMS = (*AS_PRINTED, *INFORMED, "titan", *EARLIEST, "greedy")
@@ -51,14 +51,14 @@ BASELINES = (
 )
 DAYS_BEFORE = 7
 _SCALES = ("1/30", "1/10", "1/3", "3")
-_MB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
-_GB_GRID = ("pdftsp:units=paper", *(f"pdftsp:money={scale},units=paper" for scale in _SCALES))
+_MB_GRID = ("pdftsp:units=given", *(f"pdftsp:money={scale},units=given" for scale in _SCALES))
+_GB_GRID = ("pdftsp", *(f"pdftsp:money={scale}" for scale in _SCALES))
 # The paper's only amount of money is Figure 10's bid of 15, a random one: in this unit that is about the median
-BID_OF_15 = "pdftsp:money=1/500,units=paper"
+BID_OF_15 = "pdftsp:money=1/500"
 # pdFTSP's welfare depends on the unit of money (theory: alpha, beta and bbar all scale with it)
 GRID = (BID_OF_15, *_GB_GRID[1:], *_MB_GRID[1:])
 HINDSIGHT = (
-    ("pdftsp, best of 5 money scales in hindsight", _MB_GRID),
+    ("pdftsp:units=given, best of 5 money scales in hindsight", _MB_GRID),
     ("pdftsp, best of 5 money scales in GB and in MB, in hindsight", (*_GB_GRID, *_MB_GRID)),
 )
 TRACES = ("pai", "philly", "helios")
@@ -94,6 +94,17 @@ def days_before(recipe: dict[str, Any], trace: str, day: str, number: int) -> di
         for each in chosen
     ]
     return {"kind": "joined", "recipes": parts}
+
+
+def day_before(recipe: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The recipe of the day before: of the same trace, or with other draws of the same law; None for other recipes."""
+    if recipe.get("kind") != "paper" or "days" in recipe:
+        return None
+    name, trace = f"before {recipe['name']}", recipe["arrivals"].get("trace")
+    if trace is None:
+        return {**recipe, "name": name, "seed": [*recipe["seed"], "yesterday"]}
+    day = recipe["arrivals"].get("day", days(trace)[0])
+    return {**days_before(dict(recipe), trace, day, 1)["recipes"][0], "name": name}
 
 
 def _learnable(case: Case) -> Case:
@@ -199,8 +210,8 @@ WHICH = (
 )
 # In which units pdFTSP's rows are
 UNITS = (
-    "units=paper measures memory in GB and compute in samples per slot, as section 2.1 does; pdftsp alone has the "
-    "file's MB. The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and "
+    "pdftsp measures memory in GB and compute in samples per slot, as section 2.1 does; units=given has the file's MB. "
+    "The paper names no unit of money: here it is a micro-dollar (a median bid of about 7,000), and "
     "money=1/500 is that in which Figure 10's bid of 15 is about the median."
 )
 _ADMIT = (

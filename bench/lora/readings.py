@@ -44,8 +44,8 @@ READINGS = (
     "EFT and NTM: the paper does not mention that they use bids. `eft:admit=all` and `ntm:admit=all` admit every task "
     "that fits, as the paper describes them; `eft` and `ntm` reject a task that is worth nothing.",
     "Units: bbar = b / (S + R) adds samples and memory, and alpha and beta have a unit of money, so what pdFTSP "
-    "earns depends on the units. Section 2.1 counts compute in samples per slot and memory in GB: `units=paper`. "
-    "The file's memory is in MB, which `pdftsp` alone takes. The paper gives no unit of money: micro-dollars "
+    "earns depends on the units. Section 2.1 counts compute in samples per slot and memory in GB, as `pdftsp` does. "
+    "Files have memory in MB: `units=given`. The paper gives no unit of money: micro-dollars "
     "of the file are used, and `money=` scales them. Its only amount is Figure 10's bid of 15, drawn at random: "
     "money=1/500 makes 15 about the median bid of a day.",
 )

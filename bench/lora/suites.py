@@ -63,10 +63,10 @@ _ARRIVALS: tuple[dict[str, Any], ...] = (
 # What can be proved beside what is printed; constants come from the day before, never from the day itself.
 PROVED = ("posted", "minimal-edit", "capped", "bbar-rule", "greedy")
 MECHANISMS = (
-    "pdftsp:units=paper",
-    "pdftsp:prior=yesterday,units=paper",
     "pdftsp",
     "pdftsp:prior=yesterday",
+    "pdftsp:units=given",
+    "pdftsp:prior=yesterday,units=given",
     "pdftsp:units=canonical",
     "posted:prior=yesterday,margin=3/2",
     "minimal-edit:prior=yesterday",
@@ -308,7 +308,7 @@ def _mechanism_plots() -> Iterator[Plot]:
 
 _PAI_40 = {**_PART, "name": "pai_40", "seed": ["quick", "pai_40"], **dict(_TRACES)["pai_40"]}
 # alpha and beta of pai_40, kept: then a bid moves nothing but its own outcome, as in the paper's proof of Theorem 3.
-_FIXED = "pdftsp:units=paper,alpha=7253/17088,beta=2012/375"
+_FIXED = "pdftsp:alpha=7253/17088,beta=2012/375"
 _THEORY = ("pdftsp", "pdftsp:payment=critical", "pdftsp:updates=admitted", *PROVED)
 _THEORY_PLOTS = (
     Plot(
@@ -343,7 +343,7 @@ _THEORY_PLOTS = (
     ),
 )
 _CURVES = {
-    "truth_overbid_e": [("pdftsp:alpha=8,beta=8", 1), ("pdftsp:alpha=8,beta=8,payment=critical", 1)],
+    "truth_overbid_e": [("pdftsp:alpha=8,beta=1/125", 1), ("pdftsp:alpha=8,beta=1/125,payment=critical", 1)],
     "truth_alpha_underbid": [("pdftsp", 1)],
     "truth_nonmonotone": [("pdftsp", 2)],
 }
@@ -386,7 +386,7 @@ def _bidding_suite(name: str) -> Suite:
     case = Case(
         "pai_40",
         _PAI_40,
-        ("pdftsp:units=paper", "pdftsp:payment=critical,units=paper"),
+        ("pdftsp", "pdftsp:payment=critical"),
         _EFFORTS["pai_40"],
         "part of a day",
         studies=tuple(each for each in _bidding() if each.kind == plot.kind),

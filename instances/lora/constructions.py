@@ -1,8 +1,8 @@
 """Parametric families of counterexamples: what the theory shows for every length L, in exact integers.
 
 Each family is a recipe ``{"kind": "family", "name": NAME, PARAMETERS}``. Its numbers are multiples of a common unit
-where a ratio of the parameters needs one: samples, MB and micro-dollars are multiplied by the same integer, so alpha,
-beta and bbar are those of the fractions. One node, slots of 600 s, base model 1 MB, no operational costs; a task is
+where a ratio of the parameters needs one: samples, GB and micro-dollars are multiplied by the same integer, so alpha,
+beta and bbar are those of the fractions. One node, slots of 600 s, base model 1 GB, no operational costs; a task is
 (rate, memory, work, bid) in a window with exactly the slots that it needs.
 """
 
@@ -21,17 +21,18 @@ from ratiobench.instances.lora.format import BID_SUM_LIMIT, FORMAT, SLOT_LIMIT, 
 from ratiobench.instances.lora.model import Instance
 
 TASK_LIMIT = 100_000  # Most tasks that a family makes
+MB = 1000  # In a unit of memory, 1 GB
 
-Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory_mb, work, bid
+Task = tuple[int, int, int, int, int, int]  # First slot, last slot, rate, memory, work, bid
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One node and its tasks, before it is an instance."""
 
-    slots: int  # slots, compute, memory_mb: T, C_p and C_m - r_b
+    slots: int  # slots, compute, memory: T, C_p and C_m - r_b, in slots, samples and GB
     compute: int
-    memory_mb: int
+    memory: int
     tasks: tuple[Task, ...]  # in arrival order
     valuation: int | None = None  # of the last task where it differs from the bid, else None
 
@@ -81,10 +82,11 @@ def _read(recipe: Mapping[str, Any]) -> tuple[Parametric, Shape]:
         raise InputError(SOURCE, "name", f"{shorten(name)} is none of {', '.join(sorted(_FAMILIES))}")
     family = _FAMILIES[name]
     shape = family.shape(Values(SOURCE, family.keys, {key: value for key, value in recipe.items() if key != "name"}))
-    largest = max(max(task[2:]) for task in shape.tasks)
+    memory = MB * (shape.memory + 1)
+    largest = max(shape.compute, memory, *(max(task[2], MB * task[3], *task[4:]) for task in shape.tasks))
     first = family.parameters[0]
-    if max(largest, shape.compute, shape.memory_mb + 1) > LIMIT:
-        raise InputError(SOURCE, first, f"makes a number of {max(largest, shape.memory_mb + 1)}, above 2^40")
+    if largest > LIMIT:
+        raise InputError(SOURCE, first, f"makes a number of {largest}, above 2^40")
     if sum(task[5] for task in shape.tasks) > BID_SUM_LIMIT:
         raise InputError(SOURCE, first, "makes bids whose sum is above 2^52")
     return family, shape
@@ -95,7 +97,7 @@ def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
         {
             "arrival": first,
             "deadline": last,
-            "memory_mb": memory,
+            "memory_mb": MB * memory,
             "work": work,
             "bid": bid,
             "rate": [rate],
@@ -106,14 +108,14 @@ def _document(name: str, family: Parametric, shape: Shape) -> dict[str, Any]:
     ]
     if shape.valuation is not None:
         tasks[-1]["valuation"] = shape.valuation
-    node = {"name": "node", "count": 1, "compute": shape.compute, "memory_mb": shape.memory_mb + 1}
+    node = {"name": "node", "count": 1, "compute": shape.compute, "memory_mb": MB * (shape.memory + 1)}
     return {
         "format": FORMAT,
         "name": name,
         "origin": {"about": family.summary},
         "slots": shape.slots,
         "slot_seconds": 600,
-        "base_memory_mb": 1,
+        "base_memory_mb": MB,
         "node_types": [{**node, "tariff": [1] * shape.slots}],
         "tasks": tasks,
     }
@@ -187,7 +189,7 @@ _FAMILIES: Mapping[str, Parametric] = {
             (
                 _L,
                 Key("s", Integer(1), "rate of the short task", 1, "samples per slot"),
-                Key("r", Integer(1), "its memory", 1, "MB"),
+                Key("r", Integer(1), "its memory", 1, "GB"),
                 Key("c", Integer(1), "short tasks that fit the node", default_text="L"),
                 replace(_N, default_text="L"),
                 Key("rate", Integer(1), "of a long task", None, "samples per slot", "s"),

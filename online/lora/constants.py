@@ -57,7 +57,7 @@ def canonical_money(instance: Instance) -> tuple[Fraction, str]:
 
 
 def _observed_money(instance: Instance, memory: Fraction) -> Fraction:
-    _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp"), instance, instance.tasks)
+    _, pdftsp, constants = REGISTRY.prepare(REGISTRY.parse("pdftsp:units=given"), instance, instance.tasks)
     run_in_process(Simulator(instance, content_hash(instance)), pdftsp, {each.name: each.value for each in constants})
     ratios = [
         Fraction(offer.work + memory * int(instance.memory_mb[offer.task]) * len(offer.cells)) / offer.net

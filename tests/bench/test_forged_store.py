@@ -59,7 +59,7 @@ FORGED: list[tuple[str, str, Any, str]] = [
     ("online", "remarks", {}, "is not as `run` stores it"),
     ("online", "constants", [7], "case 'toy0', online, constants[0]: 7 is not an object"),
     ("online", "constants", [{"name": "a"}], "case 'toy0', online, constants[0], value: the field is missing"),
-    ("online", "seconds", None, "case 'toy0', online, seconds: null is not what"),
+    ("online", "seconds", "1", "case 'toy0', online, seconds: '1' is not what"),
     ("online", "accounts", 7, "case 'toy0', online, accounts: 7 is not what"),
     ("online", "accounts", {"vendors": 0, "energy": 0}, "case 'toy0', online, accounts, bids: the field is missing"),
     ("online", "accounts", {"vendors": 0, "energy": "1/2", "bids": 9}, "online, accounts, energy: '1/2' is not what"),

@@ -111,18 +111,18 @@ def test_some_rows_of_the_papers_figures_are_taken(tmp_path: Path, monkeypatch: 
     paper, runs, prints = (tmp_path / name for name in ("paper.csv", "paper_runs.csv", "paper_printed.csv"))
     for name, path in (("PAPER", paper), ("RUNS", runs), ("PRINTED", prints)):
         monkeypatch.setattr(readme_tables, name, path)
-    group, day, best = "fig8: high, Poisson 80", "fig12: pai", "pdftsp, best of 5 money scales in hindsight"
-    ours, plain = ("pdftsp:search=printed,units=paper", "pdftsp:units=paper")
+    group, day, best = "fig8: high, Poisson 80", "fig12: pai", "pdftsp:units=given, best of 5 money scales in hindsight"
+    ours, plain = ("pdftsp:search=printed", "pdftsp")
     old = [
         _figure("fig8", "welfare", group, "OPT", "100"),
-        _figure("fig8", "welfare", group, "pdftsp", "50"),
+        _figure("fig8", "welfare", group, "pdftsp:units=given", "50"),
         _figure("fig8", "welfare", group, best, "60"),
-        _figure("fig8", "welfare", group, "pdftsp:search=printed", "51"),  # the suite has it no more
+        _figure("fig8", "welfare", group, "pdftsp:search=printed,units=given", "51"),  # the suite has it no more
         *(_figure("fig8", "welfare", group, name, "80") for name in ("titan", "eft", "ntm", "eft:admit=all")),
         _figure("fig8", "welfare", group, "ntm:admit=all", "80"),
         *(_figure("fig4", "welfare", "fig4: 50 nodes", name, "80")
           for name in (plain, ours, "titan", "eft", "ntm", "eft:admit=all", "ntm:admit=all")),
-        _figure("fig13", "seconds", "fig13: Poisson 80", "pdftsp:search=printed", "0.5"),
+        _figure("fig13", "seconds", "fig13: Poisson 80", "pdftsp:search=printed,units=given", "0.5"),
     ]  # fmt: skip
     pd.DataFrame(old).to_csv(paper, index=False)
     folder = _folder(tmp_path / "part", suite="paper", rows=["*"])
@@ -148,11 +148,11 @@ def test_some_rows_of_the_papers_figures_are_taken(tmp_path: Path, monkeypatch: 
     readme_tables.take_paper(folder)
     table = readme_tables.figures(paper)
     assert list(table.loc[table["plot"] == "fig8", ["algorithm", "mean_lower"]].itertuples(index=False, name=None)) == [
-        ("OPT", "100"), (plain, "44"), (ours, "40"), ("pdftsp", "50"), (best, "60"), ("titan", "80"), ("eft", "80"),
-        ("ntm", "80"), ("eft:admit=all", "80"), ("ntm:admit=all", "80"),
+        ("OPT", "100"), (plain, "44"), (ours, "40"), ("pdftsp:units=given", "50"), (best, "60"), ("titan", "80"),
+        ("eft", "80"), ("ntm", "80"), ("eft:admit=all", "80"), ("ntm:admit=all", "80"),
     ]  # fmt: skip
     assert list(table.loc[table["plot"] == "fig12", "group"]) == ["fig12: philly"]
-    assert list(table.loc[table["plot"] == "fig13", "algorithm"]) == ["pdftsp:search=printed"]
+    assert list(table.loc[table["plot"] == "fig13", "algorithm"]) == ["pdftsp:search=printed,units=given"]
     assert set(readme_tables.figures(runs)["algorithm"]) == {ours, "eft"}
     found = {
         (row["plot"], row["algorithm"], row["than"]): row for row in readme_tables.figures(prints).to_dict("records")

@@ -67,9 +67,10 @@ def _case(recipe: str, *algorithms: str, earlier: str = "", seconds: float = 1.0
 
 # The main paper's mechanism in its readings, and its baselines
 PAPER = (
-    "pdftsp", "pdftsp:search=printed", "pdftsp:units=paper", "pdftsp:units=canonical", "pdftsp:payment=critical",
-    "pdftsp:updates=admitted", "pdftsp:search=printed,units=paper", "pdftsp:money=1000", "pdftsp:arith=float",
-    "pdftsp:alpha=3,beta=1/2", "eft", "eft:admit=all", "ntm", "ntm:admit=all", "eris",
+    "pdftsp", "pdftsp:search=printed", "pdftsp:units=given", "pdftsp:search=printed,units=given",
+    "pdftsp:units=canonical", "pdftsp:payment=critical,units=given", "pdftsp:units=given,updates=admitted",
+    "pdftsp:money=1000,units=given", "pdftsp:arith=float,units=given", "pdftsp:alpha=3,beta=1/2,units=given",
+    "eft", "eft:admit=all", "ntm", "ntm:admit=all", "eris",
 )  # fmt: skip
 
 OURS = ("greedy", "posted", "posted:growth=2", "posted:room=ignored,margin=3/2", "capped", "capped:growth=3,scale=1/2")
@@ -81,10 +82,10 @@ LITERATURE = (
     "minimal-edit:units=canonical", "bbar-rule", "bbar-rule:divisor=2", "pricelist",
 )  # fmt: skip
 
-ON_ONE_NODE = tuple(f"{name}:migrate=no" for name in ("pdftsp", "eft", "greedy", "posted", "eris"))
+ON_ONE_NODE = ("pdftsp:migrate=no,units=given", *(f"{name}:migrate=no" for name in ("eft", "greedy", "posted", "eris")))
 FROM_EARLIER_DAYS = (
     "learned:history=EARLIER", "learned:guard=29,history=EARLIER", "guarded:beta=29,history=EARLIER",
-    "posted:prior=EARLIER", "pdftsp:prior=EARLIER", "eris:prior=EARLIER", "advice:history=EARLIER",
+    "posted:prior=EARLIER", "pdftsp:prior=EARLIER,units=given", "eris:prior=EARLIER", "advice:history=EARLIER",
     "mirror:history=EARLIER",
 )  # fmt: skip
 EAPM = (

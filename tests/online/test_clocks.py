@@ -68,7 +68,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_a_runs_clock_starts_when_its_kernels_are_there(clock: Clock) -> None:
     """Those of its options, as they are for this many tasks; a limit does not begin before either."""
     result = run_lora(named("tiny_two_types"), "pdftsp:payment=critical")
-    assert clock.done == ["pdftsp:search=exact,units=given,payment=critical,updates=all,arith=exact,migrate=yes"]
+    assert clock.done == ["pdftsp:search=exact,units=paper,payment=critical,updates=all,arith=exact,migrate=yes"]
     assert result.seconds == 0
     result = run_eapm(ENVIRONMENT.small(), "greedy")
     assert clock.done[1:] == ["greedy"]

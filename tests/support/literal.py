@@ -9,10 +9,24 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from ratiobench.instances.io.seeds import Stream
-from ratiobench.instances.lora import content_hash
+from ratiobench.instances.lora import content_hash, document, parse
 from ratiobench.instances.lora.model import Instance, Public, Task
 
 Cells = tuple[tuple[int, int], ...]
+
+
+def in_gigabytes(instance: Instance) -> Instance:
+    """The instance with its numbers of GB as MB: what twins that count in the units of the file are compared on."""
+    return scale_memory(instance, Fraction(1, 1000))
+
+
+def scale_memory(instance: Instance, factor: Fraction | int) -> Instance:
+    """The instance with all amounts of memory multiplied."""
+    data = document(instance)
+    data["base_memory_mb"] = int(factor * data["base_memory_mb"])
+    for each in (*data["node_types"], *data["tasks"]):
+        each["memory_mb"] = int(factor * each["memory_mb"])
+    return parse(data)
 
 
 def schedules(task: Task, public: Public) -> Iterator[tuple[int, Cells]]:

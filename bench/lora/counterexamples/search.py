@@ -29,7 +29,7 @@ from ratiobench.bench.lora.counterexamples.moves import (
 )
 from ratiobench.bench.lora.counterexamples.shrink import shrink
 from ratiobench.bench.lora.counterexamples.targets import Measure, Target, find_target, measure_tiny
-from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded, instance
+from ratiobench.bench.lora.counterexamples.tiny import Job, Kind, TinyInstance, TinyLimitExceeded, instance, memory_unit
 from ratiobench.bench.lora.theory.basis.case import Case
 from ratiobench.bench.lora.theory.claims import CLAIMS
 from ratiobench.bench.theory.search import Search
@@ -277,7 +277,7 @@ def _search_exactly(target: Target, settings: SearchSettings, tell: Callable[[st
         "left": str(left),
         "right": str(right),
     }
-    witness = instance(found.best, f"{target.name}_exact", origin)
+    witness = instance(found.best, f"{target.name}_exact", origin, memory_unit(target.algorithm))
     check = confirm(target, witness)
     if check is not None and (check.status is Verdict.VIOLATED) != found.measure.violated:
         raise AssertionError(f"the search finds {found.measure} and the audit {check}: one of the two is wrong")
@@ -303,7 +303,8 @@ def _result(search: LocalSearch, seconds: float, fresh: int) -> SearchResult:
         "seed": search.settings.seed,
         "tries": search.tries,
     }
-    found = instance(sketch, f"{target.name}_seed{search.settings.seed}", origin)
+    name = f"{target.name}_seed{search.settings.seed}"
+    found = instance(sketch, name, origin, memory_unit(target.algorithm))
     check = confirm(target, found)
     if check is not None and (check.status is Verdict.VIOLATED) != measure.violated:
         raise AssertionError(f"the search finds {measure} and the audit {check}: one of the two is wrong")

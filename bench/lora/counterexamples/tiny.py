@@ -60,12 +60,20 @@ class TinyInstance(NamedTuple):
         return sum(kind.nodes for kind in self.kinds)
 
 
-def document(sketch: TinyInstance, name: str, origin: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The instance's file as JSON values."""
+def memory_unit(algorithm: str) -> int:
+    """The MB in a unit of a sketch's memory for a run of the algorithm: pdFTSP counts GB, unless it is told not to."""
+    name, _, options = algorithm.partition(":")
+    return 1000 if name == "pdftsp" and "units=" not in options else 1
+
+
+def document(
+    sketch: TinyInstance, name: str, origin: dict[str, Any] | None = None, megabytes: int = 1
+) -> dict[str, Any]:
+    """The instance's file as JSON values; `megabytes` : in a unit of memory."""
     tasks: list[dict[str, Any]] = []
     for job in sketch.jobs:
-        task: dict[str, Any] = {"arrival": job.arrival, "deadline": job.deadline, "memory_mb": job.memory}
-        task |= {"work": job.work, "bid": job.bid, "rate": list(job.rates)}
+        task: dict[str, Any] = {"arrival": job.arrival, "deadline": job.deadline}
+        task |= {"memory_mb": megabytes * job.memory, "work": job.work, "bid": job.bid, "rate": list(job.rates)}
         if job.costs:
             task["cost"] = [list(row) for row in job.costs]
         else:
@@ -80,7 +88,7 @@ def document(sketch: TinyInstance, name: str, origin: dict[str, Any] | None = No
         "slot_seconds": 600,
         "base_memory_mb": 0,
         "node_types": [
-            {"name": f"g{g}", "count": kind.nodes, "compute": kind.compute, "memory_mb": kind.memory,
+            {"name": f"g{g}", "count": kind.nodes, "compute": kind.compute, "memory_mb": megabytes * kind.memory,
              "tariff": [0] * sketch.slots}
             for g, kind in enumerate(sketch.kinds)
         ],
@@ -88,9 +96,11 @@ def document(sketch: TinyInstance, name: str, origin: dict[str, Any] | None = No
     }  # fmt: skip
 
 
-def instance(sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None) -> Instance:
+def instance(
+    sketch: TinyInstance, name: str = "sketch", origin: dict[str, Any] | None = None, megabytes: int = 1
+) -> Instance:
     """The validated instance."""
-    return parse(document(sketch, name, origin), name)
+    return parse(document(sketch, name, origin, megabytes), name)
 
 
 def tiny_instance_of(found: Instance) -> TinyInstance:
@@ -245,7 +255,7 @@ class Answer(NamedTuple):
 
 
 class TinyRun(NamedTuple):
-    """A run of pdFTSP in file units with an exact maximiser of (9)."""
+    """A run of pdFTSP in the units of the sketch with an exact maximiser of (9)."""
 
     answers: tuple[Answer, ...]  # one per task
     lam: list[int]  # lam, phi: final prices of the cells, numerators over `over`

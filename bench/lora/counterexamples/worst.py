@@ -18,8 +18,9 @@ from ratiobench.bench.family.capabilities import SearchResult, SearchSettings
 from ratiobench.bench.lora.counterexamples.exhaustive import search_all
 from ratiobench.bench.lora.counterexamples.search import LocalSearch
 from ratiobench.bench.lora.counterexamples.targets import ClaimInapplicable, Measure, Target, Trial, measure_tiny
-from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance
+from ratiobench.bench.lora.counterexamples.tiny import TinyInstance, bound_optimum, instance, memory_unit
 from ratiobench.instances.io.errors import InputError
+from ratiobench.instances.lora.model import Instance
 from ratiobench.online.lora.run import ENVIRONMENT, run
 from ratiobench.online.repeated_runs import RepeatedRuns
 
@@ -39,11 +40,13 @@ class _Ratio:
     def __init__(
         self,
         player: RepeatedRuns[Any],
+        megabytes: int,
         tell: Callable[[str], None],
         other: RepeatedRuns[Any] | None = None,
         bounded: bool = False,
     ) -> None:
         self._player, self._tell, self._other, self._bounded = player, tell, other, bounded
+        self._megabytes = megabytes
         self.broke, self.invalid, self.unbounded = "", 0, 0
         self.measured, self.largest = 0, Fraction(0)
         self._began = self._told = time.monotonic()
@@ -52,7 +55,7 @@ class _Ratio:
         """The ratio as the score; unbounded ones violate the claim that there are none."""
         if bound_optimum(trial.menus) <= 0:
             raise ClaimInapplicable
-        value, violations = self._player.value(instance(trial.sketch))
+        value, violations = self._player.value(self._instance(trial))
         self._count()
         if violations:
             self.invalid += 1
@@ -78,8 +81,11 @@ class _Ratio:
         """OPT, or the value of the other algorithm, 0 where it breaks a rule."""
         if self._other is None:
             return Fraction(trial.optimum)
-        value, violations = self._other.value(instance(trial.sketch))
+        value, violations = self._other.value(self._instance(trial))
         return Fraction(0) if violations else Fraction(value)
+
+    def _instance(self, trial: Trial) -> Instance:
+        return instance(trial.sketch, megabytes=self._megabytes)
 
     def _count(self) -> None:
         self.measured += 1
@@ -106,7 +112,7 @@ def search_worst_case(
     with ExitStack() as stack:
         runner = stack.enter_context(RepeatedRuns(ENVIRONMENT, algorithm))
         other = stack.enter_context(RepeatedRuns(ENVIRONMENT, against)) if against else None
-        ratio = _Ratio(runner, tell, other, settings.bounded)
+        ratio = _Ratio(runner, memory_unit(algorithm), tell, other, settings.bounded)
         target = Target(
             statement=f"value of {against} over that of {algorithm}" if against else f"OPT/ALG of {algorithm}",
             algorithm=algorithm,
@@ -196,7 +202,8 @@ def _told(
     }
     if search.settings.exact:
         origin = {"about": f"The largest {target.statement} of all instances of a bounded size.", "opt": str(opt)}
-    found = instance(sketch, "worst_exact" if search.settings.exact else f"worst_seed{seed}", origin)
+    name = "worst_exact" if search.settings.exact else f"worst_seed{seed}"
+    found = instance(sketch, name, origin, memory_unit(target.algorithm))
     played = run(found, target.algorithm)
     if not played.valid:
         notes = [*notes, f"Under the whole referee its run on this instance is INVALID: {played.violations[0]}"]

@@ -15,14 +15,14 @@ from ratiobench.online.lora.run import run
 
 __all__ = ["alpha", "bbar", "beta", "rho", "theorem5_bound"]
 
-READING = "pdftsp"  # Memory in the unit of the file; the paper has GB: `pdftsp:units=paper`
+READING = "pdftsp"  # Memory in GB, as in section 2.1 of the paper
 Given = Instance | str | os.PathLike[str]
 
 
 def theorem5_bound(instance: Given, algorithm: str = READING) -> Fraction | None:
     """Bound OPT/ALG as Theorem 5 of the main paper does: rho (1 + max{alpha, beta}).
 
-    It depends on the unit of memory: `pdftsp` takes that of the file, `pdftsp:units=paper` GB, as the paper does.
+    It depends on the unit of memory: `pdftsp` takes GB, as the paper does, `pdftsp:units=given` the MB of the file.
 
     Parameters
     ----------

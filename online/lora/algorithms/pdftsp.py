@@ -4,7 +4,7 @@ Read with the corrections without which it cannot run (overshoot clipped, first 
 move as printed: for every task with F > 0, also when line 8 then finds that it does not fit; with `updates=admitted`
 for admitted tasks only.
 
-By default schedules are the best ones (9), found exactly. Algorithm 2, which need not find them, is `search=printed`.
+By default memory is in GB, as in section 2.1, and schedules are the best ones (9), found exactly. Algorithm 2, which need not find them, is `search=printed`.
 Its line 11 can be read in two ways: Delta is the increment of (12), as the text below (13) says, so that a cell that
 raises the largest price of a path raises it for all cells of the path; or, by the formula alone, the cost of the new
 cell at the largest prices of the path. It is the increment here.
@@ -123,7 +123,7 @@ class _FloatPrices:
 class PdFtsp:
     """Algorithm 1 with Algorithm 2 (`search=printed`) or an exact maximiser of (9) (`search=exact`).
 
-    Options: search, units (given, paper, canonical), money (a further factor on money), payment (printed (14), critical
+    Options: search, units (paper, given, canonical), money (a further factor on money), payment (printed (14), critical
     b - F), updates (all as printed, or admitted), arith (exact, float, auto).
     """
 
@@ -254,15 +254,15 @@ register(
         Entry(
             name="pdftsp",
             summary="the main paper's primal-dual mechanism: Algorithm 1, schedules by (9) exactly or by Algorithm 2",
-            version="1",
+            version="2",
             options={
                 "search": Option(
                     "exact", ("exact", "printed"), "maximise (9) exactly, or by the dynamic programme (13)"
                 ),
                 "units": Option(
-                    "given",
-                    ("given", "paper", "canonical"),
-                    "units of bbar, alpha, beta: the file's (MB), the paper's (GB), or those that make bbar 1 or more",
+                    "paper",
+                    ("paper", "given", "canonical"),
+                    "units of bbar, alpha, beta: the paper's (GB), the file's (MB), or those that make bbar 1 or more",
                 ),
                 "money": Option("1", None, "further factor on the unit of money, a fraction"),
                 "payment": Option("printed", ("printed", "critical"), "(14), or b - F"),

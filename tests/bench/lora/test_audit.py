@@ -298,9 +298,9 @@ def test_a_negative_cost_leaves_part_a_alone() -> None:
     instance = parse(
         {
             "format": "ratiobench/lora/1", "name": "negative", "slots": 1, "slot_seconds": 1, "base_memory_mb": 0,
-            "node_types": [{"name": "a", "count": 1, "compute": 1, "memory_mb": 1, "tariff": [0]}],
+            "node_types": [{"name": "a", "count": 1, "compute": 1, "memory_mb": 1000, "tariff": [0]}],
             "tasks": [
-                {"arrival": 1, "deadline": 1, "memory_mb": 1, "work": 1, "bid": 2, "rate": [1], "cost": [[cost]],
+                {"arrival": 1, "deadline": 1, "memory_mb": 1000, "work": 1, "bid": 2, "rate": [1], "cost": [[cost]],
                  "vendors": []}
                 for cost in (0, -100)
             ],
@@ -385,7 +385,7 @@ def test_constants_of_another_instance_are_an_assumption_that_fails(tmp_path: An
     larger = _audit(instance, "pdftsp:alpha=100,beta=100", 312)
     assert larger["theorem5"].failing == both
     assert larger["theorem5_repaired"].status is Verdict.HOLDS
-    same = _audit(instance, "pdftsp:alpha=6,beta=6", 312)
+    same = _audit(instance, "pdftsp:alpha=6,beta=3/500", 312)
     assert (same["theorem5"].status, same["theorem5"].failing) == (Verdict.VIOLATED, [])
 
 

@@ -27,7 +27,7 @@ from ratiobench.instances.lora.named import expected, named, names, path
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
 from tests.support.laboratory import PAPER
-from tests.support.literal import run_pdftsp
+from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.literal_claims import Menu, algorithm1, failing_in_theorem5, net_cost, verdicts
 from tests.support.literal_claims import Verdict as Said
 from tests.support.literal_claims import constants as largest_ratios
@@ -99,7 +99,7 @@ def test_the_shipped_counterexamples_get_the_verdicts_of_the_table(name: str) ->
     case = _case(instance, "pdftsp", int(table["opt"]))
     checks = _checks(case)
     assert {key: check.status.value for key, check in checks.items()} == table["claims"]
-    twin = verdicts(Menu(instance), int(table["opt"]))
+    twin = verdicts(Menu(in_gigabytes(instance)), int(table["opt"]))
     assert len(twin) == len(PAPER) - 2  # what follows the bid: test_curves; lies: test_misreports
     for key, said in twin.items():
         _agrees(checks[key], said, _factor(key, case))
@@ -148,7 +148,7 @@ def test_every_verdict_is_that_of_the_definition(instance: Instance, rule: str, 
     """Status and both sides, fractions, negative costs and valuations that differ from bids included."""
     optimum, _ = enumerate_optimum(instance)
     twin = verdicts(Menu(instance), optimum, rule, ghosts=ghosts, bids=(0, 3, 17, 2**40))
-    case = _case(instance, f"pdftsp:payment={rule},updates={'all' if ghosts else 'admitted'}", optimum)
+    case = _case(instance, f"pdftsp:payment={rule},units=given,updates={'all' if ghosts else 'admitted'}", optimum)
     checks = _checks(case, frozenset(twin))
     for key, said in twin.items():
         _agrees(checks[key], said, _factor(key, case))
@@ -170,7 +170,7 @@ def test_both_facts_of_theorem_5_are_those_of_their_definitions(
     own = largest_ratios(instance)
     options = [f"{name}={each}" for name, each in zip(("alpha", "beta"), constants, strict=True) if each is not None]
     used = tuple(one if each is None else each for each, one in zip(constants, own, strict=True))
-    result = run(instance, f"pdftsp:{','.join(options)}" if options else "pdftsp")
+    result = run(instance, f"pdftsp:{','.join([*options, 'units=given'])}")
     case = Case(instance, result, _report(max(0, optimum - slack), optimum + slack))
     check = _checks(case, frozenset({"theorem5"}))["theorem5"]
     assert check.failing == failing_in_theorem5(Menu(instance), (used[0], used[1]))
@@ -204,7 +204,7 @@ def test_what_is_proved_is_never_violated(instance: Instance, algorithm: str) ->
 def test_the_witness_of_lemma_4_is_a_schedule_of_that_value(instance: Instance) -> None:
     """It covers the work, and its linear reduced cost at the final prices is the left side."""
     menu = Menu(instance)
-    check = _checks(_case(instance, "pdftsp", 0), frozenset({"lemma4"}))["lemma4"]
+    check = _checks(_case(instance, "pdftsp:units=given", 0), frozenset({"lemma4"}))["lemma4"]
     if check.witness is None:
         return
     after, i = algorithm1(menu), check.witness["task"]
@@ -230,7 +230,7 @@ def test_a_tie_that_doubles_break_is_a_tie() -> None:
             ],
         }
     )  # fmt: skip
-    case = _case(instance, "pdftsp:alpha=1,beta=1", 7)
+    case = _case(instance, "pdftsp:alpha=1,beta=1,units=given", 7)
     assert case.trace is not None
     assert (case.trace.lam, case.trace.phi) == ({(0, 1): lam}, {(0, 1): phi})
     check = _checks(case, frozenset({"lemma4"}))["lemma4"]
@@ -252,7 +252,7 @@ def test_a_run_in_doubles_never_contradicts_the_exact_one(instance: Instance) ->
 @given(instance=tiny_instances())
 def test_prices_that_move_on_admission_only_follow_the_literal_twin(search: str, instance: Instance) -> None:
     """updates=admitted: a task that does not fit moves no price."""
-    result = run(instance, f"pdftsp:search={search},updates=admitted")
+    result = run(instance, f"pdftsp:search={search},units=given,updates=admitted")
     assert isinstance(result.trace, PriceTrace)
     payments = [None if decision is None else decision.payment for decision in result.decisions]
     assert [

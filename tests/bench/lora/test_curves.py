@@ -25,6 +25,7 @@ from ratiobench.instances.lora import Instance, document, parse
 from ratiobench.instances.lora.named import expected, named, path
 from ratiobench.online.lora.run import run
 from tests.support.laboratory import breakpoints, check_claim
+from tests.support.literal import in_gigabytes
 from tests.support.literal_claims import Menu, algorithm1, constants, lie_pays, paid, utility
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
@@ -65,7 +66,7 @@ def test_a_curve_says_what_a_run_at_that_bid_says(
     rule, ghosts = variant
     i = data.draw(st.integers(0, instance.tasks - 1))
     menu = Menu(instance)
-    result = run(instance, f"pdftsp:payment={rule},updates={'all' if ghosts else 'admitted'}")
+    result = run(instance, f"pdftsp:units=given,payment={rule},updates={'all' if ghosts else 'admitted'}")
     curve = utility_curve(instance, result, i)
     assert curve.recomputed
     _without_gaps(curve)
@@ -82,7 +83,7 @@ def test_with_constants_kept_a_curve_has_one_threshold(instance: Instance, drawn
     menu = Menu(instance)
     given_ = constants(instance)
     for i in range(instance.tasks):
-        curve = utility_curve(instance, run(instance, "pdftsp"), i, rule=rule, recompute=False)
+        curve = utility_curve(instance, run(instance, "pdftsp:units=given"), i, rule=rule, recompute=False)
         _without_gaps(curve)
         assert len(curve.pieces) <= 2
         for bid in _probes(curve, drawn[:4]):
@@ -98,7 +99,7 @@ def test_the_best_bid_of_a_curve_is_attained_and_no_bid_tried_is_better_by_twice
     """A supremum at an open end is approached to half of the gain; everywhere else the best is the best."""
     menu = Menu(instance)
     for i in range(instance.tasks):
-        curve = utility_curve(instance, run(instance, f"pdftsp:payment={rule}"), i)
+        curve = utility_curve(instance, run(instance, f"pdftsp:units=given,payment={rule}"), i)
         bid, best = curve.best()
         truthful = curve.utility(curve.valuation)
         assert utility(menu, algorithm1(menu, bids={i: bid}), i, rule) == best >= truthful
@@ -114,7 +115,7 @@ def test_public_constants_and_the_critical_payment_leave_nothing_to_gain(
     instance: Instance, ghosts: str, scale: str
 ) -> None:
     """Any alpha, beta that the bids do not move: truthful in the bid, never a loss, never a deficit."""
-    algorithm = f"pdftsp:payment=critical,updates={ghosts},alpha={scale},beta={scale}"
+    algorithm = f"pdftsp:units=given,payment=critical,updates={ghosts},alpha={scale},beta={scale}"
     for name in ("theorem3", "theorem3_fixed_constants", "theorem4", "provider_deficit"):
         assert check_claim(instance, algorithm, name).status in (Verdict.HOLDS, Verdict.NOT_APPLICABLE), name
 
@@ -130,55 +131,59 @@ def test_deficits_are_what_the_provider_pays_less_what_it_charges(instance: Inst
         amount = paid(menu, twin, i, rule)
         if one is not None and amount is not None:
             wanted[i] = menu.tasks[i].options[one.option].price + one.energy - amount
-    found = deficits(auction_of(instance, run(instance, "pdftsp")), rule)
+    found = deficits(auction_of(instance, run(instance, "pdftsp:units=given")), rule)
     assert found == wanted
     assert rule == "printed" or all(value <= 0 for value in found.values())
 
 
 def test_overbidding_pays_under_payment_14() -> None:
     """truth_overbid_e: bid 8 instead of 6 wins 2; with b - F it loses 1."""
-    instance, table = named("truth_overbid_e"), expected("truth_overbid_e")["other_bids"]
+    instance, table = in_gigabytes(named("truth_overbid_e")), expected("truth_overbid_e")["other_bids"]
     for name in ("theorem3", "theorem3_fixed_constants"):
-        check = check_claim(instance, "pdftsp", name)
+        check = check_claim(instance, "pdftsp:units=given", name)
         assert (check.status, check.left) == (Verdict.VIOLATED, 2)
         assert check.witness == {
             "task": 1, "true_bid": 6, "utility": "0", "better_bid": "8", "better_utility": "2", "gain": "2",
         }  # fmt: skip
-    result = run(instance, "pdftsp")
+    result = run(instance, "pdftsp:units=given")
     for rule, key in (("printed", "utility_14"), ("critical", "utility_b_minus_f")):
         curve = utility_curve(instance, result, table["task"], rule=rule)
         assert [curve.utility(Fraction(row["bid"])) for row in table["runs"]] == [
             Fraction(row[key]) for row in table["runs"]
         ]
-    assert check_claim(instance, "pdftsp:payment=critical", "theorem3_fixed_constants").status is Verdict.HOLDS
+    assert (
+        check_claim(instance, "pdftsp:units=given,payment=critical", "theorem3_fixed_constants").status is Verdict.HOLDS
+    )
 
 
 def test_underbidding_pays_when_alpha_comes_from_the_bids() -> None:
     """truth_alpha_underbid: 8, 6, 4, 2 pay 4, 3, 2, 1; the best bid is 2."""
-    instance, table = named("truth_alpha_underbid"), expected("truth_alpha_underbid")["other_bids"]
-    curve = utility_curve(instance, run(instance, "pdftsp"), table["task"])
+    instance, table = in_gigabytes(named("truth_alpha_underbid")), expected("truth_alpha_underbid")["other_bids"]
+    curve = utility_curve(instance, run(instance, "pdftsp:units=given"), table["task"])
     for row in table["runs"]:
         assert curve.payment(Fraction(row["bid"])) == Fraction(row["payment_14"])
         assert curve.utility(Fraction(row["bid"])) == Fraction(row["utility_14"])
     assert curve.best() == (2, 7)
     assert breakpoints(curve) == [1, 2]
-    check = check_claim(instance, "pdftsp", "theorem3")
+    check = check_claim(instance, "pdftsp:units=given", "theorem3")
     assert (check.status, check.left) == (Verdict.VIOLATED, 3)
-    for algorithm in ("pdftsp:alpha=8,beta=8", "pdftsp:payment=critical,alpha=8,beta=8"):
+    for algorithm in ("pdftsp:units=given,alpha=8,beta=8", "pdftsp:units=given,payment=critical,alpha=8,beta=8"):
         assert check_claim(instance, algorithm, "theorem3").status is Verdict.HOLDS
 
 
 def test_a_higher_bid_loses_when_alpha_comes_from_the_bids() -> None:
     """truth_nonmonotone: wins with every bid in (0, 4], loses with every one above, whatever it would pay."""
-    instance, table = named("truth_nonmonotone"), expected("truth_nonmonotone")["other_bids"]
+    instance, table = in_gigabytes(named("truth_nonmonotone")), expected("truth_nonmonotone")["other_bids"]
     for rule in ("printed", "critical"):
-        curve = utility_curve(instance, run(instance, "pdftsp"), table["task"], rule=rule)
+        curve = utility_curve(instance, run(instance, "pdftsp:units=given"), table["task"], rule=rule)
         assert [(piece.admitted, piece.high) for piece in curve.pieces] == [(False, 0), (True, 4), (False, TOP)]
         assert curve.piece(4).admitted
         for row in table["runs"]:
             assert curve.piece(Fraction(row["bid"])).admitted is row["admitted"]
-    assert check_claim(instance, "pdftsp:payment=critical", "theorem3").status is Verdict.VIOLATED
-    assert check_claim(instance, "pdftsp:payment=critical", "theorem3_fixed_constants").status is Verdict.HOLDS
+    assert check_claim(instance, "pdftsp:units=given,payment=critical", "theorem3").status is Verdict.VIOLATED
+    assert (
+        check_claim(instance, "pdftsp:units=given,payment=critical", "theorem3_fixed_constants").status is Verdict.HOLDS
+    )
 
 
 def _hand(tasks: list[tuple[int, int, int, int, int, list[int]]], size: int) -> Instance:
@@ -212,7 +217,7 @@ def test_at_a_breakpoint_the_ties_decide(
     """Where two schedules of an earlier task cost the same, the bid itself is run, whatever its sides do."""
     instance = _hand(tasks, size)
     menu = Menu(instance)
-    curve = utility_curve(instance, run(instance, "pdftsp"), 2)
+    curve = utility_curve(instance, run(instance, "pdftsp:units=given"), 2)
     around = [Fraction(breakpoint_) + Fraction(n, 1000) for n in (-1, 0, 1)]
     twins = [algorithm1(menu, bids={2: bid}) for bid in around]
     chosen = [None if twin.served[1] is None else twin.served[1].cells for twin in twins]
@@ -225,7 +230,7 @@ def test_at_a_breakpoint_the_ties_decide(
 def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot() -> None:
     """Alone in slot 2 it would pay nothing; behind the other one it is too dear."""
     instance = _hand([(1, 2, 1, 1, 20, [0, 0]), (2, 2, 1, 1, 10, [0, 0])], 8)
-    bidder = Bidder(auction_of(instance, run(instance, "pdftsp")), 0, "printed", SearchBudget(None))
+    bidder = Bidder(auction_of(instance, run(instance, "pdftsp:units=given")), 0, "printed", SearchBudget(None))
     assert (bidder.try_report(Misreport(1, 1, 1, 1)).utility, bidder.try_report(Misreport(2, 2, 1, 1)).utility) == (
         20,
         0,
@@ -237,9 +242,9 @@ def test_a_task_that_says_it_arrives_later_comes_after_the_others_of_that_slot()
 @pytest.mark.parametrize("updates", ["all", "admitted"])
 def test_curves_follow_the_prices_that_dropped_tasks_leave_or_do_not(name: str, updates: str) -> None:
     """The second and the third task, at breakpoints and around them."""
-    instance = named(name)
+    instance = in_gigabytes(named(name))
     menu = Menu(instance)
-    result = run(instance, f"pdftsp:updates={updates}")
+    result = run(instance, f"pdftsp:units=given,updates={updates}")
     for i in range(1, min(3, instance.tasks)):
         curve = utility_curve(instance, result, i)
         for bid in _probes(curve, [Fraction(7), Fraction(31)]):
@@ -247,10 +252,12 @@ def test_curves_follow_the_prices_that_dropped_tasks_leave_or_do_not(name: str, 
             assert curve.payment(bid) == paid(menu, twin, i, "printed"), bid
 
 
-@pytest.mark.parametrize("algorithm", ["pdftsp:units=canonical", "pdftsp:search=printed", "pdftsp:arith=float"])
+@pytest.mark.parametrize(
+    "algorithm", ["pdftsp:units=canonical", "pdftsp:search=printed,units=given", "pdftsp:arith=float,units=given"]
+)
 def test_what_cannot_be_followed_exactly_is_refused(algorithm: str) -> None:
     """Constants that move with the bid need straight lines, a maximiser and fractions; constants kept need none."""
-    instance = named("truth_nonmonotone")
+    instance = in_gigabytes(named("truth_nonmonotone"))
     result = run(instance, algorithm)
     with pytest.raises(InputError, match=r"canonical units|no maximiser|float prices"):
         utility_curve(instance, result, 2)
@@ -259,7 +266,12 @@ def test_what_cannot_be_followed_exactly_is_refused(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "algorithm", ["pdftsp:search=printed", "pdftsp:arith=float", "pdftsp:search=printed,arith=float"]
+    "algorithm",
+    [
+        "pdftsp:units=given,search=printed",
+        "pdftsp:units=given,arith=float",
+        "pdftsp:units=given,search=printed,arith=float",
+    ],
 )
 @settings(max_examples=samples(150), deadline=None)
 @given(instance=tiny_instances())
@@ -290,30 +302,30 @@ def test_a_bid_that_moves_a_constant_proves_nothing_by_the_curve_of_kept_ones() 
     """truth_overbid_e in doubles: task 1 gains 2 by bidding 8, which is the largest bid per sample but no larger than
     task 2's; with task 2 gone it is the largest, and the claim stays open.
     """
-    instance = named("truth_overbid_e")
-    check = check_claim(instance, "pdftsp:arith=float", "theorem3")
+    instance = in_gigabytes(named("truth_overbid_e"))
+    check = check_claim(instance, "pdftsp:units=given,arith=float", "theorem3")
     assert (check.status, check.left) == (Verdict.VIOLATED, 2)
     data = document(instance)
     data["tasks"] = data["tasks"][:2]
-    assert check_claim(parse(data), "pdftsp:arith=float", "theorem3").status is Verdict.UNDECIDED
+    assert check_claim(parse(data), "pdftsp:units=given,arith=float", "theorem3").status is Verdict.UNDECIDED
 
 
 def test_an_allowance_that_runs_out_leaves_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches are counted, not seconds."""
-    instance = named("formulation_4d")
-    auction = auction_of(instance, run(instance, "pdftsp"))
+    instance = in_gigabytes(named("formulation_4d"))
+    auction = auction_of(instance, run(instance, "pdftsp:units=given"))
     with pytest.raises(SearchLimitReached):
         recompute_curve(auction, 1, "printed", SearchBudget(2))
-    assert check_claim(instance, "pdftsp", "theorem3").status is Verdict.HOLDS
+    assert check_claim(instance, "pdftsp:units=given", "theorem3").status is Verdict.HOLDS
     monkeypatch.setattr(theorem3, "SEARCHES", 2)
-    check = check_claim(instance, "pdftsp", "theorem3")
+    check = check_claim(instance, "pdftsp:units=given", "theorem3")
     assert (check.status, check.left) == (Verdict.UNDECIDED, None)
     assert check.reason.endswith("of 2 tasks followed, none gains")
 
 
 def test_a_task_without_a_schedule_loses_with_every_bid() -> None:
-    instance = named("tiny_empty_window")
-    result = run(instance, "pdftsp")
+    instance = in_gigabytes(named("tiny_empty_window"))
+    result = run(instance, "pdftsp:units=given")
     auction = auction_of(instance, result)
     [i] = [i for i in range(instance.tasks) if cost_of(auction, i) is None][:1]
     for recompute in (False, True):
@@ -324,35 +336,35 @@ def test_a_task_without_a_schedule_loses_with_every_bid() -> None:
 
 def test_a_loss_by_overbidding_is_named_and_a_truthful_bid_has_none() -> None:
     """thm5_T4_4tasks_strict: task 1, v = 20, wins with 26 and pays 25."""
-    instance = named("thm5_T4_4tasks_strict")
-    literal, truthful = (check_claim(instance, "pdftsp", name) for name in ("theorem4_literal", "theorem4"))
+    instance = in_gigabytes(named("thm5_T4_4tasks_strict"))
+    literal, truthful = (check_claim(instance, "pdftsp:units=given", name) for name in ("theorem4_literal", "theorem4"))
     assert literal.witness == {"task": 1, "valuation": 20, "bid": 26, "utility": "-5"}
     assert (literal.status, truthful.status) == (Verdict.VIOLATED, Verdict.HOLDS)
 
 
 def test_a_negative_cost_takes_payment_14_above_the_bid() -> None:
     """(14) leaves E out: F = b + 3 - 0 wins, pays 0 under (14) but -3 under b - F; with a price it pays above b."""
-    data = document(named("truth_overbid_e"))
+    data = document(in_gigabytes(named("truth_overbid_e")))
     data["tasks"][1].pop("energy_wh")
     data["tasks"][1] |= {"cost": [[-3]], "bid": 2, "valuation": 2}
     instance = parse(data)
-    auction = auction_of(instance, run(instance, "pdftsp"))
+    auction = auction_of(instance, run(instance, "pdftsp:units=given"))
     cost = cost_of(auction, 1)
     assert cost is not None
     assert (cost.total, cost.payment("printed"), cost.payment("critical")) == (1, 4, 1)
-    assert check_claim(instance, "pdftsp", "theorem4").reason == "negative cost (task 1)"
-    assert check_claim(instance, "pdftsp", "theorem4").left == 2
-    assert check_claim(instance, "pdftsp:payment=critical", "theorem4").status is Verdict.HOLDS
+    assert check_claim(instance, "pdftsp:units=given", "theorem4").reason == "negative cost (task 1)"
+    assert check_claim(instance, "pdftsp:units=given", "theorem4").left == 2
+    assert check_claim(instance, "pdftsp:units=given,payment=critical", "theorem4").status is Verdict.HOLDS
     # Any bid up to 1 loses instead of paying 4 for 2; a valuation of 1 loses as it is, and has no loss.
     twin = algorithm1(Menu(instance), bids={1: Fraction(1)}, given=constants(instance))
     assert utility(Menu(instance), twin, 1, "printed") == 0
-    check = check_claim(instance, "pdftsp", "theorem3_fixed_constants")
+    check = check_claim(instance, "pdftsp:units=given", "theorem3_fixed_constants")
     assert (check.status, check.left) == (Verdict.VIOLATED, 2)
     assert check.witness is not None
     assert (check.witness["task"], check.witness["utility"], check.witness["better_utility"]) == (1, "-2", "0")
     assert Fraction(check.witness["better_bid"]) <= 1
     data["tasks"][1]["valuation"] = 1
-    assert check_claim(parse(data), "pdftsp", "theorem4").left == 0
+    assert check_claim(parse(data), "pdftsp:units=given", "theorem4").left == 0
 
 
 def test_the_command_writes_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ from ratiobench.bench.lora.counterexamples.tiny import (
     TinyLimitExceeded,
     compute_ratios,
     instance,
+    memory_unit,
     menu,
     simulate_pdftsp,
 )
@@ -39,7 +40,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import content_hash, read
 from ratiobench.instances.lora.named import named
 from tests.support.laboratory import sketch_of
-from tests.support.literal import run_pdftsp
+from tests.support.literal import in_gigabytes, run_pdftsp
 from tests.support.nightly import one_in
 from tests.support.samples import of_sample, samples
 from tests.support.toy_runs import toy  # noqa: F401
@@ -124,7 +125,7 @@ def test_measures_and_audits_agree_on_random_sketches(claim: str) -> None:
         measure = measure_tiny(target, sketch)
         if measure is None:
             continue
-        check = confirm(target, instance(sketch))
+        check = confirm(target, instance(sketch, megabytes=memory_unit(target.algorithm)))
         assert check is not None
         assert check.status in (Verdict.HOLDS, Verdict.VIOLATED)
         if measure.violated or claim != "theorem3":  # the search tries some bids, the audit all
@@ -238,7 +239,7 @@ def test_smaller_goes_on_to_fewer_tasks() -> None:
 
 def test_nothing_that_shrinking_tries_is_left_to_take_away() -> None:
     """From thm5_lead_L10, 11 tasks: the witness violates Theorem 5, and is smaller in every respect or as small."""
-    target, before = TARGETS["theorem5"], sketch_of(named("thm5_lead_L10"))
+    target, before = TARGETS["theorem5"], sketch_of(in_gigabytes(named("thm5_lead_L10")))
     small = shrink(target, before, Fraction(1), ("test",))
     measure = measure_tiny(target, small)
     assert measure is not None

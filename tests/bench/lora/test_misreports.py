@@ -44,7 +44,8 @@ def _gains(instance: Instance, rule: str, scale: Fraction, *, ghosts: bool) -> l
     alpha and beta are those of the bids times `scale`: small prices leave many tasks with F > 0 and no room.
     """
     given_ = tuple(scale * constant for constant in constants(instance))
-    algorithm = f"pdftsp:payment={rule},updates={'all' if ghosts else 'admitted'},alpha={given_[0]},beta={given_[1]}"
+    rules = f"payment={rule},updates={'all' if ghosts else 'admitted'}"
+    algorithm = f"pdftsp:units=given,{rules},alpha={given_[0]},beta={given_[1]}"
     auction = auction_of(instance, run(instance, algorithm))
     gains = []
     for i in range(instance.tasks):
@@ -92,7 +93,7 @@ def test_a_lie_pays_what_algorithm_1_makes_of_it(
         return
     i = data.draw(st.integers(0, instance.tasks - 1))
     alpha, beta = (constant / scale for constant in constants(instance))
-    auction = auction_of(instance, run(instance, f"pdftsp:alpha={alpha},beta={beta}"))
+    auction = auction_of(instance, run(instance, f"pdftsp:units=given,alpha={alpha},beta={beta}"))
     pays = every_lie(instance, i, rule, (alpha, beta))
     some = data.draw(st.lists(st.sampled_from(sorted(pays)), min_size=1, max_size=12))
     bidder = Bidder(auction, i, rule, SearchBudget(None))
@@ -122,7 +123,7 @@ def _told_anew(instance: Instance, i: int, lie: tuple[int, ...], algorithm: str)
 def _lies_to_algorithm_2(instance: Instance, rule: str, scale: Fraction, some: int) -> int:
     """How many tasks gain; the best lie against `some` of the reports (all if there are no more)."""
     alpha, beta = (scale * constant for constant in constants(instance))
-    algorithm = f"pdftsp:search=printed,payment={rule},alpha={alpha},beta={beta}"
+    algorithm = f"pdftsp:units=given,search=printed,payment={rule},alpha={alpha},beta={beta}"
     auction = auction_of(instance, run(instance, algorithm))
     gaining = 0
     for i in range(instance.tasks):
@@ -173,7 +174,7 @@ MEMORY_LIE = {
 
 def test_a_size_between_the_usual_ones_can_pay() -> None:
     """A dropped task of 1 MB wins with 11 of 13; sizes 2 and 13, narrower windows and more work gain nothing."""
-    instance, algorithm = parse(MEMORY_LIE), "pdftsp:money=1/400"
+    instance, algorithm = parse(MEMORY_LIE), "pdftsp:units=given,money=1/400"
     check = check_claim(instance, algorithm, "theorem3_types")
     # By runs of the mechanism with the constants kept.
     trace = run(instance, algorithm).trace
@@ -227,7 +228,7 @@ def _pays(instance: Instance, i: int, rule: str, beta: Fraction = TINY, search: 
     pays = every_lie(instance, i, rule, (TINY, beta))
     task = instance.task(i)
     gain = max(pays.values()) - pays[task.arrival, task.deadline, task.work, task.memory_mb]
-    algorithm = f"pdftsp:search={search},payment={rule},alpha={TINY},beta={beta}"
+    algorithm = f"pdftsp:units=given,search={search},payment={rule},alpha={TINY},beta={beta}"
     check = check_claim(instance, algorithm, "theorem3_types")
     assert (check.status, check.left) == (Verdict.VIOLATED if gain else Verdict.HOLDS, gain)
     return gain
@@ -286,7 +287,7 @@ def test_a_lie_about_arrival_pays_behind_the_others_of_the_same_slot() -> None:
     for rule, gain in (("printed", 20), ("critical", 15)):
         pays = every_lie(instance, 1, rule, (given_, TINY))
         assert pays[2, 2, 1, 1] == max(pays.values()) == gain
-        check = check_claim(instance, f"pdftsp:payment={rule},alpha={given_},beta={TINY}", "theorem3_types")
+        check = check_claim(instance, f"pdftsp:units=given,payment={rule},alpha={given_},beta={TINY}", "theorem3_types")
         assert (check.status, check.left) == (Verdict.VIOLATED, gain)
 
 
@@ -314,7 +315,7 @@ def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch
     monkeypatch.setattr(theorem3, "SEARCHES", 10)
     monkeypatch.setattr(theorem3, "SEARCHES_OF_ONE", 4)
     memory_lie = parse(MEMORY_LIE)
-    check = check_claim(memory_lie, "pdftsp:money=1/400", "theorem3_types")
+    check = check_claim(memory_lie, "pdftsp:units=given,money=1/400", "theorem3_types")
     assert (check.status, check.reason) == (
         Verdict.UNDECIDED,
         "none of the 3 misreports tried gains; not all were tried",
@@ -324,7 +325,7 @@ def test_misreports_that_were_not_followed_leave_the_claim_undecided(monkeypatch
 def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:
     """truth_later_arrival: bbar >= 1, constants kept, critical payment; still the window is not told truthfully."""
     instance = named("truth_later_arrival")
-    later = Misreport(arrival=2, deadline=2, work=2, memory_mb=1)
+    later = Misreport(arrival=2, deadline=2, work=2, memory_mb=1000)
     for rule, wins in (("printed", 20), ("critical", 4)):
         assert lie_pays(instance, 1, later, rule, constants(instance)) == wins
         check = check_claim(instance, f"pdftsp:payment={rule}", "theorem3_types")
@@ -338,7 +339,7 @@ def test_a_dropped_task_wins_when_it_claims_to_arrive_later() -> None:
         ("truth_overbid_e", "bbar-rule", "truthful_bid", 2),
         ("tiny_contention", "capped", "truthful_bid", 12),
         ("truth_alpha_underbid", "minimal-edit", "truthful_bid", 4),
-        ("tiny_cost_table", "eris", "truthful_bid", 15),
+        ("tiny_cost_table", "eris", "truthful_bid", 14),
         ("tiny_cost_table", "eris", "truthful_type", 2),
     ],
 )

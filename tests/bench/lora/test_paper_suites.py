@@ -77,7 +77,7 @@ def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -
     """Algorithm 2 in every figure; EFT and NTM as the paper words them (admit=all) and with an eye to the bid."""
     informed = [name for name in ALGORITHMS if "prior=" in name]
     assert (
-        "pdftsp:units=paper", "pdftsp:search=printed,units=paper", "pdftsp", "pdftsp:units=canonical", *informed,
+        "pdftsp", "pdftsp:search=printed", "pdftsp:units=given", "pdftsp:units=canonical", *informed,
         "titan", "eft", "ntm", "eft:admit=all", "ntm:admit=all", "greedy",
     ) == ALGORITHMS  # fmt: skip
     baselines = {"eft", "ntm", "eft:admit=all", "ntm:admit=all"}
@@ -99,7 +99,7 @@ def test_the_paper_has_the_printed_programme_and_both_forms_of_its_baselines() -
         compared = {(figure.algorithm, figure.than): figure.percent for figure in plot.printed}
         assert set(compared) == set(product(ours, {"titan", *baselines}))
         for (_, than), percent in compared.items():
-            assert percent == compared["pdftsp:units=paper", than.partition(":")[0]]
+            assert percent == compared["pdftsp", than.partition(":")[0]]
 
 
 def test_every_figure_says_what_its_repetitions_are() -> None:
@@ -214,7 +214,7 @@ def test_studies_show_the_profitable_overbid() -> None:
     """truth_overbid_e: under (14) the bidder of valuation 6 gains 2 above 7, under b - F nothing."""
     instance = named("truth_overbid_e")
     printed, critical = (
-        study(instance, Study("curve", f"pdftsp:alpha=8,beta=8{rule}", 1)) for rule in ("", ",payment=critical")
+        study(instance, Study("curve", f"pdftsp:alpha=8,beta=1/125{rule}", 1)) for rule in ("", ",payment=critical")
     )
     assert [(row["bid_from"], row["admitted"], row["utility_from"]) for row in printed] == [
         ("0", "false", "0"),

@@ -22,7 +22,7 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import named
 from ratiobench.online.lora.run import run
 from ratiobench.online.lora.traces import PriceTrace
-from tests.support.literal import run_pdftsp
+from tests.support.literal import in_gigabytes, run_pdftsp
 
 MEMBERS: dict[str, dict[str, Any]] = {
     "thm5_lead_L4": {"name": "lead", "L": 4},
@@ -102,7 +102,7 @@ def test_the_drop_family_reaches_the_stated_factor(length: int, n: int, y: int, 
     optimum = int(instance.bid[2:].sum())
     assert (instance.rate[2:].sum(), instance.memory_mb[2:].sum()) == (
         instance.node_types[0].compute,
-        instance.node_types[0].memory_mb - 1,
+        instance.node_types[0].memory_mb - instance.base_memory_mb,
     )
     theorem = checks(instance, optimum, optimum)["theorem5"]
     share = Fraction(y, n)
@@ -142,7 +142,9 @@ def test_ghost_prices_close_slots(length: int) -> None:
     assert result.welfare == 28
     assert result.counts == {"positive_f": 2, "dropped": 1}
     if length <= 4:
-        assert [admitted for _, admitted, _, _ in run_pdftsp(instance, "exact")] == [True] + [False] * length
+        assert [admitted for _, admitted, _, _ in run_pdftsp(in_gigabytes(instance), "exact")] == [True] + [
+            False
+        ] * length
         assert enumerate_optimum(instance)[0] == max(28 * length, 28 + 20 * (length - 1))
 
 

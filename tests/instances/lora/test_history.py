@@ -70,9 +70,9 @@ def _changed(**fields: object) -> Instance:
     ("fields", "field", "piece"),
     [
         ({"compute": 60}, "node_types[0].compute", "60, and the instance under test has 6"),
-        ({"memory_mb": 70}, "node_types[0].memory_mb", "70, and the instance under test has 8"),
+        ({"memory_mb": 70000}, "node_types[0].memory_mb", "70000, and the instance under test has 8000"),
         ({"slot_seconds": 300}, "slot_seconds", "300, and the instance under test has 600"),
-        ({"base_memory_mb": 1}, "base_memory_mb", "1, and the instance under test has 2"),
+        ({"base_memory_mb": 1000}, "base_memory_mb", "1000, and the instance under test has 2000"),
     ],
 )
 def test_history_of_another_cluster_is_one_line(fields: dict[str, object], field: str, piece: str) -> None:

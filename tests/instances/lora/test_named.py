@@ -13,6 +13,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance, content_hash, document
 from ratiobench.instances.lora.feasibility import load, servable
 from ratiobench.instances.lora.named import expected, named, names, path
+from tests.support.literal import in_gigabytes
 
 COUNTEREXAMPLES = tuple(name for name in names() if not name.startswith("tiny_"))
 TINY = tuple(name for name in names() if name.startswith("tiny_"))
@@ -146,12 +147,12 @@ def test_alpha_and_beta_are_the_largest_bids_per_work_and_memory(name: str) -> N
     instance = named(name)
     tasks = [instance.task(i) for i in range(instance.tasks)]
     assert figure(name, "alpha") == max(Fraction(task.bid, task.work) for task in tasks)
-    assert figure(name, "beta") == max(Fraction(task.bid, task.memory_mb) for task in tasks)
+    assert figure(name, "beta") == max(Fraction(1000 * task.bid, task.memory_mb) for task in tasks)
 
 
 @pytest.mark.parametrize("name", COUNTEREXAMPLES)
 def test_rho_and_kappa_follow_from_the_minimal_schedules(name: str) -> None:
-    low, high, rho, kappa = minimal_figures(named(name))
+    low, high, rho, kappa = minimal_figures(in_gigabytes(named(name)))
     assert figure(name, "bbar_min") == low
     assert figure(name, "bbar_max") == high
     assert figure(name, "rho_minimal") == rho

@@ -230,9 +230,9 @@ def test_no_solver_is_loaded_into_the_process_that_runs_algorithms() -> None:
 
 def test_names_have_one_spelling() -> None:
     """Options at their defaults are left out, the others sorted; a version stands behind."""
-    assert canonical("pdftsp:search=exact") == canonical("pdftsp") == "pdftsp version 1"
+    assert canonical("pdftsp:search=exact") == canonical("pdftsp") == "pdftsp version 2"
     assert canonical("pdftsp:units=canonical,arith=float") == canonical("pdftsp:arith=float,units=canonical")
-    assert canonical("pdftsp:alpha=3.50") == canonical("pdftsp:alpha=7/2") == "pdftsp:alpha=7/2 version 1"
+    assert canonical("pdftsp:alpha=3.50") == canonical("pdftsp:alpha=7/2") == "pdftsp:alpha=7/2 version 2"
     assert {name for name, _ in algorithms()} == set(entries()) >= {"pdftsp", "titan", "eft", "ntm", "greedy", "eris"}
 
 
@@ -255,7 +255,10 @@ def test_constants_have_sources(tmp_path: Path) -> None:
     instance = named("thm5_T5_3tasks")
     write(named("thm5_lead_L10"), tmp_path / "prior.json")
     constants = run(instance, "pdftsp").constants
-    assert [(c.name, c.value, c.source) for c in constants] == [("alpha", 6, Source.ORACLE), ("beta", 6, Source.ORACLE)]
+    assert [(c.name, c.value, c.source) for c in constants] == [
+        ("alpha", 6, Source.ORACLE),
+        ("beta", Fraction(6, 1000), Source.ORACLE),
+    ]
     name = f"pdftsp:beta=1/2,prior={tmp_path / 'prior.json'}"
     result = run(instance, name)
     assert [(c.name, c.value, c.source) for c in result.constants] == [

@@ -44,7 +44,7 @@ def test_which_algorithms_have_the_form() -> None:
         "bbar-rule", "capped", "eft", "eris", "greedy", "minimal-edit", "ntm", "pdftsp", "posted", "pricelist",
     }  # fmt: skip
     assert canonical("greedy") == "greedy version 1"
-    assert canonical("pdftsp:search=printed") == "pdftsp:search=printed version 1"
+    assert canonical("pdftsp:search=printed") == "pdftsp:search=printed version 2"
     assert canonical("greedy:migrate=yes") == "greedy version 1"
     assert canonical("greedy:migrate=no") == "greedy:migrate=no version 1"
 
@@ -115,7 +115,7 @@ def test_the_choice_is_the_best_on_any_node(instance: Instance, monkeypatch: pyt
     for name, slow in (("greedy", literal.run_greedy), ("eris", literal.run_eris)):
         result = run(one_node(instance), name)
         assert [None if d is None else d[:3] for d in result.decisions] == slow(instance), name
-    result = run(one_node(instance), "pdftsp")
+    result = run(one_node(instance), "pdftsp:units=given")
     for decision, (_, admitted, cells, payment) in zip(
         result.decisions, literal.run_pdftsp(instance, "exact"), strict=True
     ):

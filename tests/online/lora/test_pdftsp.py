@@ -20,7 +20,7 @@ from ratiobench.online.lora.search.maxprice import Prices, exact_search, printed
 from ratiobench.online.lora.traces import PriceTrace
 from ratiobench.online.outcome import OnlineRun
 from tests.support.examples import on_examples
-from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp
+from tests.support.literal import Price, best_by_enumeration, best_by_printed_table, run_pdftsp, scale_memory
 from tests.support.samples import samples
 from tests.support.strategies.lora import tiny_instances
 
@@ -40,7 +40,7 @@ def _offers(instance: Instance, algorithm: str) -> list[tuple[object, bool, obje
 @on_examples(tiny_instances(), samples(150))
 def test_each_search_makes_the_decisions_of_its_literal_twin(search: str, instance: Instance) -> None:
     """Enumeration for (9), the table in one-sample units for (13); ties included."""
-    assert _offers(instance, f"pdftsp:search={search}") == run_pdftsp(instance, search)
+    assert _offers(instance, f"pdftsp:search={search},units=given") == run_pdftsp(instance, search)
 
 
 def test_delta_of_line_11_is_the_increment_of_12() -> None:
@@ -67,7 +67,7 @@ def test_delta_of_line_11_is_the_increment_of_12() -> None:
         for repriced in (True, False)
     ]
     assert twins == [(Fraction(12), 0, ((0, 1), (0, 3))), (19 - 2 * once, 0, ((0, 1), (0, 2)))]
-    assert _offers(instance, "pdftsp:search=printed") == [
+    assert _offers(instance, "pdftsp:search=printed,units=given") == [
         (Fraction(2), True, ((0, 2),), 0),
         (Fraction(12), True, ((0, 1), (0, 3)), 0),
     ]
@@ -147,14 +147,16 @@ def test_large_costs_take_the_wide_table_and_change_nothing(instance: Instance, 
 @given(instance=tiny_instances())
 def test_the_critical_payment_is_the_bid_minus_f(instance: Instance) -> None:
     """payment=critical charges ceil(b - F) and changes nothing else."""
-    assert _offers(instance, "pdftsp:payment=critical") == run_pdftsp(instance, "exact", critical=True)
+    assert _offers(instance, "pdftsp:payment=critical,units=given") == run_pdftsp(instance, "exact", critical=True)
 
 
 @pytest.mark.parametrize("search", ["exact", "printed"])
 @on_examples(tiny_instances(), samples(150))
 def test_doubles_follow_the_stated_order_of_operations(search: str, instance: Instance) -> None:
     """The twin in Python's floats gives the same bits: F, schedules, admissions, charges."""
-    assert _offers(instance, f"pdftsp:arith=float,search={search}") == run_pdftsp(instance, search, floats=True)
+    assert _offers(instance, f"pdftsp:arith=float,search={search},units=given") == run_pdftsp(
+        instance, search, floats=True
+    )
 
 
 @settings(max_examples=samples(100))
@@ -241,11 +243,11 @@ def test_the_printed_table_takes_no_cells_for_an_empty_prefix() -> None:
 def test_an_overbid_pays_under_the_printed_rule_and_not_under_the_critical_one() -> None:
     """truth_overbid_e: X values 6 and has e = 3; bidding 8 wins at a charge of 4 (utility 2), or of 7 (utility -1)."""
     data = document(named("truth_overbid_e"))
-    truthful = run(parse(data), "pdftsp:alpha=8,beta=8")
+    truthful = run(parse(data), "pdftsp:alpha=8,beta=1/125")
     assert truthful.decisions[1] is None
     data["tasks"][1] |= {"bid": 8, "valuation": 6}
     for rule, charge in (("printed", 4), ("critical", 7)):
-        decision = run(parse(data), f"pdftsp:payment={rule},alpha=8,beta=8").decisions[1]
+        decision = run(parse(data), f"pdftsp:payment={rule},alpha=8,beta=1/125").decisions[1]
         assert decision is not None
         assert decision.payment == charge
 
@@ -276,15 +278,9 @@ def test_a_unit_of_money_is_the_instance_in_that_unit(instance: Instance, scale:
 @settings(max_examples=samples(60))
 @given(instance=tiny_instances(), search=st.sampled_from(["exact", "printed"]))
 def test_the_papers_unit_of_memory_is_the_gb(instance: Instance, search: str) -> None:
-    """units=paper with every MB times 1,000 decides and charges, exactly, as units=given on the instance as it is."""
-    data = document(instance)
-    data["base_memory_mb"] *= 1000
-    for kind in data["node_types"]:
-        kind["memory_mb"] *= 1000
-    for task in data["tasks"]:
-        task["memory_mb"] *= 1000
-    in_mb = run(parse(data), f"pdftsp:search={search},units=paper")
-    in_gb = run(instance, f"pdftsp:search={search}")
+    """With every MB times 1,000 pdftsp decides and charges, exactly, as units=given on the instance as it is."""
+    in_mb = run(scale_memory(instance, 1000), f"pdftsp:search={search}")
+    in_gb = run(instance, f"pdftsp:search={search},units=given")
     assert in_mb.decisions == in_gb.decisions
     for a, b in zip(_trace(in_mb).offers, _trace(in_gb).offers, strict=True):
         assert (a.value, a.cells, a.payment) == (b.value, b.cells, b.payment)
@@ -294,9 +290,9 @@ def test_the_papers_unit_of_memory_is_the_gb(instance: Instance, search: str) ->
 
 
 def test_units_of_memory_are_told_apart_in_names_and_keys() -> None:
-    """pdftsp alone keeps the file's MB and its stored results; units=given is the same name."""
-    assert canonical("pdftsp:units=given") == canonical("pdftsp") == "pdftsp version 1"
-    assert canonical("pdftsp:units=paper") == "pdftsp:units=paper version 1"
+    """pdftsp alone has the paper's GB, and a version that no stored result of 0.2 has."""
+    assert canonical("pdftsp:units=paper") == canonical("pdftsp") == "pdftsp version 2"
+    assert canonical("pdftsp:units=given") == "pdftsp:units=given version 2"
     tight = named("tiny_contention")
     figures = [run(tight, f"pdftsp:units={units}").trace for units in ("given", "paper")]
     assert [trace.memory for trace in figures if isinstance(trace, PriceTrace)] == [1, Fraction(1, 1000)]
