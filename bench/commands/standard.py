@@ -23,6 +23,8 @@ from ratiobench.bench.storage.payload import json_number
 from ratiobench.instances.io.errors import InputError, explain_unknown_name, make_printable, shorten
 from ratiobench.instances.io.files import write_atomically
 
+WEEKS = "weeks"  # The tier of which no runs are stored
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartOfSet(Options):
@@ -79,6 +81,14 @@ class Improve(PartOfSet):
     effort: int | None = option("units of work for each entry", EFFORT, "N")
     seconds: float | None = option("time limit of each entry in seconds, in place of units of work", SECONDS, "S")
     gap: float = option("relative gap at which to stop", GAP, "G", default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(PartOfSet):
+    """Options of `standard runs`."""
+
+    out: Path | None = option("folder in which an interrupted command goes on", File(), "DIR", told="results/runs-SET")
+    workers: int | None = option("number of processes", EFFORT, "N", told="one per core")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +189,23 @@ def _rows_document(options: Any, found: list[dict[str, Any]]) -> list[dict[str, 
     return found
 
 
+def _runs(options: Runs) -> Mapping[str, int]:
+    """Run the shipped algorithms on the entries and store what they are worth."""
+    from ratiobench.bench.running.standard import store_runs
+
+    chosen, entries = options.find()
+    short = [entry for entry in entries if entry.tier != WEEKS]
+    if not short:
+        raise InputError("NAME", "", "runs on weeks are not stored: a week takes each algorithm minutes")
+    return store_runs(
+        chosen, short, options.out or Path("results") / f"runs-{chosen.name}", options.workers, set_current
+    )
+
+
+def _runs_text(options: Runs, found: Mapping[str, int]) -> Iterator[str]:
+    yield from (f"{name}: {count} runs stored" for name, count in found.items())
+
+
 def _table(options: Table) -> str:
     """The table as Markdown; empty where it is written into the file, with its figures beside it."""
     chosen = options.read()
@@ -226,6 +253,10 @@ IMPROVE = Command(
     "improve", "improve intervals, from the best known solutions", Improve, _improve, document=_rows_document,
     busy="reading",
 )  # fmt: skip
+RUNS = Command(
+    "runs", "run all shipped algorithms, and store their runs with the set", Runs, _runs, text=_runs_text,
+    busy="reading", keeps=True,
+)  # fmt: skip
 TABLE = Command("table", "print the set's table as Markdown", Table, _table, text=_table_text)
 FETCH = Command(
     "fetch", "write the instances as files", Fetch, _fetch, document=_fetch_document, busy="making instances"
@@ -233,5 +264,5 @@ FETCH = Command(
 STANDARD = Group(
     "standard",
     "list, verify or improve the standard set: published instances with certificates of OPT",
-    (LIST, VERIFY, IMPROVE, TABLE, FETCH),
+    (LIST, VERIFY, IMPROVE, RUNS, TABLE, FETCH),
 )

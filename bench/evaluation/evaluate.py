@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from ratiobench.bench.evaluation.cases import EvaluationCase, find_cases, require_support
+from ratiobench.bench.evaluation.cases import STAGES, EvaluationCase, entries_of, find_cases, require_support
 from ratiobench.bench.evaluation.feedback import add_feedback
 from ratiobench.bench.evaluation.isolation import isolate_runs
 from ratiobench.bench.evaluation.result import (
@@ -26,7 +26,9 @@ from ratiobench.bench.evaluation.result import (
     round_down,
 )
 from ratiobench.bench.family.contract import Family
-from ratiobench.bench.family.standard import StandardSet
+from ratiobench.bench.family.standard import StandardSet, interval_of
+from ratiobench.bench.family.standard_runs import StoredRun, read_runs
+from ratiobench.bench.family.suite import is_informed
 from ratiobench.bench.results.ratios import beats_bound
 from ratiobench.bench.running.heartbeat import set_current
 from ratiobench.bench.running.machine import usable_cores
@@ -42,6 +44,7 @@ from ratiobench.online.run_context import RunContext, run_context
 
 SLACK = 0.05  # Seconds: a budget that is nearer to its end than that has ended
 SPENT, ENDED = "the budget is spent", "the budget ended during the run"  # Why an instance was not run
+RIVALS = 3  # Shipped algorithms that are run on instances of which no run is stored
 MOST_WORKERS = 4  # Runs that go on at once, at most: the referee of all of them is this process
 
 
@@ -89,7 +92,7 @@ def evaluate_policy(text: str, family: Family, chosen: StandardSet, settings: Ev
         headroom=_mean([each.headroom for each in ran if each.headroom is not None]),
         stages=graded,
         results=results,
-        shipped=_best_shipped(family, cases),
+        shipped=_best_shipped(family, chosen, cases),
         stopped=stopped,
         time_limited=runner.ended,
         isolation=isolation,
@@ -265,12 +268,22 @@ def _mean(values: Sequence[Fraction]) -> float | None:
     return round_down(sum(values, Fraction(0)) / len(values)) if values else None
 
 
-def _best_shipped(family: Family, cases: Sequence[EvaluationCase]) -> Shipped | None:
-    """Of the family's shipped algorithms the one with the largest mean share on these instances."""
+def _best_shipped(family: Family, chosen: StandardSet, cases: Sequence[EvaluationCase]) -> Shipped | None:
+    """Of the family's shipped algorithms the one with the largest mean share on these instances.
+
+    Runs stored with the set count where they are of the same instance and version; on other instances the `RIVALS` that
+    are best by the stored runs are run, or those that the family names where none is stored.
+    """
+    stored = _stored_values(family, chosen)
+    others = any(case.name not in values for values in stored.values() for case in cases)
+    ranked = sorted(stored, key=lambda name: _mean_share(family, chosen, stored[name]), reverse=True)
     found = []
-    for name in require_support(family).policies if cases else ():
+    for name in (ranked[:RIVALS] if others else ranked) or require_support(family).policies if cases else ():
         values: dict[str, Exact] = {}
         for case in cases:
+            if (known := stored.get(name, {}).get(case.name)) is not None and known.instance == case.identity:
+                values[case.name] = read_exact(known.run["welfare"])
+                continue
             set_current(f"running {name} on {case.name}")
             value = shipped_value(name, case)
             if value is None:
@@ -281,6 +294,30 @@ def _best_shipped(family: Family, cases: Sequence[EvaluationCase]) -> Shipped | 
             share, missed = (sum(column, Fraction(0)) / len(cases) for column in zip(*grades, strict=True))
             found.append(Shipped(name, values, share, missed))
     return max(found, key=lambda each: each.share, default=None)
+
+
+def _stored_values(family: Family, chosen: StandardSet) -> dict[str, dict[str, StoredRun]]:
+    """The stored runs of a family by algorithm and entry, of algorithms that know nothing in advance and are valid."""
+    entries = {entry.name for entry in chosen.entries if entry.family == family.name}
+    found: dict[str, dict[str, StoredRun]] = {}
+    unfair: set[str] = set()
+    for run in read_runs(chosen).values():
+        if run.entry in entries and run.key.partition(" | ")[0] == family.algorithm_key(run.algorithm):
+            found.setdefault(run.algorithm, {})[run.entry] = run
+            if run.is_oracle or is_informed(run.algorithm) or not run.run["valid"]:
+                unfair.add(run.algorithm)
+    return {name: runs for name, runs in found.items() if name not in unfair}
+
+
+def _mean_share(family: Family, chosen: StandardSet, runs: Mapping[str, StoredRun]) -> Fraction:
+    """The mean share of OPT over the set's instances that an evaluation takes; 0 for those without a stored run."""
+    entries = [entry for stage in STAGES[1:] for entry in entries_of(family, chosen, stage) if entry.best]
+    shares = [
+        grade(family.sense, read_exact(runs[entry.name].run["welfare"]), *interval_of(entry.best))[0]
+        for entry in entries
+        if entry.best and entry.name in runs
+    ]
+    return sum(shares, Fraction(0)) / max(1, len(entries))
 
 
 def shipped_value(name: str, case: EvaluationCase) -> Exact | None:

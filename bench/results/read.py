@@ -272,7 +272,8 @@ def _case_rows(
     def timed(stage: str, algorithm: str, piece: StoredResult | None) -> StoredResult | None:
         if piece is not None:
             validation.check_result(piece, store.path, case, whole=whole)
-            seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
+            if piece.payload.get("seconds", 0) is not None:  # of a run that is stored with a standard set
+                seconds.append({"case": case.name, "algorithm": algorithm, "stage": stage, "seconds": piece.seconds})
         return piece
 
     made = timed("generate", "", store.get("generate", "", case.name))
@@ -296,7 +297,8 @@ def _case_rows(
             row |= {"state": "failed", "reason": run.payload["reason"]}
         else:
             row |= _run(run.payload, head["opt_lower"], head["opt_upper"], sense)
-            seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": run.payload["seconds"]})
+            if (spent := run.payload["seconds"]) is not None:
+                seconds.append({"case": case.name, "algorithm": name, "stage": DECIDING, "seconds": spent})
         audit = timed("audit", name, store.get("audit", case.instance, case.audit_key(key)))
         if audit is not None and audit.ok:
             for name_, value in audit.payload.get("measures", {}).items():

@@ -79,6 +79,7 @@ class CaseOptions(PartOfSuite):
         "algorithms to run in every case, in addition to those of the suite", Text(), "NAME", several=True, figures=True
     )
     solve: bool = switch("compute OPT also where a shipped certificate proves it", figures=True)
+    rerun: bool = switch("run shipped algorithms also where their runs are stored with a standard set", figures=True)
     repeat: int = option(
         "runs of each randomised algorithm, of which means are taken", Integer(1, REPEATS), "N", default=1, figures=True
     )

@@ -22,7 +22,8 @@ from typing import Any
 from ratiobench.bench.family.capabilities import AUDITS, SOLVES
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import require_algorithms
-from ratiobench.bench.family.standard import find_certificate
+from ratiobench.bench.family.standard import find_certificate, read_set
+from ratiobench.bench.family.standard_runs import StoredRun, read_runs
 from ratiobench.bench.family.suite import TIMELINE, Case, Study, Suite, is_informed
 from ratiobench.bench.options import as_words
 from ratiobench.bench.running import provenance, work
@@ -80,13 +81,15 @@ class _Sweep:
     repeats: Mapping[str, int]
     audited: bool = True
     solvers_key: str = ""
+    stored: Mapping[tuple[str, str], StoredRun] = field(default_factory=dict)
+    rerun: bool = False
     planned: deque[_Job] = field(default_factory=deque)
     queue: list[_Job] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)
     waiting: dict[tuple[str, str], list[StoredCase]] = field(default_factory=dict)
     claimed: set[tuple[str, str]] = field(default_factory=set)
     left: dict[str, Counter[str]] = field(default_factory=dict)
-    started: dict[str, float] = field(default_factory=dict)
+    started: set[str] = field(default_factory=set)  # cases of which something was handed to a worker
     began: float = field(default_factory=time.monotonic)
 
     def plan(self, position: int, case: Case) -> None:
@@ -113,7 +116,7 @@ class _Sweep:
         self.left[case.name] = Counter(list_work_kinds(case, self.repeats, bool(self.solvers_key)))
 
         def call(executor: Executor) -> Future[work.GeneratedInstance]:
-            self.started[case.name] = time.monotonic()
+            self.started.add(case.name)
             given = work.read_given(case.recipe, case.prior, case.history)
             return executor.submit(work.make, self.family.name, case.recipe, case.prior, given, case.history)
 
@@ -174,7 +177,7 @@ class _Sweep:
             return
 
         def call(executor: Executor) -> Future[StoredResult]:
-            self.started.update((each.name, time.monotonic()) for each in self.waiting[address])
+            self.started.update(each.name for each in self.waiting[address])
             data = self.path(case.instance).read_bytes()
             about = self.family.name, data, case.instance
             if planned.certificate:
@@ -226,6 +229,20 @@ class _Sweep:
             online = self.store.get("online", case.instance, key)
             audit = self.store.get("audit", case.instance, audit_key)
             is_stored = not story or self.store.get("study", case.instance, story) is not None
+            if online is not None and self.rerun and online.ok and online.payload["seconds"] is None:
+                online = None
+            known = self.stored.get((case.name, name))
+            if (
+                online is None
+                and not story
+                and known is not None
+                and (known.instance, known.key) == (case.instance, key)
+            ):
+                online = StoredResult("online", case.instance, key, True, known.run)
+                audit = StoredResult(
+                    "audit", case.instance, audit_key, True, {"checks": [], "measures": known.measures}
+                )
+                self.store.put(online, audit)
             if online is not None and audit is not None and is_stored:
                 self._remember(name, online.seconds + audit.seconds)
                 self._advance(case, name, None)
@@ -311,9 +328,8 @@ class _Sweep:
         self.left[case.name][what] -= 1
         if not self.left[case.name].total():
             over = sum(not left.total() for left in self.left.values())
-            took = time.monotonic() - self.started[case.name]
             so_far = clock(time.monotonic() - self.began)
-            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done in {took:.1f} s")
+            self.progress.line(f"{over} of {len(self.left)} cases, {so_far}: {case.name} done")
 
     def _next(self) -> _Job | None:
         """The next piece of work: long ones first, so that no core waits for the last one; None where there is none.
@@ -448,10 +464,16 @@ def choose_cases(suite: Suite, options: RunOptions) -> list[Case]:
             studies=tuple(each for each in case.studies if not options.algorithms or each.algorithm in named),
             solve=replace(case.solve, effort=case.solve.effort * options.effort),
             certificate="" if options.solve or options.effort > 1 else case.certificate,
+            prior=case.prior if _is_any_informed(case, algorithms) else None,
         )
         for case in chosen
         if (algorithms := _choose_algorithms(case, options)) or not named
     ]
+
+
+def _is_any_informed(case: Case, algorithms: Sequence[str]) -> bool:
+    """Whether a run or a study of the case asks for another day, which need not be made otherwise."""
+    return any(map(is_informed, (*algorithms, *(study.algorithm for study in case.studies))))
 
 
 def _choose_algorithms(case: Case, options: RunOptions) -> tuple[str, ...]:
@@ -565,8 +587,10 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         with _open_store(options.folder) as store:
             folder = make_folder(options.folder / "instances")
             audited = suite.audited if options.audits is None else options.audits
+            stored = {} if options.rerun or audited or repeats else _stored_runs(cases)
             if options.dask is None:
-                needed = list(dict.fromkeys([*names, *studied]))
+                run = (name for case in cases for name in case.algorithms if (case.name, name) not in stored)
+                needed = list(dict.fromkeys([*run, *studied]))
                 compile_missing(family, needed, options.quiet, suite.kinds, _uncompiled(cases, audited))
             if options.fresh or options.retry_failed:
                 store.clear(failed_only=not options.fresh)
@@ -601,7 +625,7 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
             if isinstance(pool, DaskCluster):
                 pool.tell = progress.line
             terms = replace(terms, hidden=(*terms.hidden, *_folders(suite, cases)))
-            sweep = _Sweep(family, store, folder, progress, terms, repeats, audited, solvers_key)
+            sweep = _Sweep(family, store, folder, progress, terms, repeats, audited, solvers_key, stored, options.rerun)
             with run_context(terms):
                 for position, case in enumerate(cases):
                     sweep.plan(position, case)
@@ -622,6 +646,12 @@ def run_suite(family: Family, suite: Suite, options: RunOptions) -> dict[str, fl
         pool.stop()
         raise
     return {"run": time.monotonic() - started}
+
+
+def _stored_runs(cases: Iterable[Case]) -> dict[tuple[str, str], StoredRun]:
+    """The stored runs of the standard sets that the cases are of, by entry and algorithm."""
+    sets = {case.certificate.partition("/")[0] for case in cases if case.certificate}
+    return {address: run for name in sorted(sets) for address, run in read_runs(read_set(name)).items()}
 
 
 def _uncompiled(cases: Sequence[Case], audited: bool) -> list[str]:

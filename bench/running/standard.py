@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import tempfile
 import time
@@ -16,12 +17,16 @@ from typing import Any, NamedTuple
 from ratiobench.bench.family.contract import Family
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.sense import Sense
-from ratiobench.bench.family.standard import Entry, Record, StandardSet, interval_of, read_set
+from ratiobench.bench.family.standard import Entry, Record, StandardSet, interval_of, read_set, suite_of
+from ratiobench.bench.family.standard_runs import StoredRun, read_runs, write_runs
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.bench.running.machine import usable_cores
+from ratiobench.bench.running.options import RunOptions
 from ratiobench.bench.running.pool import SpawnPool
 from ratiobench.bench.running.provenance import collect
+from ratiobench.bench.running.runner import run_suite
 from ratiobench.bench.storage.payload import format_error, json_number
+from ratiobench.bench.storage.store import STORE, Store
 from ratiobench.formulations import checksums
 from ratiobench.formulations.report import Exact, SolveReport
 from ratiobench.instances.io import packing
@@ -182,6 +187,58 @@ def join_certificates(family: Family, instance: Any, documents: Sequence[Mapping
     own = {*family.solution_document(reports[solved].solution), family.sense.verified}
     content = {key: documents[solved if key in own else bounded][key] for key in documents[bounded] if key != "sha256"}
     return checksums.add_checksum(content)
+
+
+def store_runs(
+    chosen: StandardSet, entries: Sequence[Entry], folder: Path, workers: int | None, tell: Callable[[str], None]
+) -> Mapping[str, int]:
+    """Run all shipped algorithms on the entries and store the runs with the set; how many runs each family has.
+
+    Results are kept in the folder, so that an interrupted command goes on where it stopped. Algorithms that ask for
+    what an entry does not have, such as prices from a file, have no run.
+    """
+    stored = dict(read_runs(chosen))
+    counts = {}
+    for name in dict.fromkeys(entry.family for entry in entries):
+        family = families()[name]
+        suite = suite_of(chosen, name, family.day_before)
+        assert suite is not None  # the family has entries
+        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *_runnable(family)))
+        only = tuple(entry.name for entry in entries if entry.family == name)
+        out = folder / name
+        tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")
+        options = RunOptions(
+            algorithms=tuple(algorithms), only=only, audits=False, rerun=True, out=out, workers=workers
+        )
+        run_suite(family, suite, options)
+        found = [each for each in _runs_of(out) if each.entry in only]
+        stored = {address: run for address, run in stored.items() if run.entry not in only}
+        stored |= {(run.entry, run.algorithm): run for run in found}
+        counts[name] = len(found)
+    write_runs(chosen, stored.values())
+    return counts
+
+
+def _runnable(family: Family) -> Iterator[str]:
+    """The algorithms that need nothing named."""
+    for each in family.algorithms():
+        with contextlib.suppress(InputError):
+            family.validate_algorithm(each.name)
+            yield each.name
+
+
+def _runs_of(folder: Path) -> Iterator[StoredRun]:
+    """The runs of a folder of results that did not fail."""
+    with Store.open(folder / STORE, create=False) as store:
+        for case in store.cases():
+            for algorithm, key in case.algorithms:
+                run = store.get("online", case.instance, key)
+                audit = store.get("audit", case.instance, case.audit_key(key))
+                if run is not None and run.ok and audit is not None:
+                    measures = audit.payload.get("measures", {})
+                    yield StoredRun(
+                        case.name, case.instance, algorithm, key, {**run.payload, "seconds": None}, measures
+                    )
 
 
 def _size_of(family: Family, instance: Any) -> dict[str, Any]:

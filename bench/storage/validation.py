@@ -94,7 +94,7 @@ _STAGES: Mapping[str, Kinds] = {
     "solvers": {"answers": _list},
     "online": {"algorithm": _text, "valid": _flag, "label": _text, "violations": _texts, "welfare": _value,
                "true_welfare": _value, "revenue": _MAYBE_VALUE, "admitted": _count, "constants": _list,
-               "counts": _counts, "arithmetic": _text, "seconds": _seconds},
+               "counts": _counts, "arithmetic": _text, "seconds": _or_null(_seconds)},
     "audit": {"checks": _list},
     "study": {"rows": _list},
 }  # fmt: skip

@@ -107,6 +107,8 @@ def results_text(found: Results, family: Family) -> str:
     parts += _reasons(found.records, head) if head else []
     if len(found.repetitions):
         parts.append(_WHAT_REPEATED)
+    if any(row.state == "ok" and (row.case, row.algorithm) not in spent for row in found.records):
+        parts.append("seconds -: the run is stored with the standard set; with --rerun it is made here.")
     if any(row.is_oracle for row in found.records):
         parts.append("* its constants are computed from the instance under test, future included (oracle).")
     return "\n".join(parts)
@@ -151,6 +153,6 @@ def _line(
     }
     if head:
         line[check_title(head)] = check_text(row, head)
-    line["seconds"] = f"{spent.get((row.case, row.algorithm), 0.0):.3f}"
+    line["seconds"] = f"{spent[row.case, row.algorithm]:.3f}" if (row.case, row.algorithm) in spent else "-"
     line["state"] = row.state if row.state == "ok" else f"{row.state}: {row.reason}"
     return line
