@@ -1,10 +1,10 @@
 """The tables of docs/results about family `lora` (paper, leaderboard, mechanisms), and that of README.md.
 
-`python -m tools.readme_tables` writes them. Those of `lora` are made from committed figures, the README's from
-the table in docs/results/quick.md. With a FOLDER behind it, it first takes the figures that the tables need from the
-results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and writes it
-to bench/lora/results. Where that run was one of some algorithms (`--rows`), its lines take the place of theirs, and its
-provenance stands beside the other.
+`python -m tools.readme_tables` writes them. Those of `lora` are made from committed figures, the README's from the
+stored runs of R1 and a run of its own algorithm. With a FOLDER behind it, it first takes the figures that the tables
+need from the results of `run paper`, `run fig10`, `run fig11`, `run mechanisms` or `run leaderboard` in the folder and
+writes it to bench/lora/results. Where that run was one of some algorithms (`--rows`), its lines take the place of
+theirs, and its provenance stands beside the other.
 """
 
 from __future__ import annotations
@@ -16,17 +16,23 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from operator import truediv
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from ratiobench import play
 from ratiobench.bench.family.checks import Verdict
 from ratiobench.bench.family.registry import find_suite, find_suite_if_any
+from ratiobench.bench.family.standard import read_set
+from ratiobench.bench.family.standard_runs import read_runs
 from ratiobench.bench.family.suite import Plot
 from ratiobench.bench.lora import experiments
 from ratiobench.bench.lora.experiments import COLUMNS, Means
 from ratiobench.bench.lora.paper_suites import PDFTSP
 from ratiobench.bench.results.ratios import format_decimal
+from ratiobench.bench.running.standard import make_entry
 from ratiobench.formulations.report import Proof
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,7 +62,6 @@ GUARANTEES = {
 }
 DAYS = ("pai", "philly", "helios", "light, Poisson 30", "medium, Poisson 50", "high, Poisson 80")
 PARTS = ("40 tasks", "100 tasks", "200 tasks")
-DAY = "philly_7200"  # The case of `quick` that the README shows
 COMPARED = (("fig8", "high, Poisson 80"), ("fig4", "50 nodes"))
 
 
@@ -260,10 +265,16 @@ def mechanisms(rows: pd.DataFrame, verdicts: pd.DataFrame) -> str:
     def mean(plot: str, name: str, load: str = "") -> str:
         part = rows[(rows["plot"] == f"mechanisms_{plot}") & (rows["algorithm"] == name)]
         chosen = [row for row in part.to_dict("records") if not load or row["group"].endswith(f" {load}")]
-        # Every group has as many days. Rounded to the safe side: less of the bound, a larger certificate.
+        # A group's mean counts as often as it has days with a figure. Rounded to the safe side: less of the bound, a
+        # larger certificate.
         end = "mean_lower" if plot == "reached" else "mean_upper"
-        ends = [Fraction(row[end]) for row in chosen if row[end]]
-        return format_decimal(sum(ends, Fraction(0)) / len(ends), 3, up=plot == "certificate") if ends else "-"
+        ends = [(int(row["cases"]), Fraction(row[end])) for row in chosen if row[end]]
+        days = sum(count for count, _ in ends)
+        if not days:
+            return "-"
+        mean = sum((count * value for count, value in ends), Fraction(0)) / days
+        without = sum(int(row["left_out"]) for row in chosen)
+        return format_decimal(mean, 3, up=plot == "certificate") + (f" ({without} days left out)" if without else "")
 
     lines = []
     for name in dict.fromkeys(rows["algorithm"]):
@@ -327,23 +338,34 @@ def runs(suite: str) -> str:
 
 
 # How the rows begin that the excerpt of README.md leaves out
-LEFT_OUT = ("pdftsp:units=canonical", "eft (admit=all)", "ntm (admit=all)", "guarded")
+RIVALS = ("mirror:prior=yesterday", "greedy", "eft", "pdftsp")  # Whose stored runs the README shows
 
 
-def one_day() -> str:
-    """A case of the table of `quick` in docs/results/quick.md, in Markdown, at most ten rows of it."""
-    lines = block("docs/results/quick.md", "table of the quick suite").splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(f"{DAY}: "))
-    rows = []
-    for line in lines[start + 3 : lines.index("", start)]:
-        if not line.strip().startswith(LEFT_OUT):
-            rows.append(re.split(r"\s{2,}", line.strip())[:5])
-    return make_table(["algorithm", "welfare", "OPT/ALG", "admitted", "Theorem 5"], rows)
+def shares() -> str:
+    """The README's algorithm and others on the parts of R1: the mean share of the bound on OPT that each reaches."""
+    chosen = read_set()
+    entries = [entry for entry in chosen.entries if entry.tier == "parts"]
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    own = play([make_entry(entry)[1] for entry in entries], names["Earliest"])
+    assert own["valid"].all()
+    stored = read_runs(chosen)
+    uppers = [Fraction(entry.best.upper) for entry in entries if entry.best]
+    values = {name: [Fraction(stored[entry.name, name].run["welfare"]) for entry in entries] for name in RIVALS}
+    oracles = {name for name in RIVALS if stored[entries[0].name, name].is_oracle}
+    values["mine:Earliest"] = [Fraction(value) for value in own["value_exact"]]
+    means = {name: sum(map(truediv, found, uppers), Fraction(0)) / len(entries) for name, found in values.items()}
+    rows = [
+        [name + " *" * (name in oracles), f"{format_decimal(100 * mean, 1, up=False)} %"]
+        for name, mean in sorted(means.items(), key=lambda item: -item[1])
+    ]
+    return make_table(["algorithm", "share of OPT"], rows)
 
 
 # Where each table stands, and what makes it
 TABLES: Mapping[tuple[str, str], Callable[[], str]] = {
-    ("README.md", "one day of quick"): one_day,
+    ("README.md", "shares"): shares,
     ("docs/results/paper.md", "paper welfare"): lambda: welfare(figures()),
     ("docs/results/paper.md", "paper printed"): lambda: printed(figures(PRINTED)),
     ("docs/results/paper.md", "paper ratios"): lambda: ratios(figures()),

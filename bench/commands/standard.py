@@ -255,7 +255,7 @@ IMPROVE = Command(
 )  # fmt: skip
 RUNS = Command(
     "runs", "run all shipped algorithms, and store their runs with the set", Runs, _runs, text=_runs_text,
-    busy="reading", keeps=True,
+    document=lambda options, found: dict(found), busy="reading", keeps=True,
 )  # fmt: skip
 TABLE = Command("table", "print the set's table as Markdown", Table, _table, text=_table_text)
 FETCH = Command(

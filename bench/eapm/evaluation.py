@@ -22,5 +22,7 @@ def tiny_recipe(seed: int, number: int) -> Mapping[str, Any]:
 
 
 EVALUATION = EvaluationSupport(
-    tiny_recipe, {"parts": SizeRange(1, 30, 6), "days": SizeRange(31, 300, 4)}, ("greedy", "average")
+    tiny_recipe,
+    {"parts": SizeRange(1, 30, 6), "days": SizeRange(31, 300, 4)},
+    ("greedy", "balance", "online:rule=exact-step"),
 )

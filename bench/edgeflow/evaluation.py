@@ -123,7 +123,7 @@ def _holders(decisions: Solution, best: Sequence[Piece], i: int) -> list[int]:
 EVALUATION = EvaluationSupport(
     tiny_recipe,
     {"parts": SizeRange(1, 120, 10), "days": SizeRange(121, 300, 4)},
-    ("edf", "elasticflow", "edgeflow", "hold"),
+    ("edf", "elasticflow", "edgeflow", "hold", "hold:edge=none"),
     explain_loss,
     draw_day,
 )

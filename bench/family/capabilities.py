@@ -542,7 +542,8 @@ class EvaluationSupport:
     # (seed, number): the recipe of an instance that is solved in a moment.
     tiny_recipe: Callable[[int, int], Mapping[str, Any]]
     limits: Mapping[str, SizeRange]  # of the stages `parts` and `days`, which instances of a standard set they take
-    # shipped algorithms that a policy is compared with; none may use constants of the instance under test.
+    # Shipped algorithms that a policy is compared with where no run is stored with the set; `standard runs` stores
+    # these and all plain names. None may use constants of the instance under test.
     policies: Sequence[str]
     # (instance, decisions, best known decisions): where a run loses; None without such an analysis.
     explain_loss: Callable[[Any, Any, Any], LossReport] | None = None

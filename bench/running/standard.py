@@ -203,7 +203,8 @@ def store_runs(
         family = families()[name]
         suite = suite_of(chosen, name, family.day_before)
         assert suite is not None  # the family has entries
-        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *_runnable(family)))
+        policies = () if family.evaluation is None else family.evaluation.policies
+        algorithms = dict.fromkeys((*chosen.algorithms.get(name, ()), *policies, *_runnable(family)))
         only = tuple(entry.name for entry in entries if entry.family == name)
         out = folder / name
         tell(f"{len(algorithms)} algorithms of {name} on {len(only)} instances")

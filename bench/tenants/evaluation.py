@@ -99,6 +99,6 @@ def _dearer(
 EVALUATION = EvaluationSupport(
     tiny_recipe,
     {"parts": SizeRange(9, 60, 10), "days": SizeRange(61, 200, 5)},
-    ("edf", "greedy", "insertion", "replan", "wspt"),
+    ("edf", "insertion", "replan", "lookahead"),
     explain_loss,
 )

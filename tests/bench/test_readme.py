@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -91,7 +92,8 @@ README = _text("README.md")
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 120
+    assert len(README.splitlines()) <= 80
+    assert len(README.split()) <= 550
 
 
 def test_all_readmes_together_are_short() -> None:
@@ -173,8 +175,9 @@ def test_every_link_and_picture_exists() -> None:
             assert not anchor or anchor in _slugs(str(target.resolve().relative_to(ROOT))), (file, link)
 
 
-def test_every_room_is_linked_from_the_readme() -> None:
-    assert {f"({file})" for file in READMES[1:]} <= set(re.findall(r"\([\w/]+\.md\)", README))
+def test_every_folder_with_a_readme_is_linked_from_the_page_on_the_code() -> None:
+    linked = set(re.findall(r"\(\.\./\.\./([\w/]+\.md)\)", _text("docs/development/index.md")))
+    assert set(READMES[1:]) <= linked
 
 
 def test_every_marked_table_has_one_place_and_one_maker() -> None:
@@ -202,7 +205,7 @@ def test_the_pictures_of_the_papers_figures_are_those_of_the_committed_means(tmp
     for file in drawn:
         committed = (readme_tables.PAPER.parent / file.name).read_text(encoding="utf-8")
         assert file.read_text(encoding="utf-8") == committed, file.name
-        assert "pdftsp:units=paper" in committed
+        assert "pdftsp:units=given" in committed
 
 
 def test_every_path_that_is_named_exists() -> None:
@@ -386,12 +389,13 @@ def test_the_table_of_quick_is_what_the_command_prints(tmp_path: Path) -> None:
     assert all(shown_means[group] == lines for group, lines in means.items())
 
 
-def test_the_readmes_excerpts_are_of_that_table() -> None:
-    """One day as a table, line by line; what is shown for reading it, letter by letter."""
-    assert readme_tables.block("README.md", "one day of quick") == readme_tables.one_day()
-    whole = readme_tables.block(QUICK, "table of the quick suite")
-    [shown] = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
-    assert shown in whole
+def test_the_readmes_shares_are_those_of_the_stored_runs_and_of_its_algorithm() -> None:
+    assert readme_tables.block("README.md", "shares") == readme_tables.shares()
+
+
+def test_the_excerpt_on_the_first_page_is_of_the_table_of_quick() -> None:
+    [shown] = re.findall(r"```text\n(.*?)```", _text("docs/start.md"), flags=re.DOTALL)
+    assert shown in readme_tables.block(QUICK, "table of the quick suite")
 
 
 def test_the_readmes_crosscheck_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -409,9 +413,7 @@ def test_the_readmes_crosscheck_is_what_the_command_prints(capsys: pytest.Captur
     assert main(["crosscheck", str(path("thm5_T5_3tasks"))]) == 0
     printed = [row for row in columns(capsys.readouterr().out) if row[1:2] not in (["scip"], ["gurobi"])]
     assert columns(shown)[:-1] == printed[:-1]
-    last = shown.splitlines()[-1]
-    assert last == "all agree: OPT = 312 micro-dollars (8 of 8 rows end as optimal)"
-    assert last in README
+    assert shown.splitlines()[-1] == "all agree: OPT = 312 micro-dollars (8 of 8 rows end as optimal)"
 
 
 def test_the_tables_of_the_papers_figures_are_those_of_the_committed_run() -> None:
@@ -446,6 +448,16 @@ def test_the_table_of_the_mechanisms_is_that_of_the_committed_run() -> None:
 AS_BEFORE = {"learned:prior=history version 6": "learned:prior=history version 5"}
 
 
+def _in_02(name: str) -> str:
+    """The name of a reading of pdFTSP when these runs were made, by version 0.2: its plain name had `units=given`."""
+    head, _, options = name.partition(":")
+    if head != "pdftsp" or "units=canonical" in options:
+        return name
+    parts = [part for part in options.split(",") if part]
+    parts = [part for part in parts if part != "units=given"] if "units=given" in parts else ["units=paper", *parts]
+    return f"{head}:{','.join(parts)}" if parts else head
+
+
 def _are_of_whole_runs(name: str, cases: int) -> None:
     """The figures of a suite are of all cases, and of the present versions: of a later run where there is one."""
     left = set(find_suite(name)[1].cases[0].algorithms) - set(MISSING)
@@ -455,8 +467,9 @@ def _are_of_whole_runs(name: str, cases: int) -> None:
         assert about["only"] == about["algorithms"] == []
         assert about["provenance"]["code"]["changed since"] == "no"
         assert about["provenance"]["code"]["commit"][:7] in _text(MECHANISMS if name == "mechanisms" else LEADERBOARD)
-        found = {each for each in left if any(fnmatch(each, pattern) for pattern in about.get("rows", ["*"]))}
-        keys = {families()["lora"].algorithm_key(each) for each in found}
+        found = {each for each in left if any(fnmatch(_in_02(each), pattern) for pattern in about.get("rows", ["*"]))}
+        named = [families()["lora"].algorithm_key(each).split(" version ") for each in found]
+        keys = {f"{_in_02(key)} version {1 if key.startswith('pdftsp') else version}" for key, version in named}
         assert {AS_BEFORE.get(key, key) for key in keys} <= set(about["versions"])
         left -= found
     assert not left
@@ -642,20 +655,22 @@ def test_how_the_paper_is_read_is_a_page() -> None:
 def test_the_notebooks_lines_print_the_table_of_the_mechanisms(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The snippet, on the committed means of the groups, which all have as many days: digit for digit."""
+    """The snippet, on days that each have the committed mean of their group, digit for digit; some lack a figure."""
     [code] = re.findall(r"\n((?:    .*\n|\n)*    rows = ratiobench\.results.*\n(?:    .*\n)*)", _text(MECHANISMS))
     means = readme_tables.figures(readme_tables.MECHANISMS)
     assert set(means.loc[means["plot"] == "mechanisms_reached", "cases"]) == {"5"}
     plots = ["reached", "certificate", "revenue_share", "long_fairness"]
     chosen = means[means["plot"].isin([f"mechanisms_{name}" for name in plots])]
-    table = chosen.pivot(index=["group", "algorithm"], columns="plot", values="mean_upper").map(Fraction)
+    days = [row | {"day": day} for row in chosen.to_dict("records") for day in range(int(row["cases"]))]
+    table = pd.DataFrame(days).pivot(index=["group", "algorithm", "day"], columns="plot", values="mean_upper")
+    table = table.map(Fraction, na_action="ignore").astype(object)
     exact = table.rename(columns=lambda name: name.removeprefix("mechanisms_")).reset_index()
     monkeypatch.setattr(ratiobench, "results", lambda folder: SimpleNamespace(exact=exact), raising=False)
     exec(textwrap.dedent(code), {})
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     shown = readme_tables.block(MECHANISMS, "mechanisms")
     for line in shown.splitlines()[2:]:
-        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name, *cells = [cell.strip().removesuffix(" (2 days left out)") for cell in line.strip("|").split("|")]
         assert [row[1:] for row in printed if row and row[0] == name] == [cells[:3], cells[3:6]]
 
 
