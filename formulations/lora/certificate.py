@@ -244,9 +244,7 @@ def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
     values = items(source, path, values, None, "")
     if are_integers(values, -PRICE_LIMIT, PRICE_LIMIT):
         return tuple(values)
-    return tuple(
-        integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT) for t, value in enumerate(values)
-    )
+    return tuple(integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT) for t, value in enumerate(values))
 
 
 FILES = Documents(parse, document, line_of)

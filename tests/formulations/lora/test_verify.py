@@ -101,7 +101,7 @@ def _outcome(instance: Instance, decisions: tuple[Decision | None, ...]) -> int 
 @settings(max_examples=samples(300), deadline=None)
 @given(st.data())
 def test_the_least_cost_on_two_types_is_that_of_enumeration(data: st.DataObject) -> None:
-    """Costs of either sign, in 64 bits and beyond; what is known before, and where the search begins, change nothing."""
+    """Costs of either sign, in 64 bits and beyond, whatever is known before and wherever the search begins."""
     width, top = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 4, 100, 2**56, 2**75]))
     entry = st.integers(data.draw(st.sampled_from([0, -top])), top)
     rows = data.draw(st.lists(st.lists(entry, min_size=width, max_size=width), min_size=2, max_size=2))
