@@ -505,9 +505,12 @@ class _Priced:
         ]
         self.tables: dict[Any, Any] = {object: (self.lam, self.phi, self.pi, more)}
         if max(self.largest) < 2**62:
-            lam, phi = self.lam.astype(np.int64), self.phi.astype(np.int64)
-            pi, more = ({key: row.astype(np.int64) for key, row in table.items()} for table in (self.pi, more))
-            self.tables[np.int64] = lam, phi, pi, more
+            self.tables[np.int64] = (
+                self.lam.astype(np.int64),
+                self.phi.astype(np.int64),
+                {key: price.astype(np.int64) for key, price in self.pi.items()},
+                {key: price.astype(np.int64) for key, price in more.items()},
+            )
         self.linear = 0
         self.patterns: list[tuple[int, list[ClassPrice], Any]] = []
         for g, node in enumerate(instance.node_types):
