@@ -12,6 +12,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ratiobench.instances.io.errors import InputError, suggest_name
+from ratiobench.instances.io.files import read_bytes
 
 # In the place of a module: the class or object was handed over by whoever runs it (`ratiobench.online.user_algorithm`)
 OWN = "own"
@@ -72,7 +73,7 @@ def _imported_tops(file: Path) -> set[str]:
 def class_names(path: str) -> list[str]:
     """The classes that the file of an import path's module defines, read without running a line of it."""
     try:
-        body = parse_source(module_file(path).read_bytes()).body
+        body = parse_source(read_bytes(module_file(path))[0]).body
     except (SyntaxError, ValueError, OSError, InputError):
         return []
     return [each.name for each in body if isinstance(each, ast.ClassDef)]
@@ -87,7 +88,9 @@ def module_file(path: str) -> Path:
     if module == OWN:
         problem += f": {OWN}:NAME is a class or object that a notebook or script hands to `ratiobench.run`"
     elif not rest:
-        problem += suggest_name(top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py")))
+        problem += suggest_name(
+            top, (file.stem for folder in import_path()[:1] for file in Path(folder).glob("*.py") if file.is_file())
+        )
     missing = InputError("algorithm", path, problem)
     if not all(part.isidentifier() for part in (top, *rest)):
         raise missing
@@ -95,6 +98,8 @@ def module_file(path: str) -> Path:
         found = PathFinder.find_spec(top, import_path()) or importlib.util.find_spec(top)
     except (ImportError, ValueError):
         found = None
+    if found is None and not rest and Path(f"{top}.py").exists():
+        raise InputError(f"{top}.py", "", "cannot be read: it is no regular file")
     if found is None:
         raise missing
     folders = [Path(folder) for folder in found.submodule_search_locations or ()]

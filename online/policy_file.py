@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError, list_names, make_printable, suggest_name
+from ratiobench.instances.io.files import read_bytes
 from ratiobench.online.answers import POLICY
 from ratiobench.online.modules import OWN, parse_source
 from ratiobench.online.run_context import UserAlgorithm
@@ -56,10 +57,7 @@ def read_policy_file(text: str) -> PolicyFile:
     """Read a policy's file and find its class."""
     file, given, options = _split(text)
     path = Path(file)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(file, "", f"cannot be read: {error.strerror}") from None
+    data, _ = read_bytes(path)
     if len(data) > MOST_BYTES:
         raise InputError(file, "", f"{len(data)} bytes; a policy has at most {MOST_BYTES}")
     try:

@@ -185,7 +185,7 @@ def version(spec: Spec) -> str:
                 parts.append(hashlib.sha256(read_bytes(path)[0]).hexdigest()[:16])
         return " ".join(parts)
     own = run_context.current().own.get(spec.path)
-    content = module_file(spec.path).read_bytes() if own is None else own.pickled
+    content = read_bytes(module_file(spec.path))[0] if own is None else own.pickled
     code = hashlib.sha256(content).hexdigest()[:16] if own is None else own.code
     solvers = [backend for backend, package in PACKAGES.items() if package.encode() in content]
     origin = "" if spec.plugin is None else f"of {spec.plugin.origin}"

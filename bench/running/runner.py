@@ -123,7 +123,7 @@ class _Sweep:
         def made(result: work.GeneratedInstance) -> None:
             for each in filter(None, (result, result.prior, result.history)):
                 path = self.path(each.instance)
-                if not path.exists() or path.read_bytes() != each.data:
+                if not path.exists() or read_bytes(path)[0] != each.data:
                     write_atomically(path, each.data)
             for note in result.notes:
                 self.progress.warn(f"ratiobench: {case.name}: {note}")
@@ -163,7 +163,7 @@ class _Sweep:
     def _prior(self, case: StoredCase, algorithm: str) -> bytes | None:
         """The file of the case's prior or history, where the algorithm asks for it."""
         asked = case.find_prior(is_informed(algorithm))
-        return self.path(asked).read_bytes() if asked else None
+        return read_bytes(self.path(asked))[0] if asked else None
 
     def _refer(self, case: StoredCase, planned: Case) -> None:
         """OPT of the case: from the store, or awaited with others of the same content, or queued."""
@@ -178,10 +178,10 @@ class _Sweep:
 
         def call(executor: Executor) -> Future[StoredResult]:
             self.started.update(each.name for each in self.waiting[address])
-            data = self.path(case.instance).read_bytes()
+            data, _ = read_bytes(self.path(case.instance))
             about = self.family.name, data, case.instance
             if planned.certificate:
-                certificate = find_certificate(planned.certificate).read_bytes()
+                certificate, _ = read_bytes(find_certificate(planned.certificate))
                 return executor.submit(work.certify, *about, planned.certificate, certificate, case.solve_key)
             return executor.submit(work.solve, *about, planned.solve, case.solve_key)
 
@@ -206,7 +206,7 @@ class _Sweep:
         self.claimed.add(address)
 
         def call(executor: Executor) -> Future[StoredResult]:
-            data = self.path(case.instance).read_bytes()
+            data, _ = read_bytes(self.path(case.instance))
             return executor.submit(work.solve_printed, self.family.name, data, case.instance, case.solvers_key)
 
         def done(piece: StoredResult) -> None:
@@ -279,7 +279,7 @@ class _Sweep:
         terms = replace(self.terms, own=own, repetition=repetition)
 
         def call(executor: Executor) -> Future[tuple[StoredResult, ...]]:
-            data = self.path(case.instance).read_bytes()
+            data, _ = read_bytes(self.path(case.instance))
             prior = self._prior(case, name)
             known = (key, audit_key, reference, prior, terms, story, self.audited)
             return executor.submit(work.measure, self.family.name, data, case.instance, name, *known)
@@ -299,7 +299,7 @@ class _Sweep:
 
     def _study_job(self, case: StoredCase, study: Study, key: str) -> _Job:
         def call(executor: Executor) -> Future[StoredResult]:
-            data = self.path(case.instance).read_bytes()
+            data, _ = read_bytes(self.path(case.instance))
             prior = self._prior(case, study.algorithm)
             known = (key, prior, self.terms)
             return executor.submit(work.study, self.family.name, data, case.instance, study, *known)

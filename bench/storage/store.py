@@ -139,6 +139,8 @@ class Store:
         """Open the store, or make it."""
         if not create and not os.path.isfile(path):  # False as well for a name that is too long
             raise InputError(str(path), "", "there is no result store here; `run` makes one")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise InputError(str(path), "", "cannot be read: it is no regular file")
         with _plain_words(path):
             connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         store = cls(path, connection)

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from ratiobench.formulations import checksums
 from ratiobench.instances.io.documents import Documents
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import integer, items
+from ratiobench.instances.io.fields import are_integers, integer, items
 from ratiobench.instances.io.files import line_of, sha256_of
 from ratiobench.instances.lora.solution import Solution, parse_solution, solution_document
 
@@ -241,10 +241,10 @@ def _prices(source: str, field: str, rows: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def _row(source: str, path: str, values: Any) -> tuple[int, ...]:
-    return tuple(
-        integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT)
-        for t, value in enumerate(items(source, path, values, None, ""))
-    )
+    values = items(source, path, values, None, "")
+    if are_integers(values, -PRICE_LIMIT, PRICE_LIMIT):
+        return tuple(values)
+    return tuple(integer(source, f"{path}[{t}]", value, -PRICE_LIMIT, PRICE_LIMIT) for t, value in enumerate(values))
 
 
 FILES = Documents(parse, document, line_of)

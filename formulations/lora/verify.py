@@ -56,6 +56,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate, chain, product
 from math import inf
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,6 @@ COUNTS_LIMIT, MAXIMAL_LIMIT = 50_000_000, 500_000
 # one entry of a table of costs in one slot, in 64 bits: a few nanoseconds.
 STEPS_LIMIT, STEPS_PER_TASK = 5_000_000_000, 1_000_000
 SPLIT_LIMIT = 2**25  # Most entries of a table of a task (places times cells); beyond it the amounts of work are listed
-FEW_SLOTS = 200  # So many slots are sorted at once; to sort more takes longer than to take one after the other
 # Of more cells than the first number on a type in a slot the best set is found in the list of all patterns, where the
 # cells have no more sizes than the second one; of no more, in the list of all sets
 FEW_ITEMS, FEW_SIZES = 12, 12
@@ -135,23 +135,35 @@ class Steps:
 
 
 def welfare(instance: Instance, decisions: Solution) -> int:
-    """Objective (4) of a schedule in micro-dollars; CertificateError names the first constraint that it breaks."""
+    """Objective (4) of a schedule in micro-dollars; CertificateError names the first constraint that it breaks.
+
+    What can be seen of all decisions at once is; those that are not plainly right are looked at one by one.
+    """
     require(len(decisions) == instance.tasks, f"{len(decisions)} decisions for {instance.tasks} tasks")
     ends = list(accumulate(node.count for node in instance.node_types))
+    plain = _Plain(instance, decisions, ends)
+    total = plain.total
+    for i, decision in enumerate(decisions):
+        if decision is None or i in plain.tasks:
+            continue
+        outlay = _outlay(instance, i, decision, ends)
+        total -= max(0, outlay) if decision.void else outlay - int(instance.bid[i])
+        _require_kind(instance, i, decision, ends)
+    if len(plain.tasks) < sum(decision is not None for decision in decisions) or instance.running or plain.overload:
+        _require_room(instance, decisions, ends)
+    return total
+
+
+def _require_room(instance: Instance, decisions: Solution, ends: list[int]) -> None:
+    """(4f) and (4g) of all nodes and slots, one after the other."""
     compute: defaultdict[tuple[int, int], int] = defaultdict(int)
     memory: defaultdict[tuple[int, int], int] = defaultdict(int)
     for job in instance.running:
         for cell in product(job.nodes, range(1, job.last + 1)):
             compute[cell] += job.compute
             memory[cell] += job.memory_mb
-    total = 0
     for i, decision in enumerate(decisions):
-        if decision is None:
-            continue
-        outlay = _outlay(instance, i, decision, ends)
-        total -= max(0, outlay) if decision.void else outlay - int(instance.bid[i])
-        _require_kind(instance, i, decision, ends)
-        for node, slot in decision.cells:
+        for node, slot in () if decision is None else decision.cells:
             compute[node, slot] += int(instance.rate[i, bisect_right(ends, node)])
             memory[node, slot] += int(instance.memory_mb[i])
     for (node, slot), load in compute.items():
@@ -161,7 +173,76 @@ def welfare(instance: Instance, decisions: Solution) -> int:
         require(
             memory[node, slot] <= memory_mb, f"(4g) node {node} slot {slot}: memory {memory[node, slot]} > {memory_mb}"
         )
-    return total
+
+
+class _Plain:
+    """The decisions that keep (4a) to (4e) and (4h) to (4k) beyond doubt, what they earn, and whether they have room.
+
+    Tasks of other kinds than `any`, those whose costs are given cell by cell, and whatever might not fit into 64 bits
+    are left to be looked at one by one.
+    """
+
+    def __init__(self, instance: Instance, decisions: Solution, ends: list[int]) -> None:
+        self.tasks: set[int] = set()
+        self.total, self.overload = 0, False
+        usual = (instance.run == 0) & (instance.parts == 1)
+        usual &= (instance.limit == 0) | (instance.limit >= instance.work)
+        some: list[int] = []
+        first: list[int] = []
+        price: list[int] = []
+        for i in np.flatnonzero(usual).tolist():
+            decision = decisions[i]
+            if decision is None or decision.void or not decision.cells or i in instance.explicit_cost:
+                continue
+            offers, vendor = instance.vendors(i), decision.vendor
+            if (vendor is None) == (not offers) and (vendor is None or 0 <= vendor < len(offers)):
+                some.append(i)
+                first.append(int(instance.arrival[i]) + (0 if vendor is None else offers[vendor].delay))
+                price.append(0 if vendor is None else offers[vendor].price)
+        if not some:
+            return
+        length = np.array([len(decisions[i].cells) for i in some])  # type: ignore[union-attr]
+        number = int(length.sum())
+        tariff = [max(1, *map(abs, node.tariff.tolist())) for node in instance.node_types]
+        most = [int(instance.rate.max()), int(instance.memory_mb.max()), int(instance.energy_wh.max()) * max(tariff)]
+        if max(number * max(most), ends[-1] * instance.slots, *first) >= 2**62:
+            return
+        flat = chain.from_iterable(chain.from_iterable(decisions[i].cells for i in some))  # type: ignore[union-attr]
+        try:
+            node, slot = np.fromiter(flat, dtype=np.int64, count=2 * number).reshape(-1, 2).T
+        except (OverflowError, ValueError, TypeError):
+            return
+        tasks, begin = np.array(some), np.cumsum(length) - length
+        task, start = np.repeat(tasks, length), np.zeros(number, dtype=bool)
+        start[begin] = True
+        right = (node >= 0) & (node < ends[-1]) & (slot >= np.repeat(first, length)) & (slot <= instance.deadline[task])
+        right[1:] &= start[1:] | (slot[1:] > slot[:-1])  # so no cell stands twice, and no slot
+        kind = np.where(right, np.searchsorted(ends, node, side="right"), 0)
+        rate = instance.rate[task, kind]
+        right &= rate > 0
+        cost = instance.energy_wh[task, kind]
+        cost *= np.array([each.tariff for each in instance.node_types])[kind, np.where(right, slot, 1) - 1]
+        fine = np.logical_and.reduceat(right, begin) & (np.add.reduceat(rate, begin) >= instance.work[tasks])
+        self.tasks = set(tasks[fine].tolist())
+        spent = (np.array(price) + np.add.reduceat(cost, begin))[fine].tolist()
+        self.total = sum(instance.bid[tasks[fine]].tolist()) - sum(spent)
+        keep = np.repeat(fine, length)
+        self.overload = not _has_room(instance, node[keep], slot[keep], kind[keep], rate[keep], task[keep])
+
+
+def _has_room(instance: Instance, node: Any, slot: Any, kind: Any, rate: Any, task: Any) -> bool:
+    """Whether these cells fit on their nodes, in 64 bits."""
+    if not len(node):
+        return True
+    place = node * instance.slots + slot - 1
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    begin = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    kind = kind[order][begin]
+    compute = np.array([each.compute for each in instance.node_types])[kind]
+    memory = np.array([each.memory_mb - instance.base_memory_mb for each in instance.node_types])[kind]
+    loads = np.add.reduceat(rate[order], begin), np.add.reduceat(instance.memory_mb[task[order]], begin)
+    return bool((loads[0] <= compute).all() and (loads[1] <= memory).all())
 
 
 def _outlay(instance: Instance, i: int, decision: Decision, ends: list[int]) -> int:
@@ -416,6 +497,20 @@ class _Priced:
         self.instance, self.unit, self.steps = instance, unit, steps
         self.shared = shared = _Shared(instance) if shared is None else shared
         self.lam, self.phi = np.array(prices.lam, dtype=object), np.array(prices.phi, dtype=object)
+        more = {key: price for key, (_, price) in self.cells.items()}
+        # The largest price of each kind, and prices as Python integers and, if they fit, in 64 bits
+        self.largest = [
+            int(max((table.max() for table in tables), default=0))
+            for tables in ((self.lam,), (self.phi,), self.pi.values(), more.values())
+        ]
+        self.tables: dict[Any, Any] = {object: (self.lam, self.phi, self.pi, more)}
+        if max(self.largest) < 2**62:
+            self.tables[np.int64] = (
+                self.lam.astype(np.int64),
+                self.phi.astype(np.int64),
+                {key: price.astype(np.int64) for key, price in self.pi.items()},
+                {key: price.astype(np.int64) for key, price in more.items()},
+            )
         self.linear = 0
         self.patterns: list[tuple[int, list[ClassPrice], Any]] = []
         for g, node in enumerate(instance.node_types):
@@ -504,6 +599,26 @@ class _Priced:
                     self.sizes[g] = sizes, self.shared.patterns[key]
         return self.sizes[g]
 
+    def cell_costs(self, i: int, usable: list[int], window: slice) -> Any:
+        """(usable types, slots) what a cell of task i pays and costs in 1/unit micro-dollars: in 64 bits if it fits."""
+        instance, cost = self.instance, self.instance.cost(i)[usable, window]
+        rate, memory = instance.rate[i, usable].tolist(), int(instance.memory_mb[i])
+        factors = self.unit, max(rate), memory, 1, 1
+        largest = int(np.abs(cost).max()), *self.largest
+        exact = np.int64 if sum(map(mul, factors, largest)) < 2**62 else object
+        lam, phi, pi, cells = self.tables[exact]
+        cost = self.unit * cost.astype(exact)
+        cost += lam[usable, window] * np.array(rate, dtype=exact)[:, None] + phi[usable, window] * memory
+        for row, g in enumerate(usable):
+            if (g, rate[row], memory) in pi:
+                cost[row] += pi[g, rate[row], memory][window]
+            if (i, g) in cells:
+                begin, more = self.cells[i, g][0], cells[i, g]
+                low, high = max(begin - 1, window.start), min(begin - 1 + len(more), window.stop)
+                if low < high:
+                    cost[row, low - window.start : high - window.start] += more[low - begin + 1 : high - begin + 1]
+        return cost
+
     def bound(self, decided: NodeDecisions, present: Counts | None) -> int:
         """In 1/unit micro-dollars, of the solutions that the decisions allow; 0 where there are none for sure."""
         total = self.linear
@@ -521,10 +636,7 @@ class _Priced:
             if key not in self.known:
                 known, priced = self.shared.surplus, (*key, self.base, self.paid[i])
                 if priced not in known:
-                    known[priced] = _surplus(
-                        *key, self.shared.usable[i], self.instance, self.unit, self.lam, self.phi, self.pi, self.cells,
-                        self.steps,
-                    )  # fmt: skip
+                    known[priced] = _surplus(*key, self.shared.usable[i], self)
                 self.known[key] = known[priced]
             profit = self.known[key]
             if profit is None:
@@ -720,14 +832,13 @@ def _usable(instance: Instance, i: int) -> tuple[list[int], dict[int, int]]:
 
 
 def _surplus(
-    i: int, decisions: TaskDecisions, offered: tuple[list[int], dict[int, int]], instance: Instance, unit: int,
-    lam: Any, phi: Any, pi: dict[tuple[int, int, int], Any], cells: dict[tuple[int, int], tuple[int, Any]],
-    steps: Steps,
-) -> int | None:  # fmt: skip
+    i: int, decisions: TaskDecisions, offered: tuple[list[int], dict[int, int]], priced: _Priced
+) -> int | None:
     """Best reduced profit of task i in 1/unit micro-dollars: 0 at least unless it is admitted, None for no schedule.
 
     offered : of `_usable`.
     """
+    instance, unit, steps = priced.instance, priced.unit, priced.steps
     decided = dict(decisions)
     placed = [(*what, side) for what, side in decisions if len(what) == 2]
     needed = {slot: g for g, slot, side in placed if side}
@@ -736,7 +847,7 @@ def _surplus(
         return None if admitted else 0
     if len(needed) < sum(side for _, _, side in placed):  # two cells in one slot
         return None
-    memory, bid, deadline = int(instance.memory_mb[i]), int(instance.bid[i]), int(instance.deadline[i])
+    bid, deadline = int(instance.bid[i]), int(instance.deadline[i])
     usable, cheapest = offered
     for (slot,), side in ((what, side) for what, side in decisions if len(what) == 1):
         cheapest = {begin: price for begin, price in cheapest.items() if (begin > slot) == side}
@@ -748,27 +859,17 @@ def _surplus(
         return None
     window = slice(first - 1, deadline)
     steps.take(instance.slots * len(instance.node_types) + PYTHON * len(usable) * width, f"task {i}")
-    cost = unit * instance.cost(i)[usable, window].astype(object)
-    cost += lam[usable, window] * rate.astype(object)[:, None] + phi[usable, window] * memory
-    for row, g in enumerate(usable):
-        if (g, int(rate[row]), memory) in pi:
-            cost[row] += pi[g, int(rate[row]), memory][window]
-        if (i, g) in cells:
-            begin, more = cells[i, g]
-            priced = np.zeros(instance.slots, dtype=object)
-            priced[begin - 1 : begin - 1 + len(more)] = more
-            cost[row] += priced[window]
+    cost = priced.cell_costs(i, usable, window)
     if instance.run[i]:
-        return _surplus_of_kind(i, instance, unit, cost, rate, cheapest, steps)
+        return _surplus_of_kind(i, instance, unit, cost.astype(object), rate, cheapest, steps)
     # No sum of costs of cells, and no profit, exceeds `limit`; with `far` above all of them, an amount that cannot be
     # done in time stays above them too, whatever negative costs take off. Else Python integers are used.
     limit = width * int(np.abs(cost).max()) + unit * (bid + max(cheapest.values())) + 1
     far = 3 * limit
-    exact = np.int64 if 8 * limit < 2**63 else object
+    cost = cost.astype(np.int64 if 8 * limit < 2**63 else object, copy=False)
     for g, slot, side in placed:
         if not side and g in usable and first <= slot <= deadline:
             cost[usable.index(g), slot - first] = far
-    cost = cost.astype(exact)
     work, what = int(instance.work[i]), f"task {i}"
     if not decisions and cost.min() >= 0:
         least_of_sample = int((cost // rate[:, None]).min())
@@ -782,11 +883,15 @@ def _surplus(
         found = _by_counts(cost, rate, work, far, what, steps, types, _ranges(usable, width, numbers))
         least = {slot: found[slot - first] for slot in cheapest if slot <= min(needed, default=slot)}
     elif few and not placed:
-        better: list[int] = []  # an offer that is no cheaper than an earlier one is no better
+        least, before, gain, spent, start = {}, inf, -far if admitted else 0, -far, None
         for slot in sorted(cheapest):
-            if not better or cheapest[slot] < cheapest[better[-1]]:
-                better.append(slot)
-        least = {slot: _by_split(cost[:, slot - first :], rate, work, far, counts, what, steps) for slot in better}
+            if cheapest[slot] < before:  # an offer that is no cheaper than an earlier one is no better
+                before = cheapest[slot]
+                no_gain = unit * (bid - before) - gain
+                spent, start = _by_split(
+                    cost[:, slot - first :], rate, work, far, counts, what, steps, no_gain, spent, start
+                )
+                least[slot], gain = spent, max(gain, unit * (bid - before) - spent)
     else:
         types = {slot - first: usable.index(g) for slot, g in needed.items()}
         found = _by_amounts(cost, rate, work, far, what, steps, types)
@@ -977,45 +1082,69 @@ def _by_counts(
     return found[::-1]
 
 
-def _by_split(cost: Any, rate: Any, work: int, far: int, counts: list[int], what: str, steps: Steps) -> int:
+def _by_split(
+    cost: Any, rate: Any, work: int, far: int, counts: list[int], what: str, steps: Steps, no_gain: int, known: int,
+    start: int | None,
+) -> tuple[int, int | None]:  # fmt: skip
     """Least cost of doing the work in some of the slots, on one or two types; more than `far` / 3 where it cannot be.
 
-    `counts` are the most cells of each type that it takes: as many as cover alone, and those of negative cost. Put the
-    slots in the order of how much dearer the first type is there than the second. A best choice has all cells of the
-    first type before those of the second one: two that stand the other way round could change types and cost less. So
-    at some place in that order the slots split: of those before it the first type has its cheapest, as many as it has,
-    and of the others the second type.
+    It is `known` to be so much at least. Where it is no less than `no_gain`, what is returned is no less than that.
+    `counts` are the most cells of each type that it takes: as many as cover alone, and those of negative cost.
+
+    With n cells of the first type the second one has m(n) at least. If those of the first type cost d less, whatever d
+    is, each slot has the type that is cheaper then, and the best choice of n + m(n) slots or more is the cheapest ones:
+    with d n added that is no more than n and m(n) cells cost. The largest such sum of all d is what they cost (an
+    assignment of slots to two types has no duality gap). It is concave in d, and the number of cells of the first type
+    that were chosen, less than n or more, says on which side the largest one is. So for the n of least bound other d
+    are tried until its bound is what n costs. The last d is returned, too, a good `start` for a part of the slots.
     """
     width, scale = cost.shape[1], PYTHON if cost.dtype == object else 1
     if len(cost) == 1:
         steps.take(SORT * width * scale, what)
         sums = np.append(0, np.cumsum(np.sort(cost[0])))[-(-work // int(rate[0])) :]
-        return int(sums.min(initial=far))
+        return int(sums.min(initial=far)), start
     steps.take((width + 1) * (sum(counts) + 2) * SPLIT * scale, what)
-    order = np.argsort(cost[0] - cost[1], kind="stable")
-    # (places, cells) least cost of so many cells of the first type before a place, of the second type from it on.
-    first, second = _cheapest(cost[0, order], counts[0], far), _cheapest(cost[1, order[::-1]], counts[1], far)[::-1]
-    if cost.min() < 0:
-        second = np.minimum.accumulate(second[:, ::-1], axis=1)[:, ::-1]  # so many cells or more
-    cells = np.arange(counts[0] + 1)
-    need = np.maximum(0, -(-(work - cells * int(rate[0])) // int(rate[1])))
-    can = need <= counts[1]
-    return int((first[:, can] + second[:, need[can]]).min(initial=far))
+    number = np.arange(counts[0] + 1)
+    cells = number + np.maximum(0, -(-(work - number * int(rate[0])) // int(rate[1])))
+    number, cells = number[cells <= width].astype(cost.dtype, copy=False), cells[cells <= width]
+    if known >= no_gain or not len(number):
+        return (known if len(number) else far), start
+    # Beyond these all slots have the same type; within them no sum exceeds 6 limits.
+    least, most = int(cost[0].min() - cost[1].max()) - 1, int(cost[0].max() - cost[1].min()) + 1
+    discount = min(max(_start(cost, rate, work) if start is None else start, least), most)
+    step = 1 + (most - least) // 32
+    keys = 2 * cost[0] + 1, 2 * cost[1]  # the lowest bit says which type it is
+    bound: Any = known
+    tried: list[tuple[int, Any, Any]] = []  # of each d: the bound of each n, and how it changes with d
+    while True:
+        key = np.sort(np.minimum(keys[0] - 2 * discount, keys[1]))
+        chosen = np.maximum(cells, (key < 0).sum()) - 1
+        value = np.cumsum(key >> 1)[chosen] + discount * number
+        tried.append((discount, value, number - np.cumsum(key & 1)[chosen]))
+        bound = np.maximum(bound, value)
+        at = int(bound.argmin())
+        found = int(bound[at])
+        sides = [(d, int(values[at]), int(rises[at])) for d, values, rises in tried]
+        below = max((side for side in sides if side[2] > 0), default=None)
+        above = min((side for side in sides if side[2] < 0), default=None)
+        if found >= no_gain or any(not rise for *_, rise in sides):
+            return found, discount
+        if below is None or above is None:
+            discount = min(discount + step, most) if above is None else max(discount - step, least)
+            step *= 4
+            continue
+        # The largest bound is below two lines: nowhere larger than where they meet
+        (low, value, rise), (high, high_value, fall) = below, above
+        discount = (high_value - value + rise * low - fall * high) // (rise - fall)
+        if high - low == 1 or value + rise * (discount + 1 - low) <= found:
+            return found, discount
+        discount = min(max(discount, low + 1), high - 1)
 
 
-def _cheapest(cost: Any, count: int, far: int) -> Any:
-    """(slots + 1, count + 1) least cost of so many of the first slots, from none to all of them; `far` for too many."""
-    slots = len(cost)
-    table = np.full((slots + 1, count + 1), far, dtype=cost.dtype)
-    table[:, 0] = 0
-    if slots <= FEW_SLOTS:
-        outside = np.arange(slots) >= np.arange(slots + 1)[:, None]
-        sums = np.cumsum(np.sort(np.where(outside, cost.max(), cost), axis=1), axis=1)
-        table[:, 1 : slots + 1] = np.where(outside, far, sums)[:, :count]
-    else:
-        for at in range(slots):
-            np.minimum(table[at, 1:], table[at, :-1] + cost[at], out=table[at + 1, 1:])
-    return table
+def _start(cost: Any, rate: Any, work: int) -> int:
+    """How much more a cell of the first type is worth than one of the second at about the dearest sample needed."""
+    prices = np.sort(np.minimum(*(row / float(speed) for row, speed in zip(cost, rate, strict=True))))
+    return int(prices[min(cost.shape[1] - 1, work // int(rate.max()))] * float(rate[0] - rate[1]))
 
 
 def _by_amounts(

@@ -6,6 +6,7 @@ Nothing is clipped or guessed: whatever is not allowed is an `InputError` that n
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 from ratiobench.instances.io.errors import InputError, shorten
@@ -75,6 +76,11 @@ def integer(source: str, path: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, HugeInteger):
         raise InputError(source, path, f"{shorten(value)} is not in {low}..{high}")
     raise InputError(source, path, f"{shorten(value)} is not an integer in {low}..{high}")
+
+
+def are_integers(values: Collection[Any], low: int, high: int) -> bool:
+    """Whether all values are integers in low..high, asked of many at once; booleans and floats are not integers."""
+    return not values or (set(map(type, values)) == {int} and low <= min(values) and max(values) <= high)
 
 
 def items(source: str, path: str, value: Any, length: int | None, what: str) -> list[Any]:

@@ -14,12 +14,14 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import tomllib
 import zlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from decimal import Decimal
 from pathlib import Path
+from queue import Empty, Queue
 from typing import IO, Any, NamedTuple
 
 from ratiobench.instances.io import packing
@@ -222,14 +224,7 @@ def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[
             source = "<stdin>"
             yield sys.stdin.buffer, source
             return
-        try:
-            file = open(path, "rb")  # noqa: SIM115  (closed below)
-        except ValueError:  # a NUL
-            raise InputError(source, "", "cannot be read: that is no name of a file") from None
-        with file:
-            kind = os.fstat(file.fileno()).st_mode
-            if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
-                raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+        with _open_input(path, source) as file:
             yield file, source
     except gzip.BadGzipFile:  # an OSError as well
         raise
@@ -238,6 +233,50 @@ def open_bytes(path: str | os.PathLike[str], where: str = "") -> Iterator[tuple[
             raise InputError(source, "", f"there is no such file{more}") from None
         problem = f"cannot be read: {error.strerror or error}{_near(error, source)}{more}"
         raise InputError(source, "", problem) from None
+
+
+_PATIENCE = 1.0  # Seconds that a named pipe waits for a program that writes to it
+
+
+def _open_input(path: str | os.PathLike[str], source: str) -> IO[bytes]:
+    """Open a file or pipe for reading; InputError for what has no end, or may never begin."""
+    try:
+        kind = os.stat(path).st_mode
+    except ValueError:  # a NUL
+        raise InputError(source, "", "cannot be read: that is no name of a file") from None
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise InputError(source, "", "cannot be read: it is a device; - is standard input")
+    if stat.S_ISREG(kind) and os.path.realpath(path).startswith(("/proc/", "/sys/")):
+        raise InputError(source, "", "cannot be read: it is a file of the kernel, which may have no end")
+    # A pipe without a name, such as /dev/stdin and /dev/fd/63 may be, has its writer.
+    if stat.S_ISFIFO(kind) and os.path.exists(os.path.realpath(path)):
+        return _open_named_pipe(path, source)
+    return open(path, "rb")
+
+
+def _open_named_pipe(path: str | os.PathLike[str], source: str) -> IO[bytes]:
+    """Open a named pipe as soon as a program has opened it for writing; InputError where none does in time."""
+    opened: Queue[IO[bytes] | OSError] = Queue()
+
+    def wait_for_writer() -> None:
+        try:
+            opened.put(open(path, "rb"))  # noqa: SIM115  (closed by who takes it)
+        except OSError as error:
+            opened.put(error)
+
+    threading.Thread(target=wait_for_writer, daemon=True).start()
+    try:
+        found = opened.get(timeout=_PATIENCE)
+    except Empty:
+        with contextlib.suppress(OSError):  # a writer that leaves at once, so that the thread ends
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+            end = opened.get(timeout=_PATIENCE)
+            if not isinstance(end, OSError):
+                end.close()
+        raise InputError(source, "", "cannot be read: it is a named pipe that no program writes to") from None
+    if isinstance(found, OSError):
+        raise found
+    return found
 
 
 def read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str]:

@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any
 
+import numpy as np
+
 from ratiobench.instances.io.errors import InputError
 
 MAGIC = b"RBPACK1\n"
@@ -30,6 +32,8 @@ _SHORT = 8  # Lists of one length are taken apart by places up to this many
 _WINDOW = 2**24
 _BITS = 1024  # No integer is longer
 _WORD = 256  # Bits of an integer that count as one value
+_FEW = 64  # Integers up to which they are read one by one
+_LONG = 9  # Bytes of an integer that fit into 64 bits with its sign
 MOST = 2**24  # Values that a document has at most, lists and objects among them, unless its reader passes another limit
 _CORRUPT = "not a complete packed document"
 
@@ -152,14 +156,15 @@ class _Cursor:
 
     def __init__(self, content: bytes, most: int) -> None:
         self.content, self.place, self.left = content, 0, most
+        self.bytes = np.frombuffer(content, dtype=np.uint8)
 
     def column(self, number: int) -> list[Any]:
         kind = self._take(1)
         self._count(number)
         if kind == b"I":
-            return list(self._integers(number))
+            return self._integers(number)
         if kind == b"D":
-            steps = list(self._integers(number))
+            steps = self._integers(number)
             # A long first value and steps of 0 would be as many long integers: bits are counted as well as values.
             self._count(number * (sum(map(abs, steps)).bit_length() // _WORD))
             return list(accumulate(steps))
@@ -213,7 +218,33 @@ class _Cursor:
             raise ValueError
         return found
 
-    def _integers(self, number: int) -> Iterator[int]:
+    def _integers(self, number: int) -> list[int]:
+        """The next integers: many short ones at once, others one by one."""
+        if number > _FEW and (ends := self._ends(number)) is not None:
+            begin = np.concatenate(([self.place], ends[:-1] + 1))
+            length = ends - begin + 1
+            if int(length.max()) <= _LONG:
+                value = np.zeros(number, dtype=np.int64)
+                for step in range(int(length.max())):
+                    more = np.flatnonzero(length > step)
+                    value[more] |= (self.bytes[begin[more] + step] & 127).astype(np.int64) << 7 * step
+                self.place = int(ends[-1]) + 1
+                signed: list[int] = ((value >> 1) ^ -(value & 1)).tolist()
+                return signed
+        return list(self._each_integer(number))
+
+    def _ends(self, number: int) -> Any:
+        """Where the last byte of each of the next integers is; None if there are no more that many."""
+        size = 2 * number
+        while True:
+            ends = np.flatnonzero(self.bytes[self.place : self.place + size] < 128)
+            if len(ends) >= number:
+                return ends[:number] + self.place
+            if self.place + size >= len(self.content):
+                return None
+            size *= 2
+
+    def _each_integer(self, number: int) -> Iterator[int]:
         content, place = self.content, self.place
         for _ in range(number):
             value = shift = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.fields import LIMIT, are_integers, integer, items
 from ratiobench.instances.io.files import load_json, read_bytes
 
 # No payment is larger, nor that much below 0. A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and
@@ -116,19 +117,28 @@ def _decision(source: str, path: str, raw: Any) -> Decision | None:
     vendor = raw["vendor"]
     if vendor is not None:
         vendor = integer(source, f"{path}.vendor", vendor, -LIMIT, LIMIT)
-    cells = []
-    for j, cell in enumerate(items(source, f"{path}.cells", raw["cells"], None, "")):
-        node, slot = items(source, f"{path}.cells[{j}]", cell, 2, "[node, slot]")
-        cells.append(
-            (
-                integer(source, f"{path}.cells[{j}][0]", node, -LIMIT, LIMIT),
-                integer(source, f"{path}.cells[{j}][1]", slot, -LIMIT, LIMIT),
-            )
-        )
+    cells = _cells(source, f"{path}.cells", items(source, f"{path}.cells", raw["cells"], None, ""))
     payment = raw.get("payment")
     if payment is not None:
         payment = integer(source, f"{path}.payment", payment, -PAYMENT_LIMIT, PAYMENT_LIMIT)
     void = raw.get("void", False)
     if not isinstance(void, bool):
         raise InputError(source, f"{path}.void", f"{shorten(void)} is neither true nor false")
-    return Decision(vendor, tuple(cells), payment, void)
+    return Decision(vendor, cells, payment, void)
+
+
+def _cells(source: str, path: str, given: list[Any]) -> tuple[tuple[int, int], ...]:
+    """The (node, slot) pairs of a schedule; a list that is right as a whole is not looked at number by number."""
+    pairs = set(map(type, given)) == {list} and set(map(len, given)) == {2}
+    if pairs and are_integers(list(chain.from_iterable(given)), -LIMIT, LIMIT):
+        return tuple(map(tuple, given))
+    cells = []
+    for j, cell in enumerate(given):
+        node, slot = items(source, f"{path}[{j}]", cell, 2, "[node, slot]")
+        cells.append(
+            (
+                integer(source, f"{path}[{j}][0]", node, -LIMIT, LIMIT),
+                integer(source, f"{path}[{j}][1]", slot, -LIMIT, LIMIT),
+            )
+        )
+    return tuple(cells)

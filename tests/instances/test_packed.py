@@ -49,6 +49,20 @@ def test_what_is_packed_is_read_again(document: Any) -> None:
     assert repr(found) == repr(document)  # with types, and keys in order
 
 
+@settings(max_examples=samples(100), deadline=None)
+@given(st.lists(st.integers(-(2**62), 2**62) | st.integers(-100, 100), min_size=65, max_size=200), st.data())
+def test_long_columns_of_integers_are_read_at_once(numbers: list[int], data: st.DataObject) -> None:
+    """Of any length in bytes; one that does not fit into 64 bits is read like the others, and a column that is cut."""
+    if data.draw(st.booleans()):
+        numbers[data.draw(st.integers(0, len(numbers) - 1))] = data.draw(st.sampled_from([2**63, -(2**63) - 1, 2**900]))
+    content = b"I" + packing._bytes_of(numbers)
+    assert packing._Cursor(content, 10**6).column(len(numbers)) == numbers
+    with pytest.raises(LookupError):
+        packing._Cursor(content[:-1], 10**6).column(len(numbers))
+    packed = packing.pack([numbers, numbers])
+    assert packing.unpack(packed, "x", 2**20) == [numbers, numbers]
+
+
 def test_every_changed_byte_is_noticed() -> None:
     """Each byte changed in three ways, one left out, one more: no document, in one line."""
     data = packing.pack(SMALL)

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from ratiobench.formulations import worker
 from ratiobench.formulations.lora.covering.schedules import TABLE_LIMIT, StateSpaceTooLarge, standalone_value, states
 from ratiobench.instances.eapm.named import path as eapm_path
 from ratiobench.instances.edgeflow.named import path as edgeflow_path
+from ratiobench.instances.io import files
 from ratiobench.instances.io.errors import InputError, make_printable, name_source, shorten
 from ratiobench.instances.io.files import READ_LIMIT, iterate_values, limit_file_size, load_json, read_bytes
 from ratiobench.instances.lora import parse
@@ -131,10 +133,7 @@ def test_files_prior_days_and_standard_input_are_read_up_to_the_limit(
 def test_devices_are_refused_and_pipes_are_read(tmp_path: Path) -> None:
     """/dev/zero has no end; a named pipe, /dev/stdin and standard input are files like others."""
     for arguments in (["check", "/dev/zero", TINY], ["check", TINY, "--certificate", "/dev/zero"]):
-        assert command(arguments, 2 * GB) == (
-            2,
-            "ratiobench: /dev/zero: cannot be read: it is a device; - is standard input\n",
-        )
+        assert command(arguments, 2 * GB) == (2, f"ratiobench: /dev/zero: cannot be read: {DEVICE}\n")
     with pytest.raises(InputError, match=r"^/dev/zero: cannot be read: it is a device"):
         run_lora(named("tiny_contention"), "posted:prior=/dev/zero")
     text = Path(TINY).read_bytes()
@@ -148,6 +147,88 @@ def test_devices_are_refused_and_pipes_are_read(tmp_path: Path) -> None:
     writer.start()
     assert read_bytes(pipe)[0] == text
     writer.join()
+
+
+DEVICE = "it is a device; - is standard input"
+READERS = [
+    ["opt", "F.json"],
+    ["simulate", "F.json", "-a", "greedy"],
+    ["simulate", TINY, "-a", "quota:file=F.toml"],
+    ["simulate", TINY, "-a", "posted:prior=F.json"],
+    ["simulate", TINY, "-a", "greedy", "--certificate", "F.json"],
+    ["check", "F.json", TINY],
+    ["check", TINY, "F.json"],
+    ["check", TINY, "--certificate", "F.json"],
+    ["crosscheck", "F.json"],
+    ["export", "F.json", "--format", "lp"],
+    ["audit", "F.json", "-a", "pdftsp"],
+    ["explain", "F.json", "-a", "greedy"],
+    ["evaluate", "F.py:First"],
+    ["check-algorithm", "F.py:First"],
+    ["generate", "F.toml", "--out", "made"],
+    ["run", "F.toml", "--out", "results"],
+    ["standard", "verify", "--set", "F.json"],
+]
+
+
+@pytest.mark.parametrize("words", READERS, ids=lambda words: " ".join(Path(word).name for word in words))
+def test_commands_refuse_files_that_have_no_end_or_never_begin(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A named pipe without a writer, a device, a file of the kernel: one line that names it, and status 2."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "_PATIENCE", 0.01)
+    kernel = "it is a file of the kernel, which may have no end"
+    pipe = "it is a named pipe that no program writes to"
+    for target, problem in (("", pipe), ("/dev/zero", DEVICE), ("/proc/kmsg", kernel)):
+        for suffix in ("json", "toml", "py"):
+            name = tmp_path / f"F.{suffix}"
+            name.unlink(missing_ok=True)
+            if target:
+                name.symlink_to(target)
+            else:
+                os.mkfifo(name)
+        file = next(word for word in ("F.json", "F.toml", "F.py") if any(word in given for given in words))
+        assert main(words) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == f"ratiobench: {file}: cannot be read: {problem}"
+
+
+def test_results_and_modules_are_regular_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("results.sqlite", "mine.py"):
+        os.mkfifo(name)
+    assert main(["run", "quick", "--out", "."]) == 2
+    assert capsys.readouterr().err.endswith("results.sqlite: cannot be read: it is no regular file\n")
+    assert main(["simulate", TINY, "-a", "mine:First"]) == 2
+    assert capsys.readouterr().err == "ratiobench: mine.py: cannot be read: it is no regular file\n"
+
+
+def test_pipes_with_a_writer_are_read_however_late_it_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that opens a named pipe and is slow to write; and what was written before, by one that is gone."""
+    monkeypatch.setattr(files, "_PATIENCE", 0.2)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("wb") as file:
+            time.sleep(0.5)
+            file.write(b"late")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert read_bytes(pipe)[0] == b"late"
+    writer.join()
+    for content in (b"early", b""):
+        end, begin = os.pipe()
+        os.write(begin, content)
+        os.close(begin)
+        assert read_bytes(f"/dev/fd/{end}")[0] == content
+        os.close(end)
+    with pytest.raises(InputError, match=r"pipe: cannot be read: it is a named pipe that no program writes to$"):
+        read_bytes(pipe)
+    assert not [thread for thread in threading.enumerate() if "wait_for_writer" in thread.name]
 
 
 @pytest.mark.parametrize(

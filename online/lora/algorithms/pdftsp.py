@@ -6,8 +6,8 @@ for admitted tasks only.
 
 By default memory is in GB, as in section 2.1, and schedules are the best ones (9), found exactly. Algorithm 2, which
 need not find them, is `search=printed`. Its line 11 can be read in two ways: Delta is the increment of (12), as the
-text below (13) says, so that a cell that raises the largest price of a path raises it for all cells of the path; or, by the formula alone, the cost of the new
-cell at the largest prices of the path. It is the increment here.
+text below (13) says, so that a cell that raises the largest price of a path raises it for all cells of the path; or,
+by the formula alone, the cost of the new cell at the largest prices of the path. It is the increment here.
 """
 
 from __future__ import annotations

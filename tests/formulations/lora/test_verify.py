@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -80,13 +82,50 @@ def test_the_checkers_view_of_schedules_is_that_of_check(data: st.DataObject) ->
     if data.draw(st.integers(1, 10)) == 10:
         decisions.append(None)
     report = check(instance, tuple(decisions))
+    value = _outcome(instance, tuple(decisions))
+    assert report.valid == isinstance(value, int)
+    assert value == report.welfare or not report.valid
+    with pytest.MonkeyPatch.context() as one_by_one:
+        one_by_one.setattr(checker, "_Plain", lambda *_: SimpleNamespace(tasks=set(), total=0, overload=True))
+        assert _outcome(instance, tuple(decisions)) == value
+
+
+def _outcome(instance: Instance, decisions: tuple[Decision | None, ...]) -> int | str:
+    """What a schedule is worth, or the first thing wrong with it."""
     try:
-        value = welfare(instance, tuple(decisions))
-    except CertificateError:
-        assert not report.valid
+        return welfare(instance, decisions)
+    except CertificateError as error:
+        return str(error)
+
+
+@settings(max_examples=samples(300), deadline=None)
+@given(st.data())
+def test_the_least_cost_on_two_types_is_that_of_enumeration(data: st.DataObject) -> None:
+    """Costs of either sign, in 64 bits and beyond, whatever is known before and wherever the search begins."""
+    width, top = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 4, 100, 2**56, 2**75]))
+    entry = st.integers(data.draw(st.sampled_from([0, -top])), top)
+    rows = data.draw(st.lists(st.lists(entry, min_size=width, max_size=width), min_size=2, max_size=2))
+    rate = np.array(data.draw(st.lists(st.integers(1, 9), min_size=2, max_size=2)))
+    work = data.draw(st.integers(1, 9 * width + 1))
+    choices = [
+        (sum(int(rate[g]) for g in choice if g < 2), sum(rows[g][t] for t, g in enumerate(choice) if g < 2))
+        for choice in product(range(3), repeat=width)
+    ]
+    costs = [cost for done, cost in choices if done >= work]
+    limit = width * max(abs(value) for row in rows for value in row) + data.draw(st.integers(1, top))
+    cost = np.array(rows, dtype=np.int64 if 8 * limit < 2**63 else object)
+    counts = [min(width, -(-work // int(s)) + int((row < 0).sum())) for s, row in zip(rate, cost, strict=True)]
+    no_gain = data.draw(st.sampled_from([4 * limit, -limit]) | st.integers(-limit, limit))
+    start, known = data.draw(st.none() | st.integers(-3 * top, 3 * top)), -3 * limit
+    if costs:
+        known = data.draw(st.sampled_from([known, min(costs), min(costs) - 1]))
+    found, _ = checker._by_split(cost, rate, work, 3 * limit, counts, "", Steps(10**6), no_gain, known, start)
+    if not costs:
+        assert found > limit
+    elif min(costs) < no_gain:
+        assert found == min(costs)
     else:
-        assert report.valid
-        assert value == report.welfare
+        assert no_gain <= found <= min(costs)
 
 
 def _entry(draw: Callable[..., Any], document: Document) -> tuple[list[int], int]:
