@@ -10,7 +10,6 @@ PERF = Path(__file__).parents[1] / "tools" / "perf.py"
 
 
 def lines_of(*arguments: str) -> list[str]:
-    """What the tool prints."""
     done = subprocess.run([sys.executable, str(PERF), *arguments], check=True, capture_output=True, text=True)
     return done.stdout.splitlines()
 

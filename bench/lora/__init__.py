@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,33 +15,25 @@ from ratiobench.bench.family.capabilities import (
     Claims,
     CompilationSteps,
     CounterexampleSearch,
-    EvaluationSupport,
-    Explainer,
     GanttFunction,
     Limits,
     LogImport,
-    MeasureFunction,
     Studies,
     TimelineFunction,
 )
-from ratiobench.bench.family.contract import Family, SolutionReport
 from ratiobench.bench.family.day_facts import DayFacts
-from ratiobench.bench.family.source import Source
-from ratiobench.bench.family.suite import NamedSummary, SolveSettings, Suite
+from ratiobench.bench.family.packages import PackagedFamily
+from ratiobench.bench.family.suite import NamedSummary, Suite
 from ratiobench.formulations.crosscheck import CrossCheck, CrossCheckRow
-from ratiobench.formulations.report import SolveReport
-from ratiobench.instances.io.keys import Form
 
 if TYPE_CHECKING:
     from ratiobench.instances.lora.model import Instance
-    from ratiobench.instances.lora.solution import Solution
     from ratiobench.online.outcome import OnlineRun
-    from ratiobench.online.run import Environment
 
 # Solvers, kernels and generators are imported where they are used, so that `list` and `check` start at once.
 
 
-class LoraFamily(Family):
+class LoraFamily(PackagedFamily):
     """Online scheduling and pricing of multi-LoRA fine-tuning tasks."""
 
     name = "lora"
@@ -54,46 +46,10 @@ class LoraFamily(Family):
     # The problem.
 
     @property
-    def format(self) -> str:
-        from ratiobench.instances.lora.format import FORMAT
-
-        return FORMAT
-
-    @property
     def formats(self) -> tuple[str, ...]:
         from ratiobench.instances.lora.format import FORMAT, FORMAT_2
 
         return (FORMAT, FORMAT_2)
-
-    def parse(self, data: Any, source: str) -> Instance:
-        from ratiobench.instances.lora.format import parse
-
-        return parse(data, source)
-
-    def dumps(self, instance: Instance) -> str:
-        from ratiobench.instances.lora.format import dumps
-
-        return dumps(instance)
-
-    def identity(self, instance: Instance) -> str:
-        from ratiobench.instances.lora.format import content_hash
-
-        return content_hash(instance)
-
-    def describe(self, instance: Instance) -> Mapping[str, Any]:
-        from ratiobench.instances.lora.quantities import describe
-
-        return describe(instance)
-
-    def generate(self, recipe: Mapping[str, Any]) -> Instance:
-        from ratiobench.instances.lora.generate import generate
-
-        return generate(recipe)
-
-    def recipe_forms(self) -> Sequence[Form]:
-        from ratiobench.instances.lora.generate import recipes
-
-        return recipes()
 
     def traces(self) -> Sequence[NamedSummary]:
         from ratiobench.instances.lora.arrivals import traces
@@ -161,38 +117,7 @@ class LoraFamily(Family):
 
         return LOG_IMPORT
 
-    def solution_document(self, solution: Solution) -> dict[str, Any]:
-        from ratiobench.instances.lora.solution import solution_document
-
-        return solution_document(solution)
-
-    def parse_solution(self, instance: Instance, data: Any, source: str) -> Solution:
-        from ratiobench.instances.lora.solution import parse_solution
-
-        return parse_solution(data, source)
-
-    def own_suites(self) -> Sequence[Suite]:
-        from ratiobench.bench.lora.suites import suites
-
-        return suites()
-
     # The optimum.
-
-    @property
-    def solver_version(self) -> str:
-        from ratiobench.formulations.lora.solve import VERSION
-
-        return VERSION
-
-    def formulations(self) -> Sequence[NamedSummary]:
-        from ratiobench.formulations.lora.solve import formulations
-
-        return NamedSummary.several(formulations())
-
-    def solve(self, instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
-        from ratiobench.formulations.lora.solve import solve
-
-        return solve(instance, **asdict(settings), start=start)
 
     def value_limit(self, instance: Instance) -> int:
         # Tables of prices and a tree; then a cell in each slot for each task, of which a week uses a tenth.
@@ -203,27 +128,11 @@ class LoraFamily(Family):
 
         return day_before(recipe)
 
-    def check_solution(self, instance: Instance, solution: Solution) -> SolutionReport:
-        from ratiobench.formulations.lora.check import check
-
-        return check(instance, solution)
-
     @property
     def certificates(self) -> Certificates:
-        from ratiobench.formulations.lora.certificate import write
-        from ratiobench.formulations.lora.verify import PROVES, tell_sum, verify
+        from ratiobench.formulations.lora.verify import tell_sum
 
-        def solve(instance: Instance, settings: SolveSettings, start: Solution | None = None) -> SolveReport:
-            from ratiobench.formulations.lora.solve import solve
-
-            return solve(instance, **asdict(settings), start=start, certified=True)
-
-        return Certificates(solve, write, verify, PROVES, tell_sum)
-
-    def export(self, instance: Instance, kind: str, formulation: str) -> str:
-        from ratiobench.formulations.lora.solve import export
-
-        return export(instance, kind, formulation)
+        return replace(super().certificates, sum_text=tell_sum)
 
     def without_migration(self, instance: Instance) -> Instance:
         from ratiobench.instances.lora.restriction import restrict
@@ -255,18 +164,6 @@ class LoraFamily(Family):
         return solve_printed(instance)
 
     # Online algorithms.
-
-    @property
-    def environment(self) -> Environment[Instance]:
-        from ratiobench.online.lora.run import ENVIRONMENT
-
-        return ENVIRONMENT
-
-    @property
-    def evaluation(self) -> EvaluationSupport:
-        from ratiobench.bench.lora.evaluation import EVALUATION
-
-        return EVALUATION
 
     def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
         from ratiobench.bench.lora.days import default_policies
@@ -367,33 +264,10 @@ class LoraFamily(Family):
 
         return READINGS
 
-    @property
-    def explainer(self) -> Explainer:
-        from ratiobench.bench.lora.explanation import EXPLAINER
-
-        return EXPLAINER
-
-    @property
-    def measures(self) -> MeasureFunction:
-        from ratiobench.bench.lora.measures import measures
-
-        return measures
-
     def describe_run(self, instance: Instance, run: OnlineRun) -> str:
         from ratiobench.bench.lora.measures import describe_jobs
 
         return describe_jobs(instance, run)
-
-    @property
-    def measure_names(self) -> Sequence[str]:
-        from ratiobench.bench.lora.measures import MEASURES
-
-        return MEASURES
-
-    def sources(self) -> Sequence[Source]:
-        from ratiobench.bench.lora.sources import SOURCES
-
-        return SOURCES
 
 
 FAMILY = LoraFamily()

@@ -150,11 +150,6 @@ class Master:
         place, value = np.array(rows, dtype=np.int32), np.array(values, dtype=np.float64)
         self._solver.addCol(objective, 0.0, highspy.kHighsInf, len(rows), place, value)
 
-    def bound_rows(self, low: FloatArray, high: FloatArray) -> None:
-        """Bounds of the first rows; -inf and inf for none."""
-        rows = np.arange(len(low), dtype=np.int32)
-        self._solver.changeRowsBounds(len(low), rows, low, high)
-
     def close(self, columns: list[int], closed: bool) -> None:
         """Close columns at 0, or open them again."""
         high = np.full(len(columns), 0.0 if closed else highspy.kHighsInf)

@@ -6,7 +6,6 @@ It shares nothing with the bounds, the searches or their arithmetic, so that it 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
 from numbers import Integral
@@ -48,11 +47,6 @@ class CheckReport:
     def valid(self) -> bool:
         """No constraint is violated."""
         return not self.violations
-
-    @property
-    def mean_flow(self) -> Fraction:
-        """Ticks from release to end, the mean over the jobs that are placed; 0 without any."""
-        return Fraction(self.flow, max(1, self.placed))
 
     @property
     def spread(self) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.fields import LIMIT, decisions_of, integer, items
 
 Decision = tuple[int, ...]  # x_i: how many of a user's tasks each machine gets
 # One decision per user in order of arrival; None where there is none, which no valid solution has
@@ -42,12 +41,8 @@ def parse_solution(data: Any, source: str) -> Solution:
     ------
     InputError : another form; names the file, the field and the value.
     """
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shorten(data)} is not an object")
-    if "decisions" not in data:
-        raise InputError(source, "decisions", "the field is missing")
     found: list[Decision | None] = []
-    for i, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+    for i, raw in enumerate(decisions_of(source, data)):
         path = f"decisions[{i}]"
         if raw is None:
             found.append(None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.fields import LIMIT, decisions_of, integer, items
 
 
 class Piece(NamedTuple):
@@ -57,12 +56,8 @@ def parse_solution(data: Any, source: str) -> Solution:
     ------
     InputError : another form; names the file, the field and the value.
     """
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shorten(data)} is not an object")
-    if "decisions" not in data:
-        raise InputError(source, "decisions", "the field is missing")
     found = []
-    for i, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+    for i, raw in enumerate(decisions_of(source, data)):
         pieces = []
         for j, piece in enumerate(items(source, f"decisions[{i}]", raw, None, "")):
             path = f"decisions[{i}][{j}]"

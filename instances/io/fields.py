@@ -92,6 +92,15 @@ def items(source: str, path: str, value: Any, length: int | None, what: str) -> 
     return value
 
 
+def decisions_of(source: str, data: Any) -> list[Any]:
+    """The decisions in the document of a solution, whose further keys are ignored."""
+    if not isinstance(data, dict):
+        raise InputError(source, "document", f"{shorten(data)} is not an object")
+    if "decisions" not in data:
+        raise InputError(source, "decisions", "the field is missing")
+    return items(source, "decisions", data["decisions"], None, "")
+
+
 def origin_of(source: str, origin: Any) -> dict[str, Any]:
     """Any object whose numbers can be written and read back; it says where the instance comes from."""
     if not isinstance(origin, dict):

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, are_integers, integer, items
+from ratiobench.instances.io.fields import LIMIT, are_integers, decisions_of, integer, items
 from ratiobench.instances.io.files import load_json, read_bytes
 
 # No payment is larger, nor that much below 0. A task has one cell per slot at most (4b), of cost -2^40..2^40 each, and
@@ -93,14 +93,7 @@ def read_solution(path: str | os.PathLike[str]) -> Solution:
 
 def parse_solution(data: Any, source: str) -> Solution:
     """Validate the shape of a decoded solution document."""
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shorten(data)} is not an object")
-    if "decisions" not in data:
-        raise InputError(source, "decisions", "the field is missing")
-    return tuple(
-        _decision(source, f"decisions[{i}]", raw)
-        for i, raw in enumerate(items(source, "decisions", data["decisions"], None, ""))
-    )
+    return tuple(_decision(source, f"decisions[{i}]", raw) for i, raw in enumerate(decisions_of(source, data)))
 
 
 def _decision(source: str, path: str, raw: Any) -> Decision | None:

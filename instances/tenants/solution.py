@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ratiobench.instances.io.errors import InputError, shorten
-from ratiobench.instances.io.fields import LIMIT, integer, items
+from ratiobench.instances.io.fields import LIMIT, decisions_of, integer, items
 
 
 class Start(NamedTuple):
@@ -49,12 +48,8 @@ def parse_solution(data: Any, source: str) -> Solution:
     ------
     InputError : another form; names the file, the field and the value.
     """
-    if not isinstance(data, dict):
-        raise InputError(source, "document", f"{shorten(data)} is not an object")
-    if "decisions" not in data:
-        raise InputError(source, "decisions", "the field is missing")
     found: list[Start | None] = []
-    for j, raw in enumerate(items(source, "decisions", data["decisions"], None, "")):
+    for j, raw in enumerate(decisions_of(source, data)):
         path = f"decisions[{j}]"
         if raw is None:
             found.append(None)

@@ -86,19 +86,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That folder as the current one."""
     monkeypatch.chdir(folder)
     return folder
 
 
 def evaluated(out: str = "out") -> Backtest:
-    """What the results say."""
     with Store.open(Path(out) / STORE, create=False) as store:
         return evaluate(read_results(store), LORA)
 
 
 def days() -> list[Any]:
-    """The judged days."""
     return [read(f"days/log-2026-03-0{day}.json.gz") for day in (3, 4, 5)]
 
 

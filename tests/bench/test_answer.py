@@ -30,7 +30,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(folder: Path) -> Results:
-    """Its tables."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         return read_results(store)
 

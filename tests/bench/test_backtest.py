@@ -76,7 +76,6 @@ def inside(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(out: str) -> pd.DataFrame:
-    """results.csv."""
     return pd.read_csv(Path(out) / "results.csv", dtype=str, keep_default_na=False)
 
 

@@ -20,20 +20,11 @@ from ratiobench.formulations.lora.models.formulation import registry
 from ratiobench.instances.io.errors import DEBUG
 from ratiobench.instances.lora.format import read
 from ratiobench.instances.lora.named import path
-from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 ROOT = Path(__file__).resolve().parents[2]
 LORA = str(path("thm5_T5_3tasks"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    """An instance file of the toy family."""
-    target = tmp_path / "toy.json"
-    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
-    return str(target)
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> Any:

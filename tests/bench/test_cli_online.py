@@ -19,14 +19,6 @@ pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    """An instance file of the toy family; OPT at effort 1 is known up to 1."""
-    target = tmp_path / "toy.json"
-    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
-    return str(target)
-
-
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The lines of a command that does its work."""
     assert main(arguments) == 0

@@ -29,19 +29,10 @@ from ratiobench.instances.io.errors import (
     suggest_name,
 )
 from ratiobench.instances.lora.named import path
-from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("toy")
 LORA = str(path("thm5_T5_3tasks"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    """An instance file of the toy family."""
-    target = tmp_path / "toy.json"
-    target.write_text(FAMILY.dumps(FAMILY.generate({"seed": 1, "size": 8, "room": 3})))
-    return str(target)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -82,7 +73,6 @@ def test_the_version_is_that_of_the_package(
 
 
 def parsers() -> Iterator[argparse.ArgumentParser]:
-    """The parser, and that of each command."""
     top = make_parser()
     yield top
     yield from top.commands.choices.values()  # type: ignore[attr-defined]

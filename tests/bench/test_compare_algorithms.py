@@ -148,7 +148,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def found(folder: Path) -> Results:
-    """The same, read."""
     with Store.open(folder / "results.sqlite", create=False) as store:
         return read_results(store)
 

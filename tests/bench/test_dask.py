@@ -103,7 +103,6 @@ def run(suite: str, out: Path, **options: Any) -> str:
 
 
 def table(out: Path) -> str:
-    """The table of a folder."""
     with Store.open(out / "results.sqlite", create=False) as store:
         return read_results(store).rows.to_csv()
 

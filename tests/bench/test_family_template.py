@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -17,8 +16,8 @@ from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
 from ratiobench.bench.family.suite import SolveSettings
 from ratiobench.online.registry import _import_all
+from tests.support.queue_family import write_queue_family
 
-README = Path(__file__).resolve().parents[2] / "bench" / "family" / "five_files.md"
 POLICIES = """
 import random
 
@@ -78,12 +77,7 @@ class Many(Policy):
 @pytest.fixture
 def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The family, its files in a folder that is the current one."""
-    text = README.read_text(encoding="utf-8")
-    blocks = re.findall(r"## `queue_family/(\S+)`\n.*?```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 5
-    (tmp_path / "queue_family").mkdir()
-    for name, code in blocks:
-        (tmp_path / "queue_family" / name).write_text(code, encoding="utf-8")
+    write_queue_family(tmp_path)
     (tmp_path / "policies.py").write_text(POLICIES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

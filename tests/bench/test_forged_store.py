@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of one case."""
     return made("toy", tmp_path_factory.mktemp("toy"), "--only", "toy0")
 
 

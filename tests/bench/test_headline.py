@@ -52,12 +52,10 @@ def row(case: str, algorithm: str, value: int | None, lower: int = 90, upper: in
 
 
 def headline(rows: Sequence[dict[str, Any]], sense: Sense = Sense.MOST, **more: Any) -> Headline:
-    """The headline of these rows."""
     return make_headline(results(rows, more.pop("about", {"sense": sense.value})), FAMILY, **more)
 
 
 def results(rows: Sequence[dict[str, Any]], about: Mapping[str, Any] | None = None) -> Results:
-    """The results with these rows."""
     checks = [name for name in ("half",) if any(name in each for each in rows)]
     more_columns = repetitions.COLUMNS if any("repetitions" in each for each in rows) else ()
     parts = [f"half_{part}" for part in ("left", "right", "failing") if any(f"half_{part}" in each for each in rows)]

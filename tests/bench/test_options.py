@@ -114,7 +114,6 @@ def commands() -> Iterator[tuple[list[str], Command]]:
 
 
 def single(name: str) -> Command:
-    """A command that is no group."""
     found = COMMANDS[name]
     assert isinstance(found, Command)
     return found

@@ -26,7 +26,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(folder: Path) -> Results:
-    """The tables of a folder."""
     with Store.open(folder / STORE, create=False) as store:
         return read_results(store)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +17,10 @@ from ratiobench.bench.evaluation.cases import find_family
 from ratiobench.bench.evaluation.check_algorithm import check_algorithm
 from tests.support.packages import install
 from tests.support.policies import CRASHES, EXAMPLES, OVERBOOKS, REJECTS, write
+from tests.support.queue_family import files_of_queue_family
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "instances" / "lora" / "named" / "tiny_contention.json"
-FAMILY = ROOT / "bench" / "family" / "five_files.md"
 CLAIM = """
 from ratiobench.bench.family.checks import Check, Verdict
 from ratiobench.bench.theory.claim import Claim
@@ -47,13 +46,12 @@ def version():
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package with an algorithm, a claim, a backend and a family, installed by pip."""
-    family = re.findall(r"## `(queue_family/\S+)`\n.*?```python\n(.*?)```", FAMILY.read_text("utf-8"), re.DOTALL)
     files = {
         "somebodys/__init__.py": "",
         "somebodys/policies.py": (EXAMPLES / "lora.py").read_text(encoding="utf-8"),
         "somebodys/claims.py": CLAIM,
         "somebodys/backend.py": BACKEND,
-        **dict(family),
+        **files_of_queue_family(),
     }
     entries = (
         "[ratiobench.algorithms]\nlora.threshold = somebodys.policies:Threshold\n"

@@ -25,10 +25,7 @@ pytestmark = pytest.mark.usefixtures("toy")
 
 
 class Terminal(io.StringIO):
-    """A stream that is a terminal."""
-
     def isatty(self) -> bool:
-        """It is."""
         return True
 
 

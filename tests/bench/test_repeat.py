@@ -37,7 +37,6 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def welfares(seed: int, count: int) -> list[int]:
-    """Of the first repetitions."""
     found = []
     for repetition in range(1, count + 1):
         with run_context(RunContext(repetition=repetition)):

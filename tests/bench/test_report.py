@@ -104,7 +104,6 @@ class Sound(HTMLParser):
 
 
 def read(page: str) -> Sound:
-    """The page, read."""
     found = Sound()
     found.feed(page)
     found.close()

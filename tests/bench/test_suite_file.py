@@ -42,7 +42,6 @@ start = 60
 
 
 def suite(text: str, folder: Path | None = None) -> Suite:
-    """The suite in a text."""
     return suite_of(tomllib.loads(text), "my.toml", folder or Path(), families())[1]
 
 

@@ -59,12 +59,10 @@ def knapsack(size: int = 3) -> LinearModel:
 
 
 def process_id() -> int:
-    """Of the process that runs this."""
     return os.getpid()
 
 
 def hang_forever() -> None:
-    """Never answers."""
     while True:
         time.sleep(60)
 
@@ -93,7 +91,6 @@ def stop_abruptly() -> None:
 
 
 def raise_error() -> None:
-    """An ordinary exception."""
     raise ValueError("two\nlines")
 
 

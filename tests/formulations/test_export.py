@@ -28,12 +28,6 @@ LINEAR = [each.name for each in registry().values() if "highs" in each.backends]
 READERS = ("highs", "cbc")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
-
-
 def optimum_read(reader: str, path: Path) -> float:
     """The optimum of the file as the reader prints it, as a maximum of welfare."""
     reply = worker.worker(reader).call(f"ratiobench.formulations.backends.{reader}:optimum_of_file", str(path))

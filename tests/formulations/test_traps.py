@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,12 +22,6 @@ from ratiobench.formulations.report import Proof, Termination
 from tests.formulations.lora.test_models import contended_instance, hard_instance, model_of, one_task_instance
 
 HERE = "tests.formulations.test_traps"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 # Trap 1: highspy and OR-Tools (and PuLP and OR-Tools) clash in one process.

@@ -43,8 +43,6 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison."""
-
     compute: Callable[[Path], Any]  # makes the JSON document of today, in an empty folder that is the working folder
     # yields a line for each finding, given what is stored and the document of today.
     compare: Callable[[Any, Any], Iterable[str]] = differences

@@ -9,6 +9,7 @@ import contextlib
 import csv
 import ctypes
 import gzip
+import hashlib
 import importlib.util
 import inspect
 import json
@@ -33,6 +34,7 @@ import numpy as np
 from ratiobench.formulations.processes import remove_tree
 from tests.golden.case import Case, differences
 from tests.golden.commands import call, document_of, start
+from tests.support.queue_family import files_of_queue_family, write_queue_family
 
 INPUTS = Path(__file__).parent / "inputs"
 STORED = Path(__file__).parent / "stored" / "interfaces.json"
@@ -199,7 +201,6 @@ class EarliestFit:
         self.every = int((options or {}).get("every", 1))
 
     def start(self, public: Any, constants: Any) -> None:
-        """Keep what is public."""
         self.public = public
 
     def decide(self, task: Any, view: Any) -> Any:
@@ -235,24 +236,15 @@ def plugin(folder: Path) -> dict[str, Any]:
     return {name: run[name] for name in ("algorithm", "valid", "welfare", "admitted")}
 
 
-def five_files(folder: Path) -> list[dict[str, str]]:
-    """A family of a user's own, in five files: its suite."""
-    words: list[str | Path] = [
-        "run",
-        "queue",
-        "--only",
-        "queue0",
-        "queue1",
-        "--workers",
-        "1",
-        "--quiet",
-        "--out",
-        folder / "out",
-    ]
-    path = os.pathsep.join(str(place) for place in (_inputs(folder), INPUTS.parents[2]))
+def five_files(folder: Path) -> dict[str, Any]:
+    """The family in five files of the documentation: its suite, and its text, which must run as it stands."""
+    write_queue_family(folder)
+    words = ["run", "queue", "--only", "queue0", "queue1", "--workers", "1", "--quiet", "--out"]
+    path = os.pathsep.join((str(folder), str(INPUTS.parents[2])))
     settings = {"PYTHONPATH": path, "RATIOBENCH_FAMILIES": "queue_family"}
-    _finished(start(*words, env=settings), "five files")
-    return _rows(folder / "out")
+    _finished(start(*words, folder / "out", env=settings), "five files")
+    text = "".join(files_of_queue_family().values())
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "rows": _rows(folder / "out")}
 
 
 # ------------------------------------------------------------------------------------------------------ environments

@@ -22,13 +22,11 @@ SHOWN = 20  # Findings of one case that are printed
 
 
 def cases_of(part: str) -> dict[str, Case]:
-    """The cases of a part, by name."""
     cases: dict[str, Case] = importlib.import_module(f"tests.golden.{part}").CASES
     return cases
 
 
 def stored_of(part: str) -> dict[str, Any]:
-    """What is stored of a part, by case."""
     file = STORED / f"{part}.json"
     return json.loads(file.read_text()) if file.exists() else {}
 

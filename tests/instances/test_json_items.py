@@ -15,7 +15,6 @@ from ratiobench.instances.io.text_files import open_text
 
 
 def entries(tmp_path: Path, text: str, key: str = "jobs") -> list[tuple[str, Any]]:
-    """All entries of a text."""
     path = tmp_path / "log.json"
     path.write_text(text, encoding="utf-8")
     with open_text(path) as file:

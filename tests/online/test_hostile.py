@@ -42,7 +42,6 @@ NASTY = "\x1b[2J\u202e\ud800\n\x00key" * 1_000_000
 
 
 def tiny() -> Document:
-    """A document to spoil."""
     document: Document = json.loads(Path(TINY).read_text())
     return document
 

@@ -37,7 +37,6 @@ class Remembers(AtCost):
     starts = 0
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """One more."""
         super().start(public, constants)
         self.starts += 1
 

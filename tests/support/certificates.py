@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -13,13 +13,13 @@ from ratiobench.formulations.lora.certificate import Certificate, ClassPrice, No
 from ratiobench.formulations.lora.models.enumerate import list_schedules
 from ratiobench.formulations.lora.solve import solve
 from ratiobench.formulations.lora.verify import dual_bound, verify
-from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.lora import Instance
 from ratiobench.instances.lora import parse as parse_instance
 from ratiobench.instances.lora.format import content_hash
+from tests.support.documents import Document, refused_by
 from tests.support.strategies.lora import tiny_documents, tiny_instances
 
-Document = dict[str, Any]
+refused = partial(refused_by, verify)
 TreePath = tuple[tuple[tuple[int, ...], bool], ...]
 
 
@@ -33,14 +33,6 @@ def claimed(instance: Instance) -> Document:
 def resealed(document: Document) -> Document:
     """The document with the seal that its content asks for: what a forger would write."""
     return document | {"sha256": seal(parse(document)[0])}
-
-
-def refused(instance: Instance, document: Document) -> bool:
-    """Whether the checker refuses it, as malformed or as not true."""
-    try:
-        return not verify(instance, document).valid
-    except InputError:
-        return True
 
 
 def checked_bound(instance: Instance, proof: Certificate) -> int:

@@ -79,8 +79,6 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """A cheat."""
-
     what: str  # it in words
     text: str  # methods in the place of the honest policy's
     open_result: str  # the result without isolation

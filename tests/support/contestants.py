@@ -32,11 +32,9 @@ class Honest:
     """The first vendor, then the first node with room in each slot until the work is done; charges nothing."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Remember the cluster."""
         self.public = public
 
     def decide(self, task: Task, view: View) -> Any:
-        """The schedule, if it pays."""
         return self.plan(task, view, task.options[0].first, task.deadline)
 
     def plan(self, task: Task, view: View, first: int, last: int) -> Decision | None:
@@ -95,7 +93,6 @@ class HonestBatch(Honest):
         self.counts = {"slots": 0}
 
     def decide_batch(self, tasks: Sequence[Task], view: View) -> list[Any]:
-        """One admission per slot."""
         self.counts["slots"] += 1
         best = max(range(len(tasks)), key=lambda j: tasks[j].bid)
         return [self.decide(task, view) if j == best else None for j, task in enumerate(tasks)]
@@ -180,11 +177,9 @@ class Declares(Honest):
     constants: tuple[str, ...] = ("alpha", "beta")
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Both are there."""
         self.label = f"{constants['alpha']} {constants['beta']}"
 
     def decide(self, task: Task, view: View) -> Any:
-        """No."""
         return None
 
 
@@ -207,7 +202,6 @@ class UnknownVendor(Honest):
     """Asks for the vendor after the last."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """A schedule that would do."""
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(vendor=len(task.vendors))
 
@@ -270,7 +264,6 @@ class ShiftingTuple(Honest):
     """Cells that are one thing when they are checked and another when they are read again."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """The cells in disguise."""
         plan = super().decide(task, view)
         return None if plan is None else (plan.vendor, _Shifting(plan.cells), plan.payment)
 
@@ -287,7 +280,6 @@ class TooManyAnswers(HonestBatch):
     """One decision more than asked for."""
 
     def decide_batch(self, tasks: Sequence[Task], view: View) -> Any:
-        """The last one twice."""
         answers = [self.decide(task, view) for task in tasks]
         return [*answers, answers[-1]]
 
@@ -315,7 +307,6 @@ class Answers(Honest):
         self.odd = self.ODD[options["odd"].replace("_", " ")]
 
     def decide(self, task: Task, view: View) -> Any:
-        """The oddity."""
         return self.odd
 
 
@@ -323,7 +314,6 @@ class Overcharges(Honest):
     """Charges every task more than it bid, but the first one its bid."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """The plan, with its price."""
         plan = super().decide(task, view)
         return None if plan is None else plan._replace(payment=task.bid + (task.index > 0))
 
@@ -344,7 +334,6 @@ class Reads(Honest):
             assert "margin" in options
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """In time."""
         super().start(public, constants)
         if self.how == "start":
             assert self.options["margin"]
@@ -354,7 +343,6 @@ class WritesToTheView(Honest):
     """Makes room in the view."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """All nodes are free."""
         view.compute[:] = 10**9
         return super().decide(task, view)
 
@@ -363,7 +351,6 @@ class WritesToTheTask(Honest):
     """Makes the work small."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """One sample will do."""
         task.work = 1  # type: ignore[misc]
         return super().decide(task, view)
 
@@ -399,7 +386,6 @@ class Interrupts(Honest):
     """Pretends that Ctrl-C was pressed."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """At the first arrival."""
         raise KeyboardInterrupt
 
 
@@ -407,7 +393,6 @@ class Exits(Honest):
     """Ends the programme, as it thinks."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """At the first arrival."""
         sys.exit(0)
 
 
@@ -415,7 +400,6 @@ class Dies(Honest):
     """Takes its process with it."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """At the first arrival."""
         os._exit(7)
 
 
@@ -423,7 +407,6 @@ class Hangs(Honest):
     """Does not answer, and has started a process that does not end either."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """For hours."""
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
         with open(os.environ["CONTESTANT_FOLDER"] + "/child", "w", encoding="utf-8") as file:
             file.write(str(child.pid))
@@ -434,7 +417,6 @@ class HangsAtTheStart(Honest):
     """Does not begin."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """For hours."""
         time.sleep(3600)
 
 
@@ -472,7 +454,6 @@ class ReadsByCommand(Honest):
     """Has another program read the file."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """With cat."""
         subprocess.run(["cat", "instance.json"], check=False, capture_output=True)
 
 
@@ -491,7 +472,6 @@ class ReadsTheInstanceAtStart(ReadsTheInstance):
         self.file = options["file"]
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Read it."""
         super().start(public, constants)
         os.close(os.open(self.file, os.O_RDONLY))
 
@@ -606,12 +586,10 @@ class Snoops(Honest):
             _snoop(self.options["module"], self.options["way"])
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Before the first task."""
         super().start(public, constants)
         self.snoop("start")
 
     def decide(self, task: Task, view: View) -> Any:
-        """While it decides."""
         self.snoop("decide")
         return None
 
@@ -623,12 +601,10 @@ class SnoopsAmongUsers(eapm_contestants.Honest):
         self.hidden = Snoops(options)
 
     def start(self, public: Any, constants: Mapping[str, Any]) -> None:
-        """Before the first user."""
         super().start(public, constants)
         self.hidden.snoop("start")
 
     def decide(self, user: User, view: Any) -> Any:
-        """While it decides."""
         self.hidden.snoop("decide")
         return super().decide(user, view)
 
@@ -637,7 +613,6 @@ class SearchesMemory(Honest):
     """Looks through all objects for an instance."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """There is none."""
         return [each for each in gc.get_objects() if type(each).__name__ == "Instance"] or None
 
 
@@ -656,7 +631,6 @@ class DrawsWithoutSeed(Honest):
     """Tosses a coin for every task."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """Heads it is."""
         return super().decide(task, view) if random.random() < 0.5 else None
 
 
@@ -682,7 +656,6 @@ class EveryOtherRun(Honest):
     """Decides otherwise in every second run: on the first half of the arrivals, as the referee makes its runs."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Count the runs."""
         super().start(public, constants)
         with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
             file.write("x")
@@ -690,7 +663,6 @@ class EveryOtherRun(Honest):
             self.odd = len(file.read()) % 2 == 1
 
     def decide(self, task: Task, view: View) -> Any:
-        """Nothing in the even ones."""
         return super().decide(task, view) if self.odd else None
 
 
@@ -698,7 +670,6 @@ class PatchesTheReferee(Honest):
     """Replaces the referee's judgement, in the only process that it reaches."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Everything is fine."""
         from ratiobench.formulations.lora import check
         from ratiobench.online.lora import simulator
 
@@ -707,7 +678,6 @@ class PatchesTheReferee(Honest):
         check.check = None  # type: ignore[assignment]
 
     def decide(self, task: Task, view: View) -> Any:
-        """All tasks on node 0."""
         slots = range(task.options[0].first, task.deadline + 1)
         return Decision(task.options[0].vendor, tuple((0, slot) for slot in slots))
 
@@ -796,7 +766,6 @@ class StartsPrograms(Honest):
     """Has a shell do something."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Nothing that is forbidden."""
         super().start(public, constants)
         os.system("true")
 
@@ -816,7 +785,6 @@ class WaitsForItsDaemon(LeavesADaemon):
     """Has the detached program do something that takes long."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """For hours."""
         time.sleep(3600)
 
 
@@ -853,7 +821,6 @@ class DrawsWithSeed(Honest):
         np.random.seed(7)  # noqa: NPY002
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """One more run."""
         super().start(public, constants)
         with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
             file.write("x")
@@ -862,7 +829,6 @@ class DrawsWithSeed(Honest):
         self.draw()
 
     def draw(self) -> None:
-        """From all of them."""
         self.drawn = [random.random(), np.random.random(), random.Random(7), np.random.default_rng(7)]  # noqa: NPY002
 
     def decide(self, task: Task, view: View) -> Any:
@@ -906,7 +872,6 @@ class ForgesItsReads(Honest):
         self.file, self.number = options["file"], int(options["number"])
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Writes to every pipe."""
         folder, name = os.path.split(self.file)
         read = [f"{folder}/{'./' * k}{name}" for k in range(self.number)]
         reply = json.dumps({"kind": "started", "unread": [], "read": read, "drew": False, "started": []}) + "\n"
@@ -971,11 +936,9 @@ class Waits:
         self.seen: list[int] = []
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Remember the cluster."""
         self.public = public
 
     def decide(self, task: Task, view: View) -> Any:
-        """Later."""
         return WAIT
 
     def at_slot(self, view: View) -> Any:

@@ -27,11 +27,9 @@ class DrawingFamily(ToyFamily):
         return [Suite("drawing", "Runs that differ", tuple(cases)), Suite("drawing-bad", "A run that fails", (bad,))]
 
     def algorithms(self) -> Sequence[NamedSummary]:
-        """Two more."""
         return [*super().algorithms(), NamedSummary("draws", "draws"), NamedSummary("stumbles", "stumbles")]
 
     def is_randomised(self, algorithm: str) -> bool:
-        """Those two."""
         return algorithm in ("draws", "stumbles")
 
     def run(self, instance: Numbers, algorithm: str, prior: Any = None) -> OnlineRun:

@@ -6,9 +6,8 @@ They are run by their import path, in a process of their own; this module must i
 from __future__ import annotations
 
 import os
-import random
-import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,9 @@ class Honest:
     """Each bag on the machine that would finish it first."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Remember the machines."""
         self.public = public
 
     def decide(self, user: User, view: View) -> Any:
-        """All tasks on one machine."""
         best = int(np.argmin(view.load_ms + user.tasks * user.etc_ms))
         return tuple(user.tasks if j == best else 0 for j in range(len(self.public.machines)))
 
@@ -53,7 +50,6 @@ class Declares(Honest):
     constants = ("users",)
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """It is told."""
         super().start(public, constants)
         self.label = f"{constants['users']}"
 
@@ -86,7 +82,6 @@ class Answers(Honest):
         self.odd = self.ODD[options["odd"]]
 
     def decide(self, user: User, view: View) -> Any:
-        """The oddity."""
         return self.odd if user.index == 1 else super().decide(user, view)
 
 
@@ -121,7 +116,6 @@ class WritesToTheView(Honest):
     """Takes the work off the machines."""
 
     def decide(self, user: User, view: View) -> Any:
-        """All machines are idle."""
         view.load_ms[:] = 0
         return super().decide(user, view)
 
@@ -130,7 +124,6 @@ class WritesToTheUser(Honest):
     """Makes the tasks short."""
 
     def decide(self, user: User, view: View) -> Any:
-        """One millisecond will do."""
         user.etc_ms[:] = 1
         return super().decide(user, view)
 
@@ -139,7 +132,6 @@ class ShrinksTheBag(Honest):
     """Makes the bag small."""
 
     def decide(self, user: User, view: View) -> Any:
-        """One task will do."""
         user.tasks = 1  # type: ignore[misc]
         return super().decide(user, view)
 
@@ -148,7 +140,6 @@ class PatchesTheReferee(Honest):
     """Replaces the referee's judgement, in the only process that it reaches."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Everything is fine."""
         from ratiobench.formulations.eapm import check
         from ratiobench.online.eapm import simulator
 
@@ -157,7 +148,6 @@ class PatchesTheReferee(Honest):
         check.check = None  # type: ignore[assignment]
 
     def decide(self, user: User, view: View) -> Any:
-        """No task anywhere."""
         return (0, 0)
 
 
@@ -168,35 +158,6 @@ class Raises(Honest):
         """With an error of two lines."""
         if user.index:
             raise RuntimeError("this cannot\nbe done")
-        return super().decide(user, view)
-
-
-class Dies(Honest):
-    """Takes its process with it."""
-
-    def decide(self, user: User, view: View) -> Any:
-        """At the first arrival."""
-        os._exit(7)
-
-
-class Hangs(Honest):
-    """Does not answer."""
-
-    def decide(self, user: User, view: View) -> Any:
-        """For hours."""
-        time.sleep(3600)
-
-
-class ReadsData(Honest):
-    """Looks for a data file while it decides."""
-
-    def decide(self, user: User, view: View) -> Any:
-        """Whether it is there or not."""
-        try:
-            with open("instance.json", encoding="utf-8") as file:
-                file.read()
-        except OSError:
-            pass
         return super().decide(user, view)
 
 
@@ -220,41 +181,20 @@ class ReadsTheHouse(Honest):
 
 
 class WritesToThePipe(Honest):
-    """Sends lines of its own where the answers go, past the loop that serves it."""
-
-    LINES: Mapping[str, bytes] = {
-        "garbage": b"\x80\x05garbage\n",
-        "text": b'{"kind": "answers", "read": [], "answers": "all"}\n',
-        "shares": b'{"kind": "answers", "read": [], "answers": [["1", {}]]}\n',
-        "end": b'{"kind": "end", "read": [], "altered": [], "counts": {}, "label": null}\n',
-    }
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self.line = self.LINES[options["line"]]
+    """Sends a line of its own, with text for a share, where the answers go, past the loop that serves it."""
 
     def decide(self, user: User, view: View) -> Any:
         """On every file descriptor there is."""
         for descriptor in range(3, 32):
-            try:
-                os.write(descriptor, self.line)
-            except OSError:
-                continue
+            with suppress(OSError):
+                os.write(descriptor, b'{"kind": "answers", "read": [], "answers": [["1", {}]]}\n')
         return super().decide(user, view)
-
-
-class DrawsWithoutSeed(Honest):
-    """Tosses a coin for every bag."""
-
-    def decide(self, user: User, view: View) -> Any:
-        """Heads it is."""
-        return (user.tasks, 0) if random.random() < 0.5 else (0, user.tasks)
 
 
 class EveryOtherRun(Honest):
     """Decides otherwise in every second run: on the first half of the arrivals, as the referee makes its runs."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Count the runs."""
         super().start(public, constants)
         with open(os.environ["CONTESTANT_FOLDER"] + "/runs", "a+", encoding="utf-8") as file:
             file.write("x")

@@ -36,7 +36,6 @@ def made(seed: int, users: int, types: int = 30, machines: int = 9, gamma: int =
 
 
 def small(kinds: list[Document], users: list[Document], machines: list[str], energy_price: int = 1) -> Instance:
-    """An instance from its parts."""
     data = {"format": FORMAT, "name": "made", "energy_price": energy_price, "machines": machines}
     return parse_instance(data | {"task_types": kinds, "users": users})
 

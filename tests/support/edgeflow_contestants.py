@@ -16,12 +16,10 @@ class Honest:
     """Who came first is served first, at the requested share, in the cloud."""
 
     def start(self, public: Public, constants: Mapping[str, Any]) -> None:
-        """Nobody is here."""
         self.public = public
         self.jobs: dict[int, Job] = {}
 
     def decide(self, job: Job, view: View) -> Any:
-        """One more is here."""
         self.jobs[job.index] = job
         return self.share(view)
 
@@ -46,7 +44,6 @@ class Random(Honest):
         self.draw = random.Random(str((options or {}).get("stream", "0")))
 
     def share(self, view: View) -> Any:
-        """Drawn."""
         draw, named = self.draw, {}
         if draw.random() < 0.2:
             return None
@@ -86,7 +83,6 @@ class Answers(Honest):
         self.odd = self.ODD[options["odd"]]
 
     def decide(self, job: Job, view: View) -> Any:
-        """The oddity."""
         return self.odd if job.index == 1 else super().decide(job, view)
 
 
@@ -97,7 +93,6 @@ class ChangesItsMind(Honest):
         self.given: dict[int, Any] = {}
 
     def share(self, view: View) -> Any:
-        """What was there is gone."""
         self.given.clear()
         self.given = dict(super().share(view))
         return self.given
@@ -107,7 +102,6 @@ class WritesToTheView(Honest):
     """Says that the work is done."""
 
     def share(self, view: View) -> Any:
-        """Nothing is left."""
         view.left[:] = 0
         return super().share(view)
 
@@ -122,7 +116,6 @@ class CountsRuns(Honest):
             file.write("x")
 
     def share(self, view: View) -> Any:
-        """Nobody, or as ever."""
         return {} if self.idles else super().share(view)
 
 
@@ -138,5 +131,4 @@ class Draws(Honest):
     """Tosses a coin for everybody, from a source without a seed."""
 
     def share(self, view: View) -> Any:
-        """Heads."""
         return {i: share for i, share in super().share(view).items() if random.random() < 0.5}

@@ -109,7 +109,6 @@ def metadata(load: Load, name: str, **more: Any) -> Object:
 
 
 def condition(kind: str, since: int, reason: str = "", status: str = "True") -> Object:
-    """A condition of an object."""
     return {
         "type": kind, "status": status, "reason": reason or kind, "lastTransitionTime": clock(since),
         "message": "made up", "observedGeneration": 1,

@@ -26,11 +26,9 @@ class Loud:
         """Nothing to set up."""
 
     def decide(self, task: Any, view: Any) -> Any:
-        """The rejection, or the word."""
         if self._says == "error":
             raise type(WORD[:20_000], (Exception,), {})(WORD)
         return {"answer": WORD, "vendor": (WORD, (), 0)}.get(self._says)
 
     def prices(self) -> Any:
-        """No prices."""
         raise ValueError(WORD)

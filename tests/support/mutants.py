@@ -26,7 +26,6 @@ class Mutant:
         self.kind = options["kind"]
 
     def start(self, public: Public, constants: Mapping[str, Fraction]) -> None:
-        """Zero prices."""
         self.public, self.book = public, ExactPrices(public, RULE)
         self._trace = LinearTrace("mutant", True, RULE, {})
 

@@ -16,11 +16,9 @@ class Honest:
     """All that wait, in order of release, on the GPU that is free first."""
 
     def start(self, public: Any, constants: Mapping[str, Any]) -> None:
-        """Remember the types."""
         self.kinds = public.gpu_type.tolist()
 
     def decide(self, job: Any, view: Any) -> Any:
-        """List scheduling."""
         free = view.free.tolist()
         queues: list[list[int]] = [[] for _ in free]
         for each in view.waiting:
@@ -61,7 +59,6 @@ class Answers(Honest):
         self.odd = self.ODD[options["odd"]]
 
     def decide(self, job: Any, view: Any) -> Any:
-        """Odd once."""
         return self.odd if job.index == 1 else super().decide(job, view)
 
 
@@ -69,7 +66,6 @@ class Restarts(Honest):
     """Names a job that has started."""
 
     def decide(self, job: Any, view: Any) -> Any:
-        """Job 0 at every release."""
         return [[0], [each.index for each in view.waiting if each.index]]
 
 
@@ -77,7 +73,6 @@ class Forgets(Honest):
     """Leaves the last job out."""
 
     def decide(self, job: Any, view: Any) -> Any:
-        """All but job 3."""
         return [[i for i in queue if i != 3] for queue in super().decide(job, view)]
 
 
@@ -85,7 +80,6 @@ class Silent(Honest):
     """Never answers."""
 
     def decide(self, job: Any, view: Any) -> Any:
-        """The queues stay empty."""
         return None
 
 

@@ -62,8 +62,6 @@ class _Verified:
 
 
 class ToyFamily(Family):
-    """The family."""
-
     name, unit, headline, whole_values = "toy", "points", "half", True
     format = "ratiobench/toy/1"
     solver_version = "1"
@@ -76,7 +74,6 @@ class ToyFamily(Family):
         return Numbers(data["name"], tuple(data["values"]), data["room"])
 
     def dumps(self, instance: Numbers) -> str:
-        """The instance's file."""
         return json.dumps(
             {"format": self.format, "name": instance.name, "values": instance.values, "room": instance.room}
         )
@@ -86,11 +83,9 @@ class ToyFamily(Family):
         return hashlib.sha256(json.dumps([instance.values, instance.room]).encode()).hexdigest()
 
     def describe(self, instance: Numbers) -> Mapping[str, Any]:
-        """Figures about the instance."""
         return {"numbers": len(instance.values), "room": instance.room, "tasks": len(instance.values)}
 
     def generate(self, recipe: Mapping[str, Any]) -> Numbers:
-        """The instance of a recipe."""
         _log(f"generate {recipe}")
         if recipe.get("broken"):
             raise RuntimeError("this recipe cannot be made")
@@ -98,7 +93,6 @@ class ToyFamily(Family):
         return Numbers(f"toy{recipe['seed']}", tuple(int(value) for value in values), recipe["room"])
 
     def own_suites(self) -> Sequence[Suite]:
-        """The suites."""
         honest = ("first", "above:mark=50", "one")
         recipes = [{"seed": seed, "size": 8, "room": 3} for seed in range(4)]
         cases = tuple(
@@ -116,11 +110,9 @@ class ToyFamily(Family):
         )
 
     def algorithms(self) -> Sequence[NamedSummary]:
-        """The algorithms."""
         return [NamedSummary(name, name) for name in ("first", "above", "one", "raises", "dies", "hangs", "cheats")]
 
     def formulations(self) -> Sequence[NamedSummary]:
-        """The formulations."""
         return [NamedSummary("sort", "sorting (none)")]
 
     def solve(self, instance: Numbers, settings: SolveSettings, start: Any = None) -> SolveReport:
@@ -141,13 +133,11 @@ class ToyFamily(Family):
         return {"decisions": list(solution)}
 
     def parse_solution(self, instance: Numbers, data: Any, source: str) -> tuple[int, ...]:
-        """The solution in a document."""
         if not isinstance(data, dict) or "decisions" not in data:
             raise InputError(source, "decisions", "the field is missing")
         return tuple(data["decisions"])
 
     def run(self, instance: Numbers, algorithm: str, prior: Numbers | None = None) -> OnlineRun:
-        """One run."""
         self.validate_algorithm(algorithm)
         key = self.algorithm_key(algorithm)
         _log(f"online {self.identity(instance)} {algorithm}")
@@ -179,16 +169,13 @@ class ToyFamily(Family):
         )
 
     def validate_algorithm(self, algorithm: str) -> None:
-        """Refuse others."""
         if algorithm.partition(":")[0] not in [each.name for each in self.algorithms()]:
             raise InputError("--algorithm", "", f"{algorithm!r} is not an algorithm of the toy family")
 
     def algorithm_key(self, algorithm: str) -> str:
-        """Name and version."""
         return f"{algorithm} v1"
 
     def solve_key(self, settings: SolveSettings) -> str:
-        """Effort and version."""
         if settings.formulation not in ("auto", "sort"):
             raise InputError("--formulation", "", f"{settings.formulation!r} is not one of auto, sort")
         return f"sort effort={settings.effort} v1"
@@ -253,12 +240,10 @@ class ToyFamily(Family):
         return [lost | {"utility_from": "0", "utility_to": "0"}, won | {"utility_from": gain, "utility_to": gain}]
 
     def check_solution(self, instance: Numbers, taken: tuple[int, ...]) -> _Verified:
-        """Verification of a solution."""
         bad = [] if len(taken) <= instance.room else [f"room: {len(taken)} taken, {instance.room} allowed"]
         return _Verified(not bad, sum(instance.values[i] for i in taken), len(taken), bad)
 
     def export(self, instance: Numbers, kind: str, formulation: str) -> str:
-        """A model."""
         return f"* {kind} {formulation} {instance.name}\n"
 
     def warm(self) -> None:

@@ -238,8 +238,6 @@ def _mutant(text: str, draw: random.Random, mark: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mutant."""
-
     kind: str
     files: dict[str, bytes]  # by their names, as bytes
     words: list[str]  # of the command

@@ -90,7 +90,6 @@ _honest: dict[str, float] = {}
 
 
 def honest_score(target: Path, way: str) -> float:
-    """The honest policy's score."""
     if way not in _honest:
         found = evaluated(HONEST, target)
         assert found.valid, found.reason

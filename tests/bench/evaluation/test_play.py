@@ -18,8 +18,6 @@ FILES = [NAMED / "tiny_contention.json", NAMED / "tiny_vendors.json"]
 
 
 class Rejects:
-    """Rejects everything."""
-
     def start(self, public: Any, constants: Any) -> None:
         """Nothing to set up."""
 
@@ -31,7 +29,6 @@ class Overbooks(Rejects):
     """Takes a node that does not exist."""
 
     def decide(self, task: Any, view: Any) -> Any:
-        """A cell outside the cluster."""
         return Decision(None, ((99, task.arrival),), 0)
 
 
@@ -39,7 +36,6 @@ class Fails(Rejects):
     """Fails at its first decision."""
 
     def decide(self, task: Any, view: Any) -> Any:
-        """An error of its own."""
         raise KeyError("mine")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -33,12 +32,6 @@ from ratiobench.instances.io.seeds import Stream
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.samples import samples
 from tests.support.strategies.eapm import placements, tiny_instances
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 @settings(max_examples=samples(60))

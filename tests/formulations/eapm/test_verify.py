@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import worker
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.eapm import certificate as certificates
 from ratiobench.formulations.eapm.aggregate import aggregate_users, totals_of
@@ -26,15 +24,10 @@ from ratiobench.instances.eapm import Instance
 from ratiobench.instances.eapm.format import content_hash
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
+from tests.support.documents import refused_by, spoil
 from tests.support.eapm_optimum import Document, literal_optimum, literal_rate, literal_solutions, made, small
 from tests.support.samples import samples
 from tests.support.strategies.eapm import tiny_instances
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def resealed(document: Document) -> Document:
@@ -42,17 +35,7 @@ def resealed(document: Document) -> Document:
     return document | {"sha256": seal(parse(document)[0])}
 
 
-def refused(instance: Instance, document: Document) -> bool:
-    """Whether the checker refuses it, as malformed or as not true."""
-    try:
-        return not verify(instance, document).valid
-    except InputError:
-        return True
-
-
-def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
-    """The document with one field changed."""
-    return lambda document: document | {key: change(copy.deepcopy(document[key]))}
+refused = partial(refused_by, verify)
 
 
 def _shifted(decisions: list[list[int]]) -> list[list[int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.edgeflow import bound, models
 from ratiobench.formulations.edgeflow import certificate as certificates
 from ratiobench.formulations.edgeflow.bound import SCALE, prove
@@ -29,12 +28,6 @@ from ratiobench.instances.edgeflow.solution import Piece
 from ratiobench.instances.io.errors import InputError
 from tests.formulations.edgeflow.test_check import made
 from tests.tools.edgeflow_bounds import judge, tiny
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def busy(seed: int, jobs: int = 30, gpus: int = 4) -> Instance:

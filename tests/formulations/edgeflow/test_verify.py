@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +17,7 @@ from ratiobench.formulations.edgeflow.verify import met, most, verify
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.files import load_json
 from tests.formulations.edgeflow.test_opt import busy
-
-Document = dict[str, Any]
-
-
-def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
-    """The document with one field changed."""
-    return lambda document: document | {key: change(copy.deepcopy(document[key]))}
+from tests.support.documents import Document, spoil
 
 
 def _first(change: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import worker
 from ratiobench.formulations.lora import verify as checker
 from ratiobench.formulations.lora.bound.lagrangian import Capacity
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
@@ -33,12 +32,6 @@ from tests.support.certificates import (
     proofs,
 )
 from tests.support.samples import samples
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def test_the_interval_contains_the_optimum_on_200_tiny_instances_and_the_checker_accepts_it() -> None:

@@ -8,7 +8,6 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families
-from ratiobench.formulations import checksums, worker
+from ratiobench.formulations import checksums
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora.certificate import Certificate, seal
 from ratiobench.formulations.lora.solve import solve
@@ -30,12 +29,6 @@ from ratiobench.instances.lora.named import named, names, path
 from tests.support.certificates import Document, claimed
 from tests.support.toy_family import FAMILY
 from tests.support.toy_runs import toy  # noqa: F401
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith("tiny_")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.report.rows.crosscheck import agreement_text
-from ratiobench.formulations import worker
 from ratiobench.formulations.crosscheck import CrossCheckRow, compare_answers
 from ratiobench.formulations.lora import crosscheck as module
 from ratiobench.formulations.lora.crosscheck import CERTIFIED, PRINTED, crosscheck, pairs, solve_printed
@@ -34,12 +32,6 @@ from tests.support.samples import of_sample, samples
 from tests.tools.crosscheck_run import compare_solvers
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def answer(status: Termination = Termination.OPTIMAL, **facts: Any) -> CrossCheckRow:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ratiobench.instances.lora
-from ratiobench.formulations import worker
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.models import enumerate as enumerate_module
 from ratiobench.formulations.lora.models.enumerate import TASK_LIMIT, enumerate_optimum, list_schedules
@@ -20,12 +18,6 @@ from ratiobench.instances.lora import Decision, Instance, parse, read
 
 NAMED = Path(ratiobench.instances.lora.__file__).with_name("named")
 BOUNDS = NAMED / "bounds.json"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def instance_of(tasks: list[dict[str, Any]], slots: int = 3, count: int = 1, compute: int = 2) -> Instance:

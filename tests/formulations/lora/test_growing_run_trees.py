@@ -32,7 +32,6 @@ def grow(instance: Instance, enough: int = 0, effort: int = 1) -> RunTree:
 
 
 def tables_of(tree: RunTree) -> tuple[Prices, ...]:
-    """Its prices as a certificate has them."""
     whole = ([np.rint(each * tree.unit).astype(np.int64).tolist() for each in part] for part in (tree.lam, tree.phi))
     return tuple(Prices(tuple(map(tuple, lam)), tuple(map(tuple, phi)), ()) for lam, phi in zip(*whole, strict=True))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult
 from ratiobench.formulations.eapm import solve as eapm_solve
 from ratiobench.formulations.eapm.aggregate import aggregate_users, split
@@ -33,14 +32,7 @@ from tests.support.samples import samples
 TOP = 2**40
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
-
-
 def instance_of(tasks: list[dict[str, Any]], slots: int, node: dict[str, Any], base: int = 0) -> Instance:
-    """An instance with one node type."""
     return parse(
         {
             "format": "ratiobench/lora/1",

@@ -40,7 +40,6 @@ def draw_gangs(seed: int, large: int = 14, small: int = 330) -> Instance:
 
 
 def prepare(instance: Instance) -> tuple[runs.Runs, run_search.Order, runs.RunPrices]:
-    """Runs, their order and their prices."""
     found = runs.find_runs(instance)
     prices = runs.find_prices(found, 0.0, 400, lambda: False)
     return found, run_search.order_tasks(found, prices), prices

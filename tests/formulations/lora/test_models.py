@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.backends import BackendResult, Limits
 from ratiobench.formulations.linear import LinearModel, RowBuilder
 from ratiobench.formulations.lora import solve as solve_module
@@ -41,12 +40,6 @@ PAIRS = [
     if each.schedules is ScheduleKind.ANY
     for backend in each.backends
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 @lru_cache(maxsize=1)
@@ -150,7 +143,6 @@ def test_auto_solves_tiny_instances_to_optimality(instance: Instance) -> None:
 
 
 def model_of(instance: Instance, formulation: str = "tight") -> LinearModel:
-    """The formulation's arrays."""
     model = build(instance, registry()[formulation])
     assert isinstance(model, LinearModel), model
     return model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 import ratiobench
 from ratiobench.bench.cli.main import main
 from ratiobench.bench.family.registry import families, find_suite
-from ratiobench.formulations import worker
 from ratiobench.formulations.lora.bound.lagrangian import dual_bound
 from ratiobench.formulations.lora.bound.pricing import Pricer, pool
 from ratiobench.formulations.lora.check import check
@@ -31,12 +29,6 @@ from tests.formulations.lora.test_models import contended_instance, model_of, op
 from tests.support.kinds import one_node
 from tests.support.samples import of_sample, samples
 from tests.support.strategies.lora import tiny_instances
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def swap() -> Instance:
@@ -67,7 +59,6 @@ MOVING = (Decision(None, ((0, 1),)), Decision(None, ((1, 1), (0, 2))), Decision(
 
 
 def written(folder: Path, instance: Instance) -> str:
-    """The instance's file."""
     path = folder / "instance.json"
     path.write_text(json.dumps(document(instance)))
     return str(path)

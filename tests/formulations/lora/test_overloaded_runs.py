@@ -20,7 +20,6 @@ from tests.support.samples import of_sample, samples
 
 
 def anneal_pool(r: Runs, o: Order, blocks: int) -> Kept:
-    """Runs of a pool."""
     search = run_search.Search(r, o, run_search.keep(run_search.empty_schedule(r, o)), lambda: False, 2**62, 10**9)
     return search._anneal(run_search.keep(run_search.empty_schedule(r, o, True)), blocks, 0.1, True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import worker
 from ratiobench.formulations.backends import Limits
 from ratiobench.formulations.backends import solve as solve_linear
 from ratiobench.formulations.linear import LinearModel
@@ -35,12 +33,6 @@ from tests.support.strategies.lora import tiny_documents, tiny_instances
 
 SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=4)
 Sizes = list[tuple[int, int]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def arrays(sizes: Sizes) -> tuple[Any, Any]:

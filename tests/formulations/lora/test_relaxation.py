@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.lora.bound.facets import BROKEN, Separator
 from ratiobench.formulations.lora.bound.pricing import Pool, pool
 from ratiobench.formulations.lora.bound.task_prices import Slots, find_slots
@@ -20,12 +19,6 @@ from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.model import IntArray
 from tests.support.certificates import instances
 from tests.support.samples import of_sample, samples
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def fitting_sets(p: Pool, s: Slots, j: int) -> list[tuple[int, ...]]:
@@ -41,7 +34,6 @@ def fitting_sets(p: Pool, s: Slots, j: int) -> list[tuple[int, ...]]:
 
 
 def largest(sets: list[tuple[int, ...]], weight: IntArray) -> int:
-    """The largest sum of weights of a set."""
     return max(sum(int(weight[a]) for a in chosen) for chosen in sets)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.lora import slot_cuts
 from ratiobench.formulations.lora import solve as solve_module
 from ratiobench.formulations.lora.check import check
@@ -29,12 +28,6 @@ from tests.formulations.lora.test_runs import GANG, made
 from tests.support.examples import on_examples
 from tests.support.samples import of_sample, samples
 from tests.support.strategies.lora import tiny_instances_of_kinds
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def runs_of(instance: Instance) -> Instance:

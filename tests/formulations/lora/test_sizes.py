@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given, settings
 
 from ratiobench.bench.family.registry import find_suite
-from ratiobench.formulations import worker
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.models.formulation import Formulation, number_of_nodes, registry
 from ratiobench.formulations.lora.models.tight import cover_inequalities, menus
@@ -27,8 +24,6 @@ README = (Path(__file__).parents[3] / "docs" / "reference" / "formulations.md").
 
 
 class Line(NamedTuple):
-    """A line of the table."""
-
     what: str
     variables: str
     rows: str
@@ -45,12 +40,6 @@ def _table() -> dict[str, Line]:
 
 TABLE = _table()
 BUILT = list(registry().values())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def _evaluate(formula: str, letters: dict[str, int]) -> int:

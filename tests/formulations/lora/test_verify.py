@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -20,7 +20,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import worker
 from ratiobench.formulations.checksums import CertificateError
 from ratiobench.formulations.lora import certificate as certificates
 from ratiobench.formulations.lora import verify as checker
@@ -49,12 +48,6 @@ from tests.support.certificates import (
 from tests.support.samples import of_sample, samples
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 @settings(max_examples=samples(300))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.lora.bound.pricing import find_pool, places
 from ratiobench.formulations.lora.check import check
 from ratiobench.formulations.lora.heuristic.state import state_of, type_of_node
@@ -19,12 +17,6 @@ from ratiobench.instances.lora.named import named
 from ratiobench.instances.lora.solution import Solution
 
 PART = {"kind": "paper", "start": 60, "slots": 20, "quiet": 4, "arrivals": {"trace": "pai"}}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def _improved(instance: Instance, solution: Solution, windows: int, seed: int = 0, enough: int = 2**62) -> Solution:

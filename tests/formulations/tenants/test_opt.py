@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations, product
 from math import comb, factorial
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.formulations import backends, worker
+from ratiobench.formulations import backends
 from ratiobench.formulations.report import Proof, Status
 from ratiobench.formulations.tenants import models, subsets
 from ratiobench.formulations.tenants import solve as solving
@@ -33,12 +32,6 @@ from ratiobench.instances.tenants.solution import Start
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances
 from tests.tools.tenants_bounds import Found, examine, tiny
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers_end_with_the_module() -> Iterator[None]:
-    yield
-    worker.close_all()
 
 
 def made(jobs: list[Any], types: Any = ((1, 2), (1, 1)), theta: int = 1, late: int = 1) -> Instance:

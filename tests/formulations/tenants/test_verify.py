@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +26,9 @@ from ratiobench.instances.io.files import load_json
 from ratiobench.instances.tenants.generate import generate
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.named import named
+from tests.support.documents import Document, refused_by, spoil
 from tests.support.samples import samples
 from tests.support.strategies.tenants import tiny_instances
-
-Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +38,6 @@ def held() -> tuple[Instance, Document]:
     report = solve(instance, certified=True)
     assert report.certificate is not None
     return instance, certificates.document(report.certificate)  # type: ignore[arg-type]
-
-
-def spoil(key: str, change: Callable[[Any], Any]) -> Callable[[Document], Document]:
-    """The document with one field changed."""
-    return lambda data: data | {key: change(copy.deepcopy(data[key]))}
 
 
 FORGERIES: dict[str, Callable[[Document], Document]] = {
@@ -69,12 +62,7 @@ FORGERIES: dict[str, Callable[[Document], Document]] = {
 }
 
 
-def refused(instance: Instance, data: Document) -> bool:
-    """Whether the checker refuses it, as malformed or as not true."""
-    try:
-        return not verify(instance, data).valid
-    except InputError:
-        return True
+refused = partial(refused_by, verify)
 
 
 def test_a_certificate_is_accepted_and_reads_back(held: tuple[Instance, Document], tmp_path: Path) -> None:

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import gzip
-import itertools
 import json
-from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratiobench.instances.eapm import (
-    content_hash,
-    document,
-    dumps,
-    loads,
-    parse,
-    parse_solution,
-    read,
-    solution_document,
-    write,
-)
+from ratiobench.instances import eapm
+from ratiobench.instances.eapm import content_hash, document, dumps, loads, parse, parse_solution, solution_document
 from ratiobench.instances.eapm.format import FORMAT, MACHINE_LIMIT, SCHEMA, SUM_LIMIT, TYPE_LIMIT
 from ratiobench.instances.eapm.model import profit_rate
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
+from tests.support.documents import (
+    JUNK,
+    Broken,
+    Document,
+    Place,
+    Validator,
+    all_places,
+    at,
+    check_broken,
+    check_damaged,
+    check_files,
+    check_unreadable,
+    check_wrong_values,
+    integer_places,
+    put,
+    text_of,
+    validator_of,
+)
 from tests.support.samples import samples
-
-Document = dict[str, Any]
-Change = Callable[[Document], None]
 
 
 def valid() -> Document:
@@ -94,11 +95,8 @@ def documents(draw: st.DrawFn) -> Document:
 
 
 @pytest.fixture(scope="module")
-def validator() -> jsonschema.protocols.Validator:
-    """The shipped JSON Schema."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+def validator() -> Validator:
+    return validator_of(SCHEMA)
 
 
 @settings(max_examples=samples(150))
@@ -115,22 +113,12 @@ def test_what_is_written_reads_back_identical(data: Document) -> None:
 @settings(max_examples=samples(25))
 @given(data=documents())
 def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A .json and a .json.gz of one instance have its hash, and writing twice gives the same bytes."""
-    folder = tmp_path_factory.mktemp("files")
-    instance = parse(data)
-    for name in ("instance.json", "instance.json.gz"):
-        write(instance, folder / name)
-        first = (folder / name).read_bytes()
-        again = read(folder / name)
-        assert content_hash(again) == content_hash(instance)
-        write(again, folder / name)
-        assert (folder / name).read_bytes() == first
-    assert gzip.decompress((folder / "instance.json.gz").read_bytes()) == (folder / "instance.json").read_bytes()
+    check_files(eapm, data, tmp_path_factory.mktemp("files"))
 
 
 @settings(max_examples=samples(150))
 @given(data=documents())
-def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
+def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: Validator) -> None:
     """Every valid document satisfies the JSON Schema, as given and as written back."""
     validator.validate(data)
     validator.validate(document(parse(data)))
@@ -149,29 +137,7 @@ def test_the_schema_knows_the_readers_limits() -> None:
     assert set(inner["user"]["properties"]) == set(valid()["users"][0])
 
 
-def at(data: Any, place: tuple[Any, ...]) -> Any:
-    """The object that holds the last key of a place."""
-    for key in place[:-1]:
-        data = data[key]
-    return data
-
-
-def all_places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place of a document."""
-    inner: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    return [(*place, key) for key, _ in inner] + [one for key, v in inner for one in all_places(v, (*place, key))]
-
-
-def text_of(place: tuple[Any, ...]) -> str:
-    """The place as messages name it."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
-
-
-NUMBERS = [place for place in all_places(valid()) if type(at(valid(), place)[place[-1]]) is int]
+NUMBERS = integer_places(valid())
 TEXTS = [
     place for place in all_places(valid()) if isinstance(at(valid(), place)[place[-1]], str) and place[0] != "origin"
 ]
@@ -186,43 +152,18 @@ def test_every_kind_of_number_is_among_the_places() -> None:
 WRONG_NUMBERS = (True, False, 1.0, 2.5, float("nan"), float("inf"), "3", None, [1], {}, -1, LIMIT**2, 10**40)
 
 
-def refusal_of(read: Callable[[], object]) -> str:
-    """The message of the error with which an input is refused; empty if it is read."""
-    try:
-        read()
-    except InputError as error:
-        return str(error)
-    return ""
-
-
 def test_only_integers_in_range_are_numbers() -> None:
     """Booleans, floats, NaN, strings, null, lists, objects, negative and huge integers are errors at every number."""
-    for place, wrong in itertools.product(NUMBERS, WRONG_NUMBERS):
-        data = valid()
-        at(data, place)[place[-1]] = wrong
-        messages = refusal_of(partial(parse, data, "file")), refusal_of(partial(loads, json.dumps(data), "text"))
-        for source, message in zip(("file", "text"), messages, strict=True):
-            assert message.startswith(f"{source}: {text_of(place)}: "), (place, wrong, message)
-            assert "\n" not in message, (place, wrong)
+    check_wrong_values(eapm, valid, NUMBERS, WRONG_NUMBERS)
 
 
-@pytest.mark.parametrize("wrong", ["", 7, None, True, ["x"], {}, "\ud800"], ids=lambda value: repr(value)[:12])
-@pytest.mark.parametrize("place", TEXTS, ids=text_of)
-def test_only_non_empty_text_is_a_name(place: tuple[Any, ...], wrong: Any) -> None:
+def test_only_non_empty_text_is_a_name() -> None:
     """The empty string, other types and lone surrogates are errors at every name and at the format."""
-    data = valid()
-    at(data, place)[place[-1]] = wrong
-    readers: list[Callable[[], Any]] = [lambda: parse(data, "file"), lambda: loads(json.dumps(data), "file")]
-    for act in readers:
-        with pytest.raises(InputError) as caught:
-            act()
-        assert str(caught.value).startswith(f"file: {text_of(place)}: ")
+    check_wrong_values(eapm, valid, TEXTS, ("", 7, None, True, ["x"], {}, "\ud800"))
 
 
 @pytest.mark.parametrize("place", [p for p in all_places(valid()) if isinstance(p[-1], str)], ids=text_of)
-def test_every_field_but_the_origin_is_needed(
-    place: tuple[Any, ...], validator: jsonschema.protocols.Validator
-) -> None:
+def test_every_field_but_the_origin_is_needed(place: Place, validator: Validator) -> None:
     """A missing field is named; without its origin a document is the same instance."""
     data = valid()
     del at(data, place)[place[-1]]
@@ -236,20 +177,7 @@ def test_every_field_but_the_origin_is_needed(
     assert not validator.is_valid(data)
 
 
-def put(*place: Any) -> Callable[[Any], Change]:
-    """A change that puts a value at a place."""
-
-    def with_value(value: Any) -> Change:
-        def change(data: Document) -> None:
-            at(data, place)[place[-1]] = value
-
-        return change
-
-    return with_value
-
-
-BROKEN: list[tuple[str, Change, str, str, bool]] = [
-    # what, change, the field and a piece of the message, and whether the schema can see it
+BROKEN: list[tuple[str, *Broken]] = [
     ("other format", put("format")("ratiobench/eapm/2"), "format", "'ratiobench/eapm/2'", True),
     ("unknown field", put("colour")("red"), "colour", "unknown field", True),
     ("unknown field of a type", put("task_types", 1, "gpu")(1), "task_types[1].gpu", "unknown field", True),
@@ -284,20 +212,9 @@ BROKEN: list[tuple[str, Change, str, str, bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "field", "piece", "seen"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
-def test_each_broken_document_is_one_line_that_names_it(
-    change: Change, field: str, piece: str, seen: bool, validator: jsonschema.protocols.Validator
-) -> None:
-    data = valid()
-    parse(data)
-    change(data)
-    with pytest.raises(InputError) as caught:
-        parse(data, "broken.json")
-    assert caught.value.source == "broken.json"
-    assert caught.value.field == field
-    assert piece in caught.value.problem
-    assert len(str(caught.value).splitlines()) == 1
-    assert validator.is_valid(data) is not seen
+@pytest.mark.parametrize("broken", [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
+def test_each_broken_document_is_one_line_that_names_it(broken: Broken, validator: Validator) -> None:
+    check_broken(parse, valid(), broken, validator)
 
 
 def limited(etc: int, apc: int, users: list[tuple[int, int]]) -> Document:
@@ -416,36 +333,13 @@ def test_the_identity_is_the_content() -> None:
 )
 def test_files_that_are_no_document_are_named(text: bytes, field: str, piece: str, tmp_path: Path) -> None:
     """Text that is not a JSON object without duplicate keys is an error with the place."""
-    file = tmp_path / "broken.json"
-    file.write_bytes(text)
-    with pytest.raises(InputError) as caught:
-        read(file)
-    assert caught.value.source == str(file)
-    assert caught.value.field.startswith(field)
-    assert piece in caught.value.problem
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
-    max_leaves=3,
-)
+    check_unreadable(eapm, text, field, piece, tmp_path / "broken.json")
 
 
 @settings(max_examples=samples(200))
 @given(data=documents(), junk=JUNK, pick=st.data())
 def test_no_damage_gets_past_the_reader_as_another_error(data: Document, junk: Any, pick: st.DataObject) -> None:
-    """Any value in any place is either read or an InputError of one line; there is no other failure."""
-    place = pick.draw(st.sampled_from(all_places(data)))
-    at(data, place)[place[-1]] = junk
-    problem = ""
-    try:
-        instance = parse(data, "damaged")
-    except InputError as error:
-        problem = str(error)
-    else:
-        assert content_hash(loads(dumps(instance))) == content_hash(instance)
-    assert len(problem.splitlines()) <= 1
+    check_damaged(eapm, data, junk, pick)
 
 
 @given(st.lists(st.none() | st.lists(st.integers(-5, LIMIT), max_size=4).map(tuple), max_size=4).map(tuple))

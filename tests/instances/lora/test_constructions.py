@@ -41,7 +41,6 @@ MEMBERS: dict[str, dict[str, Any]] = {
 
 
 def member(name: str, **parameters: int) -> Instance:
-    """A member of a family."""
     return generate({"kind": "family", "name": name, **parameters})
 
 

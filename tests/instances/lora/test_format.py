@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratiobench.instances import lora
 from ratiobench.instances.io.errors import InputError
 from ratiobench.instances.io.fields import LIMIT
 from ratiobench.instances.io.files import check_writable, write_atomically
@@ -25,11 +22,24 @@ from ratiobench.instances.lora import content_hash, document, dumps, loads, pars
 from ratiobench.instances.lora.format import BID_SUM_LIMIT, SCHEMA, SLOT_LIMIT
 from ratiobench.instances.lora.generate import generate
 from ratiobench.instances.lora.named import names, path
+from tests.support.documents import (
+    JUNK,
+    Broken,
+    Document,
+    Validator,
+    at,
+    check_broken,
+    check_damaged,
+    check_files,
+    check_unreadable,
+    check_wrong_values,
+    drop,
+    integer_places,
+    put,
+    validator_of,
+)
 from tests.support.samples import samples
 from tests.support.strategies.lora import instance_documents, tiny_documents
-
-Document = dict[str, Any]
-Change = Callable[[Document], None]
 
 
 def valid() -> Document:
@@ -59,11 +69,8 @@ def valid() -> Document:
 
 
 @pytest.fixture(scope="module")
-def validator() -> jsonschema.protocols.Validator:
-    """The shipped JSON Schema."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+def validator() -> Validator:
+    return validator_of(SCHEMA)
 
 
 @settings(max_examples=samples(150))
@@ -92,42 +99,31 @@ def test_the_document_of_a_parsed_document_says_the_same(data: Document) -> None
 @settings(max_examples=samples(25))
 @given(data=instance_documents())
 def test_files_plain_and_gzipped_read_back_identical(data: Document, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A .json and a .json.gz of one instance have its hash, and writing twice gives the same bytes."""
-    folder = tmp_path_factory.mktemp("files")
-    instance = parse(data)
-    for name in ("instance.json", "instance.json.gz"):
-        write(instance, folder / name)
-        first = (folder / name).read_bytes()
-        again = read(folder / name)
-        assert content_hash(again) == content_hash(instance)
-        write(again, folder / name)
-        assert (folder / name).read_bytes() == first
-    assert gzip.decompress((folder / "instance.json.gz").read_bytes()) == (folder / "instance.json").read_bytes()
-    assert sorted(file.name for file in folder.iterdir()) == ["instance.json", "instance.json.gz"]
+    check_files(lora, data, tmp_path_factory.mktemp("files"))
 
 
 @settings(max_examples=samples(150))
 @given(data=instance_documents())
-def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: jsonschema.protocols.Validator) -> None:
+def test_the_schema_accepts_what_the_reader_accepts(data: Document, validator: Validator) -> None:
     validator.validate(data)
 
 
 @settings(max_examples=samples(150))
 @given(data=tiny_documents())
-def test_the_schema_accepts_tiny_instances(data: Document, validator: jsonschema.protocols.Validator) -> None:
+def test_the_schema_accepts_tiny_instances(data: Document, validator: Validator) -> None:
     """Every tiny instance satisfies the JSON Schema, as written back too."""
     validator.validate(document(parse(data)))
 
 
 @pytest.mark.parametrize("name", names())
-def test_shipped_instances_satisfy_the_schema(name: str, validator: jsonschema.protocols.Validator) -> None:
+def test_shipped_instances_satisfy_the_schema(name: str, validator: Validator) -> None:
     data = json.loads(path(name).read_text(encoding="utf-8"))
     validator.validate(data)
     assert data["name"] == name
     assert dumps(read(path(name))) == path(name).read_text(encoding="utf-8")
 
 
-def test_generated_instances_satisfy_the_schema(validator: jsonschema.protocols.Validator) -> None:
+def test_generated_instances_satisfy_the_schema(validator: Validator) -> None:
     validator.validate(document(generate({"kind": "paper", "nodes": 3, "tasks": 30, "seed": ["schema"]})))
 
 
@@ -165,23 +161,6 @@ def test_the_hash_covers_the_order_of_tasks() -> None:
     assert content_hash(parse(first)) != content_hash(parse(second))
 
 
-def integer_places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where integers stand in a document, origin apart."""
-    if isinstance(value, dict):
-        found = [integer_places(inner, (*place, key)) for key, inner in value.items() if key != "origin"]
-        return [one for many in found for one in many]
-    if isinstance(value, list):
-        return [one for j, inner in enumerate(value) for one in integer_places(inner, (*place, j))]
-    return [place] if isinstance(value, int) else []
-
-
-def at(data: Document, place: tuple[Any, ...]) -> Any:
-    """The container of a place."""
-    for key in place[:-1]:
-        data = data[key]
-    return data
-
-
 def test_the_hash_covers_every_integer() -> None:
     """Changing any number of the content by one gives another hash, or is not allowed."""
     for place in integer_places(valid()):
@@ -196,53 +175,15 @@ def test_the_hash_covers_every_integer() -> None:
         assert len(set(hashes)) == len(hashes), place
 
 
-def refusal_of(read: Callable[[], object]) -> str:
-    """The message of the error with which an input is refused; empty if it is read."""
-    try:
-        read()
-    except InputError as error:
-        return str(error)
-    return ""
-
-
 def test_a_number_of_another_kind_is_named() -> None:
     """Booleans, floats, NaN, strings, null, lists, objects and huge integers are errors at every number."""
     places = integer_places(valid())
     assert len(places) >= 40
-    for place in places:
-        field = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
-        for wrong in (True, 1.0, 1.5, float("nan"), float("inf"), "1", None, [], {}, 2**40 + 1, 10**40):
-            data = valid()
-            at(data, place)[place[-1]] = wrong
-            messages = refusal_of(partial(parse, data, "file")), refusal_of(partial(loads, json.dumps(data), "text"))
-            for source, message in zip(("file", "text"), messages, strict=True):
-                assert message.startswith(f"{source}: {field}: "), (field, wrong, message)
-                assert "\n" not in message, (field, wrong)
+    wrong = (True, 1.0, 1.5, float("nan"), float("inf"), "1", None, [], {}, 2**40 + 1, 10**40)
+    check_wrong_values(lora, valid, places, wrong)
 
 
-def put(*place: Any) -> Callable[[Any], Change]:
-    """A change that puts a value at a place."""
-
-    def with_value(value: Any) -> Change:
-        def change(data: Document) -> None:
-            at(data, place)[place[-1]] = value
-
-        return change
-
-    return with_value
-
-
-def drop(*place: Any) -> Change:
-    """A change that removes a field."""
-
-    def change(data: Document) -> None:
-        del at(data, place)[place[-1]]
-
-    return change
-
-
-BROKEN: list[tuple[str, Change, str, str, bool]] = [
-    # what, change, the field and a piece of the message, and whether the schema can see it
+BROKEN: list[tuple[str, *Broken]] = [
     ("other format", put("format")("ratiobench/lora/3"), "format", "'ratiobench/lora/3'", True),
     ("no format", drop("format"), "format", "null", True),
     ("no slots", drop("slots"), "slots", "missing", True),
@@ -315,20 +256,9 @@ BROKEN: list[tuple[str, Change, str, str, bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "field", "piece", "seen"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
-def test_each_broken_document_is_one_line_that_names_it(
-    change: Change, field: str, piece: str, seen: bool, validator: jsonschema.protocols.Validator
-) -> None:
-    data = valid()
-    parse(data)
-    change(data)
-    with pytest.raises(InputError) as caught:
-        parse(data, "broken.json")
-    assert caught.value.source == "broken.json"
-    assert caught.value.field == field
-    assert piece in caught.value.problem
-    assert len(str(caught.value).splitlines()) == 1
-    assert validator.is_valid(data) is not seen
+@pytest.mark.parametrize("broken", [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
+def test_each_broken_document_is_one_line_that_names_it(broken: Broken, validator: Validator) -> None:
+    check_broken(parse, valid(), broken, validator)
 
 
 def test_the_sum_of_bids_is_limited() -> None:
@@ -359,13 +289,7 @@ def test_the_sum_of_bids_is_limited() -> None:
 )
 def test_files_that_are_no_document_are_named(text: bytes, field: str, piece: str, tmp_path: Path) -> None:
     """Text that is not a JSON object without duplicate keys is an error with the place."""
-    file = tmp_path / "broken.json"
-    file.write_bytes(text)
-    with pytest.raises(InputError) as caught:
-        read(file)
-    assert caught.value.source == str(file)
-    assert caught.value.field.startswith(field)
-    assert piece in caught.value.problem
+    check_unreadable(lora, text, field, piece, tmp_path / "broken.json")
 
 
 def test_a_truncated_gzip_is_named(tmp_path: Path) -> None:
@@ -454,34 +378,6 @@ def test_costs_are_energy_times_tariff_or_as_given() -> None:
 
 
 @settings(max_examples=samples(200))
-@given(
-    data=tiny_documents(),
-    junk=st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-        lambda inner: st.lists(inner, max_size=2),
-        max_leaves=3,
-    ),
-    pick=st.data(),
-)
+@given(data=tiny_documents(), junk=JUNK, pick=st.data())
 def test_no_damage_gets_past_the_reader_as_another_error(data: Document, junk: Any, pick: st.DataObject) -> None:
-    """Any value in any place is either read or an InputError of one line; there is no other failure."""
-    place = pick.draw(st.sampled_from(all_places(data)))
-    at(data, place)[place[-1]] = junk
-    problem = ""
-    try:
-        instance = parse(data, "damaged")
-    except InputError as error:
-        problem = str(error)
-    else:
-        assert content_hash(loads(dumps(instance))) == content_hash(instance)
-    assert len(problem.splitlines()) <= 1
-
-
-def all_places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place of a document."""
-    inner: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    return [(*place, key) for key, _ in inner] + [one for key, v in inner for one in all_places(v, (*place, key))]
+    check_damaged(lora, data, junk, pick)

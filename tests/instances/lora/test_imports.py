@@ -38,7 +38,6 @@ memory_gb = 16
 
 
 def cluster_of(tmp_path: Path, text: str = CLUSTER) -> Cluster:
-    """A cluster from a file."""
     (tmp_path / "cluster.toml").write_text(text)
     return read_cluster(tmp_path / "cluster.toml")
 

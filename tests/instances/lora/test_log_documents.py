@@ -20,7 +20,6 @@ EIGHT = 1_772_352_000  # 2026-03-01T08:00:00Z
 
 
 def read(tmp_path: Path, form: str, document: Any, skip_bad: bool = False) -> tuple[list[Job], Report]:
-    """The jobs of a document, and the report."""
     path = tmp_path / "log"
     path.write_text(document if isinstance(document, str) else json.dumps(document, indent=1))
     report = Report("log", form)
@@ -170,7 +169,6 @@ def template(gpus: object, key: str = "requests") -> dict[str, Any]:
 
 
 def condition(kind: str, since: str, reason: str = "", status: str = "True") -> dict[str, str]:
-    """A condition."""
     return {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": ""}
 
 
@@ -285,7 +283,6 @@ def test_workloads_that_were_evicted_and_others_left_out(tmp_path: Path) -> None
 
 
 def pod_set(name: str, count: int, gpus: str = "8") -> dict[str, Any]:
-    """A set of pods of a workload."""
     return {"name": name, "count": count, "template": template(gpus)}
 
 

@@ -20,7 +20,6 @@ from ratiobench.instances.lora.model import Labels
 def read(
     tmp_path: Path, form: str, text: str, columns: Mapping[str, str] | None = None, skip_bad: bool = False
 ) -> tuple[list[Job], Report]:
-    """The jobs of a log, and the report."""
     path = tmp_path / "log"
     path.write_text(text)
     report = Report("log", form)

@@ -110,7 +110,6 @@ def minimal_figures(instance: Instance) -> tuple[Fraction, Fraction, Fraction, F
 
 
 def figure(name: str, key: str) -> Fraction:
-    """An expected figure as a fraction."""
     return Fraction(expected(name)[key])
 
 

@@ -77,7 +77,6 @@ def tiny(draw: st.DrawFn) -> Instance:
 
 @pytest.fixture(scope="module")
 def instance() -> Instance:
-    """Six users."""
     return _instance()
 
 
@@ -373,13 +372,8 @@ CHEATERS: Mapping[str, tuple[str, int | None]] = {
     "ShrinksTheBag": ("read-only", 0),
     "PatchesTheReferee": ("5", 0),
     "Raises": ("error", 1),
-    "Dies": ("crash", 0),
-    "ReadsData": ("peeks", 0),
     "ReadsTheHouse": ("peeks", None),
-    "WritesToThePipe:line=garbage": ("protocol", 0),
-    "WritesToThePipe:line=text": ("protocol", 0),
-    "WritesToThePipe:line=shares": ("protocol", 0),
-    "WritesToThePipe:line=end": ("protocol", 0),
+    "WritesToThePipe": ("protocol", 0),
 }
 
 
@@ -460,17 +454,6 @@ def test_algorithms_and_solvers_of_ours_may_be_used(
     result = run(instance, "mine:Mine")
     _obeys(instance, result)
     assert result.decisions == run(instance, "greedy").decisions
-
-
-def test_a_hanging_algorithm_is_killed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "ANSWER_SECONDS", 2.0)
-    assert _caught(instance, "Hangs") == ("timeout", 0, "no answer within 2 s")
-
-
-def test_an_unseeded_draw_draws() -> None:
-    """32 coins: the chance that two runs agree on the first 16 is one in 65,536."""
-    rule, _, detail = _caught(_instance(32), "DrawsWithoutSeed")
-    assert (rule, detail) == ("draws", "a second run answers differently: it draws from a source without a seed")
 
 
 def test_answers_that_depend_on_later_arrivals_peek(

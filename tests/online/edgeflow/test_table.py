@@ -47,7 +47,6 @@ class Script(Honest):
         self.seen: dict[int, View] = {}
 
     def share(self, view: View) -> Any:
-        """As written down."""
         self.seen[view.second] = view
         return self.answers.get(view.second)
 

@@ -12,7 +12,6 @@ from tests.support.contest import small_contest
 
 @pytest.fixture(scope="module")
 def instance() -> Instance:
-    """Eight tasks."""
     return small_contest()
 
 

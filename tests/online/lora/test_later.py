@@ -51,7 +51,6 @@ class Says:
         """Nothing to do."""
 
     def decide(self, task: Task, view: View) -> Any:
-        """Later."""
         return WAIT
 
     def at_slot(self, view: View) -> Any:
@@ -67,7 +66,6 @@ def play(instance: Instance, answers: Mapping[int, Any] | Any, late: bool = Fals
 
 
 def rigid(slots: range, *nodes: int) -> Decision:
-    """A run."""
     return Decision(None, tuple((k, t) for t in slots for k in nodes))
 
 
@@ -317,7 +315,6 @@ def test_a_settlement_in_a_process_of_its_own() -> None:
 def test_a_payment_is_no_answer_to_an_arrival() -> None:
     class Pays(Charges):
         def decide(self, task: Task, view: View) -> Any:
-            """A number."""
             return 10
 
     assert play(cluster({}), Pays()).violations[0].rule == "protocol"

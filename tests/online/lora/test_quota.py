@@ -146,7 +146,6 @@ def of_groups(draw: st.DrawFn) -> Instance:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For all examples."""
     return tmp_path_factory.mktemp("quota")
 
 

@@ -97,8 +97,6 @@ def schedules(instance: Instance, task: Task) -> Iterator[tuple[Schedule, list[t
 
 
 class Load:
-    """What is free."""
-
     def __init__(self, instance: Instance) -> None:
         public = instance.public("")
         self.kind = public.type_of_node
@@ -111,7 +109,6 @@ class Load:
         return (rate > 0) & (rate <= self.free) & (task.memory_mb <= self.free_mb)
 
     def book(self, task: Task, decision: Decision | None) -> None:
-        """Take the cells."""
         for k, t in () if decision is None else decision.cells:
             self.free[k, t - 1] -= task.rate[self.kind[k]]
             self.free_mb[k, t - 1] -= task.memory_mb
@@ -193,7 +190,6 @@ def test_others_say_that_they_have_no_form() -> None:
 
 
 def parse_one() -> Instance:
-    """A rigid task."""
     task = {
         "arrival": 1, "deadline": 2, "memory_mb": 1, "work": 1, "bid": 9, "rate": [1], "energy_wh": [1], "vendors": [],
         "run": "rigid",

@@ -50,7 +50,6 @@ class Scripted:
         """Nothing."""
 
     def decide(self, job: Any, view: View) -> Any:
-        """As it is told."""
         self.views.append(view)
         return self.answer(job, view)
 
