@@ -8,23 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
+from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.eapm.model import Instance
 from ratiobench.instances.eapm.solution import Solution
 from ratiobench.instances.io.errors import shorten
-
-
-class ConstraintViolation(NamedTuple):
-    """One violated constraint: the equation, the user (None for the solution as a whole), and the figures."""
-
-    equation: str
-    user: int | None
-    detail: str
-
-    def __str__(self) -> str:
-        where = "" if self.user is None else f"user {self.user}: "
-        return f"({self.equation}) {where}{self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +55,15 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     spent = placed = 0
     for i, decision in enumerate(solution[: instance.users]):
         if decision is None:
-            breaches.append(ConstraintViolation("5", i, "has no decision; every bag is placed"))
+            breaches.append(ConstraintViolation("5", i, "has no decision; every bag is placed", "user"))
             continue
         if len(decision) != machines:
-            breaches.append(ConstraintViolation("7", i, f"{len(decision)} shares for {machines} machines"))
+            breaches.append(ConstraintViolation("7", i, f"{len(decision)} shares for {machines} machines", "user"))
             continue
         bad = next((j for j, x in enumerate(decision) if not _natural(x)), None)
         if bad is not None:
-            breaches.append(
-                ConstraintViolation(
-                    "7", i, f"share {shorten(decision[bad])} on machine {bad} is not a non-negative integer"
-                )
-            )
+            problem = f"share {shorten(decision[bad])} on machine {bad} is not a non-negative integer"
+            breaches.append(ConstraintViolation("7", i, problem, "user"))
             continue
         shares = [int(x) for x in decision]
         for j, x in enumerate(shares):
@@ -86,7 +72,8 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
                 load[j] += x * etc
                 spent += x * instance.energy_price * etc * int(instance.apc_mw[instance.kind[i], j])
         if sum(shares) != int(instance.tasks[i]):
-            breaches.append(ConstraintViolation("5", i, f"{sum(shares)} tasks are placed of {int(instance.tasks[i])}"))
+            problem = f"{sum(shares)} tasks are placed of {int(instance.tasks[i])}"
+            breaches.append(ConstraintViolation("5", i, problem, "user"))
         else:
             placed += 1
     profit, makespan = sum(int(p) for p in instance.price) - spent, max(load)

@@ -9,27 +9,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
+from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.edgeflow.model import CLOUD, EDGE, Instance, Model, Window
 from ratiobench.instances.edgeflow.solution import Piece, Solution
 from ratiobench.instances.io.errors import shorten
-
-
-class ConstraintViolation(NamedTuple):
-    """One broken rule: its number, the job (None for the schedule as a whole), and the figures.
-
-    Rules: 1 pieces in order, disjoint, whole seconds, not before the job is submitted; 2 a share that the job's model
-    has; 3 no more GPUs, and no more edge servers, than there are, and no piece beyond its window.
-    """
-
-    rule: str
-    job: int | None
-    detail: str
-
-    def __str__(self) -> str:
-        where = "" if self.job is None else f"job {self.job}: "
-        return f"({self.rule}) {where}{self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +56,7 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         job, model = instance.job(i), instance.models[int(instance.model[i])]
         wrong = _broken(instance, model, job.submit, raw)
         if wrong is not None:
-            breaches.append(ConstraintViolation(wrong[0], i, wrong[1]))
+            breaches.append(ConstraintViolation(wrong[0], i, wrong[1], "job"))
             continue
         pieces = [Piece(*(int(x) for x in piece)) for piece in raw]
         good += pieces

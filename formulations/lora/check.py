@@ -19,20 +19,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.lora.model import Instance
 from ratiobench.instances.lora.solution import Decision, Solution
-
-
-class ConstraintViolation(NamedTuple):
-    """One violated constraint: the equation, the task (None for a capacity), and the figures."""
-
-    equation: str
-    task: int | None
-    detail: str
-
-    def __str__(self) -> str:
-        where = "" if self.task is None else f"task {self.task}: "
-        return f"({self.equation}) {where}{self.detail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
+from ratiobench.formulations.violations import ConstraintViolation
 from ratiobench.instances.io.errors import shorten
 from ratiobench.instances.tenants.model import Instance
 from ratiobench.instances.tenants.solution import Solution
-
-
-class ConstraintViolation(NamedTuple):
-    """One violated constraint: its name, the job (None for the solution as a whole), and the figures."""
-
-    constraint: str
-    job: int | None
-    detail: str
-
-    def __str__(self) -> str:
-        where = "" if self.job is None else f"job {self.job}: "
-        return f"({self.constraint}) {where}{self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +73,22 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
     lateness = flow = money = met = 0
     for j, start in enumerate(solution[: instance.jobs]):
         if start is None:
-            breaches.append(ConstraintViolation("every job", j, "has no start; every job is run"))
+            breaches.append(ConstraintViolation("every job", j, "has no start; every job is run", "job"))
             continue
         gpu, tick = start
         if not _whole(gpu) or not _whole(tick) or not 0 <= gpu < len(kinds):
             problem = (
                 f"starts on GPU {shorten(gpu)} at {shorten(tick)}; GPUs are 0..{len(kinds) - 1}, ticks are integers"
             )
-            breaches.append(ConstraintViolation("gpu", j, problem))
+            breaches.append(ConstraintViolation("gpu", j, problem, "job"))
             continue
         gpu, tick = int(gpu), int(tick)
         kind, price = kinds[gpu]
         release, run, cs = int(instance.release[j]), int(instance.run[j, kind]), int(instance.cost_sensitivity[j])
         end = tick + run
         if tick < release:
-            breaches.append(ConstraintViolation("release", j, f"starts at {tick}, before its release at {release}"))
+            problem = f"starts at {tick}, before its release at {release}"
+            breaches.append(ConstraintViolation("release", j, problem, "job"))
         busy[gpu].append((tick, end, j))
         late = max(0, end - int(instance.deadline[j]))
         lateness, flow, money, met = lateness + late, flow + end - release, money + price * run, met + (not late)
@@ -108,9 +98,8 @@ def check(instance: Instance, solution: Solution) -> CheckReport:
         intervals.sort()
         for (_, end, j), (tick, _, i) in pairwise(intervals):
             if tick < end:
-                breaches.append(
-                    ConstraintViolation("overlap", i, f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}")
-                )
+                problem = f"starts at {tick} on GPU {gpu}, where job {j} runs until {end}"
+                breaches.append(ConstraintViolation("overlap", i, problem, "job"))
     cost = sum(per_gpu)
     return CheckReport(
         violations=tuple(breaches),

@@ -125,16 +125,7 @@ class Instance:
         return Public(self.machines, self.energy_price)
 
     def user(self, i: int) -> User:
-        """Return a user as an online algorithm sees it on arrival.
-
-        Parameters
-        ----------
-        i : number of the user, from 0.
-
-        Returns
-        -------
-        The user, with arrays of its own.
-        """
+        """User i, from 0, as an online algorithm sees it on arrival, with arrays of its own."""
         etc, apc = self.etc_ms[self.kind[i]], self.apc_mw[self.kind[i]]
         energy = etc * apc
         bag = int(self.tasks[i]), int(self.price[i])

@@ -52,17 +52,9 @@ class Model:
     edge_overhead_s: int
 
     def useful(self, most: int) -> tuple[tuple[int, int], ...]:
-        """List the shares that are faster than every smaller share.
+        """The shares of at most so many GPUs that are faster than every smaller one (paper, section 2), ascending.
 
-        Parameters
-        ----------
-        most : largest number of GPUs.
-
-        Returns
-        -------
-        (GPUs, milli-iterations per second) pairs, ascending.
-
-        Source: paper, section 2.
+        Pairs of GPUs and milli-iterations per second.
         """
         found: list[tuple[int, int]] = []
         for gpus, speed in zip(self.gpus, self.speed, strict=True):
@@ -157,14 +149,5 @@ class Instance:
         return Public(self.gpus, self.node_gpus, self.edge, self.models)
 
     def job(self, i: int) -> Job:
-        """Return a job as a policy sees it on arrival.
-
-        Parameters
-        ----------
-        i : number of the job, from 0.
-
-        Returns
-        -------
-        The job.
-        """
+        """Job i, from 0, as a policy sees it on arrival."""
         return Job(i, *(int(column[i]) for column in (self.submit, self.deadline, self.model, self.work, self.share)))

@@ -31,14 +31,7 @@ def traces() -> list[tuple[str, str]]:
 
 
 def days(trace: str) -> tuple[str, ...]:
-    """List the shipped days of a trace.
-
-    Examples
-    --------
-    >>> from ratiobench.instances.lora.arrivals import days
-    >>> days("philly")[0]
-    '2017-10-09'
-    """
+    """The shipped days of a trace, as ``YYYY-MM-DD``."""
     return tuple(_shipped(trace))
 
 
@@ -48,16 +41,9 @@ def list_earlier_days(trace: str) -> tuple[str, ...]:
 
 
 def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None) -> tuple[int, ...]:
-    """Read the submissions in each slot of one day, from the shipped table or from the trace's own file.
+    """Submissions in each of the 144 slots of 600 s of one day, ``YYYY-MM-DD`` in the trace's own clock.
 
-    `day`: ``YYYY-MM-DD`` in the trace's own clock; `file`: a file in the trace's public format; None for the shipped
-    days; returns (144,) submissions per slot of 600 s.
-
-    Examples
-    --------
-    >>> from ratiobench.instances.lora.arrivals import day_counts, days
-    >>> len(day_counts("philly", days("philly")[0]))
-    144
+    `file`: a file in the trace's public format; None for the shipped days.
     """
     return span_counts(trace, day, 1, file)[0]
 
@@ -65,13 +51,11 @@ def day_counts(trace: str, day: str, file: str | os.PathLike[str] | None = None)
 def span_counts(
     trace: str, day: str, number: int, file: str | os.PathLike[str] | None = None, slot_seconds: int = SLOT_SECONDS
 ) -> tuple[tuple[int, ...], bool]:
-    """Read the submissions per slot of several days, one after another.
+    """Submissions per slot of several days, one after another, and whether days had to be repeated.
 
     After the last day the first one follows. Days that are shipped as history stand before the others.
 
-    `day`: the first day, ``YYYY-MM-DD``; `file`: a file in the trace's public format; None for the shipped days;
-    `slot_seconds`: length of a slot; 600 for shipped days; returns (slots,) counts, and whether days had to be
-    repeated.
+    `day`, `file`: as of `day_counts`, the first day; `slot_seconds`: 600 for shipped days.
     """
     if file is not None:
         table = read_arrivals(trace, file, slot_seconds)
@@ -99,8 +83,6 @@ def scale_counts(counts: Sequence[int], total: int) -> tuple[int, ...]:
     With N(t) the submissions up to slot t and N those of all slots, the rescaled arrivals up to slot t are
     ``total * N(t) / N`` rounded to the nearest integer, halves up; a slot's count is the difference to the slot before.
     Any stretch of slots so gets its exact share of the total to within 1, bursts included, and nothing is drawn.
-
-    `counts`: submissions per slot; returns (slots,) counts.
 
     Examples
     --------

@@ -45,15 +45,7 @@ _RUNNING = {"nodes", "compute", "memory_mb", "last", "planned", *_LABELS}
 
 
 def parse(data: Any, source: str = "<document>") -> Instance:
-    """Validate a decoded document and build the instance.
-
-    Examples
-    --------
-    >>> from ratiobench.instances import lora
-    >>> from ratiobench.instances.lora.named import named
-    >>> lora.parse(lora.document(named("thm5_T5_3tasks"))).tasks
-    3
-    """
+    """Validate a decoded document and build the instance."""
     second = isinstance(data, dict) and data.get("format") == FORMAT_2
     if not second:
         require_format(data, source, FORMAT)
@@ -270,15 +262,7 @@ def _energy(
 
 
 def document(instance: Instance) -> dict[str, Any]:
-    """Convert an instance to its JSON document.
-
-    Examples
-    --------
-    >>> from ratiobench.instances import lora
-    >>> from ratiobench.instances.lora.named import named
-    >>> lora.document(named("thm5_T5_3tasks"))["slots"]
-    5
-    """
+    """The instance's JSON document."""
     return {
         "format": _format_of(instance),
         "name": instance.name,
@@ -343,15 +327,7 @@ def _content(instance: Instance, *, valuation_always: bool) -> dict[str, Any]:
 
 
 def content_hash(instance: Instance) -> str:
-    """Compute the identity of an instance: the SHA-256 of its content without name and origin.
-
-    Examples
-    --------
-    >>> from ratiobench.instances import lora
-    >>> from ratiobench.instances.lora.named import named
-    >>> len(lora.content_hash(named("thm5_T5_3tasks")))
-    64
-    """
+    """The identity of an instance: the SHA-256 of its content without name and origin."""
     if "hash" not in instance.cache:
         content = {"format": _format_of(instance), **_content(instance, valuation_always=True)}
         instance.cache["hash"] = sha256_of(content)

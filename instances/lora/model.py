@@ -305,35 +305,11 @@ class Instance:
         return table
 
     def public(self, seed: str) -> Public:
-        """Return the public part: known before the first arrival.
-
-        Parameters
-        ----------
-        seed : name of the random stream of algorithms that draw.
-
-        Returns
-        -------
-        The public part.
-
-        Examples
-        --------
-        >>> from ratiobench.instances.lora.named import named
-        >>> named("thm5_T5_3tasks").public("a seed").slots
-        5
-        """
+        """What is known before the first arrival; `seed` names the random stream of algorithms that draw."""
         return Public(self.slots, self.slot_seconds, self.base_memory_mb, self.node_types, seed)
 
     def cost(self, i: int) -> IntArray:
-        """Compute the operational costs of a task: energy times tariff, or as given.
-
-        Parameters
-        ----------
-        i : number of the task, from 0.
-
-        Returns
-        -------
-        (G, T) e_ikt, micro-dollars.
-        """
+        """(G, T) operational costs e_ikt of task i, from 0, in micro-dollars: energy times tariff, or as given."""
         given = self.explicit_cost.get(i)
         if given is not None:
             return given
@@ -355,44 +331,14 @@ class Instance:
         return costs
 
     def vendors(self, i: int) -> tuple[Vendor, ...]:
-        """Return the vendors of a task.
-
-        Parameters
-        ----------
-        i : number of the task, from 0.
-
-        Returns
-        -------
-        Offers, in list order.
-
-        Examples
-        --------
-        >>> from ratiobench.instances.lora.named import named
-        >>> named("thm5_T5_3tasks").vendors(0)
-        ()
-        """
+        """Task i's offers in list order."""
         span = range(int(self.vendor_start[i]), int(self.vendor_start[i + 1]))
         if not span:
             return ()
         return tuple(Vendor(int(self.vendor_price[n]), int(self.vendor_delay[n])) for n in span)
 
     def task(self, i: int) -> Task:
-        """Return a task as an online algorithm sees it on arrival.
-
-        Parameters
-        ----------
-        i : number of the task, from 0.
-
-        Returns
-        -------
-        The task.
-
-        Examples
-        --------
-        >>> from ratiobench.instances.lora.named import named
-        >>> named("thm5_T5_3tasks").task(0).arrival
-        1
-        """
+        """Task i, from 0, as an online algorithm sees it on arrival."""
         return Task(
             index=i,
             arrival=int(self.arrival[i]),

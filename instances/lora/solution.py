@@ -39,22 +39,7 @@ Solution = tuple[Decision | None, ...]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """Convert a solution to its JSON document.
-
-    Parameters
-    ----------
-    solution : of the family.
-
-    Returns
-    -------
-    The document that `read_solution` reads.
-
-    Examples
-    --------
-    >>> from ratiobench.instances.lora import Decision, solution_document
-    >>> len(solution_document([Decision(None, ((0, 1),), 5), None])["decisions"])
-    2
-    """
+    """The solution's JSON document."""
     return {
         "decisions": [
             None
@@ -71,22 +56,7 @@ def solution_document(solution: Solution) -> dict[str, Any]:
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:
-    """Read a solution file; further keys (as `opt --json` and `simulate --json` print) are ignored.
-
-    Only the shape is judged here; whether the decisions are feasible is for `ratiobench.formulations.lora.check`.
-
-    Parameters
-    ----------
-    path : of the file.
-
-    Returns
-    -------
-    A decision per task; None for a rejected one.
-
-    Raises
-    ------
-    InputError : naming the file, the field and the value.
-    """
+    """Read a solution file, of which only the form is checked; further keys, as `opt --json` prints, are ignored."""
     data, source = read_bytes(path)
     return parse_solution(load_json(data, source), source)
 

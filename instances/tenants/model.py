@@ -75,18 +75,7 @@ class Public:
     seed: str = ""
 
     def cost(self, job: Job, kind: int, end: int) -> int:
-        """Compute the cost of a job that ends at a tick on a GPU of a type.
-
-        Parameters
-        ----------
-        job : the job.
-        kind : number of the GPU type.
-        end : the tick.
-
-        Returns
-        -------
-        The cost, 1/100 micro-dollar.
-        """
+        """The cost of a job that ends at a tick on a GPU of a type, in 1/100 micro-dollar."""
         return (
             100 * self.late_penalty * max(0, end - job.deadline)
             + (100 - job.cost_sensitivity) * self.theta * (end - job.release)
@@ -152,28 +141,10 @@ class Instance:
         return freeze(np.repeat(np.arange(len(self.gpu_types)), [kind.count for kind in self.gpu_types]))
 
     def public(self, seed: str = "") -> Public:
-        """Return the public part: known before the first job.
-
-        Parameters
-        ----------
-        seed : name of the random stream of algorithms that draw.
-
-        Returns
-        -------
-        The public part.
-        """
+        """What is known before the first job; `seed` names the random stream of algorithms that draw."""
         return Public(self.gpu_types, self.theta, self.late_penalty, self.gpu_type, seed)
 
     def job(self, j: int) -> Job:
-        """Return a job as an online algorithm sees it on arrival.
-
-        Parameters
-        ----------
-        j : number of the job, from 0.
-
-        Returns
-        -------
-        The job.
-        """
+        """Job j, from 0, as an online algorithm sees it on arrival."""
         release, deadline, cs = (int(column[j]) for column in (self.release, self.deadline, self.cost_sensitivity))
         return Job(j, release, deadline, cs, tuple(self.run[j].tolist()))

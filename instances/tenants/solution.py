@@ -19,35 +19,12 @@ Solution = tuple[Start | None, ...]
 
 
 def solution_document(solution: Solution) -> dict[str, Any]:
-    """Convert a solution to its JSON document.
-
-    Parameters
-    ----------
-    solution : of the family.
-
-    Returns
-    -------
-    The document that `parse_solution` reads.
-    """
+    """The solution's JSON document."""
     return {"decisions": [None if start is None else list(start) for start in solution]}
 
 
 def parse_solution(data: Any, source: str) -> Solution:
-    """Read a solution of a decoded document; further keys are ignored.
-
-    Parameters
-    ----------
-    data : the decoded JSON document.
-    source : name of the file, which errors name.
-
-    Returns
-    -------
-    The solution; only its form is checked.
-
-    Raises
-    ------
-    InputError : another form; names the file, the field and the value.
-    """
+    """Read a decoded document, of which only the form is checked; further keys are ignored."""
     found: list[Start | None] = []
     for j, raw in enumerate(decisions_of(source, data)):
         path = f"decisions[{j}]"

@@ -40,9 +40,7 @@ class EapmEnvironment(Environment[Instance]):
         solution = tuple(decisions_of(log, instance.users))
         verdict = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the users after it: a consequence, not another foul.
-        found = list(violations) or [
-            Violation(b.equation, b.user, b.detail, Simulator.noun) for b in verdict.violations
-        ]
+        found = list(violations) or [Violation(*breach) for breach in verdict.violations]
         value = Fraction(0) if verdict.value is None else verdict.value
         return Judgement(solution, found, value, verdict.placed)
 

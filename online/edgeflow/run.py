@@ -65,7 +65,7 @@ class EdgeflowEnvironment(Environment[Instance]):
         """The number of jobs met, by `ratiobench.formulations.edgeflow.check`."""
         solution = replay(instance, log, keep_late=self._keep_late)
         report = check(instance, solution)
-        found = list(violations) or [Violation(str(b.rule), b.job, b.detail, Simulator.noun) for b in report.violations]
+        found = list(violations) or [Violation(*breach) for breach in report.violations]
         met = int(report.value or 0)
         return Judgement(solution, found, met, met, counts={"moves": report.moves})
 

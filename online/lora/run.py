@@ -89,7 +89,7 @@ class LoraEnvironment(Environment[Instance]):
         """Welfare, by `ratiobench.formulations.lora.check`."""
         ran = settle_log(instance, log)
         verdict = check(self._judged(instance), ran.solution)
-        found = list(violations) + [Violation(b.equation, b.task, b.detail) for b in verdict.violations]
+        found = list(violations) + [Violation(*breach) for breach in verdict.violations]
         later = {WAITED: ran.waited, "left": ran.left, "killed": ran.killed, "late": ran.late}
         counts = {name: number for name, number in later.items() if number}
         above = _charged_above_bid(instance, ran.solution)

@@ -103,6 +103,22 @@ class ForkedProcess(ServedProcess):
                 os.kill(self.pid, number)
 
 
+def open_pipes(
+    theirs: contextlib.ExitStack, ours: contextlib.ExitStack
+) -> tuple[list[int], tuple[IO[bytes], IO[bytes], IO[bytes]], socket.socket]:
+    """What a fork is handed (its three streams, and where it reports its end), and this side's ends of the same."""
+    (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
+    for descriptor in (stdin, stdout, stderr):
+        theirs.callback(os.close, descriptor)
+    pipes = os.fdopen(to_it, "wb"), os.fdopen(out, "rb"), os.fdopen(err, "rb")
+    for pipe in pipes:
+        ours.callback(pipe.close)
+    status, reporter = socket.socketpair()
+    theirs.callback(reporter.close)
+    ours.callback(status.close)
+    return [stdin, stdout, stderr, reporter.fileno()], pipes, status
+
+
 class _Server:
     """A fork server, seen from the process that started it."""
 
@@ -123,25 +139,17 @@ class _Server:
 
     def fork(self, path: Sequence[str], watched: Sequence[str], environment: Mapping[str, str] | None) -> ForkedProcess:
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-            (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
-            for descriptor in (stdin, stdout, stderr):
-                theirs.callback(os.close, descriptor)
-            pipes: list[IO[bytes]] = [os.fdopen(to_it, "wb"), os.fdopen(out, "rb"), os.fdopen(err, "rb")]
-            for pipe in pipes:
-                ours.callback(pipe.close)
-            status, reporter = socket.socketpair()
-            theirs.callback(reporter.close)
-            ours.callback(status.close)
+            handed, pipes, status = open_pipes(theirs, ours)
             folder = os.open(".", os.O_RDONLY)
             theirs.callback(os.close, folder)
             given = dict(os.environ) if environment is None else dict(environment)
             message = pickle.dumps((list(path), given, list(watched), environment is not None))
-            socket.send_fds(self._control, [message], [stdin, stdout, stderr, reporter.fileno(), folder])
+            socket.send_fds(self._control, [message], [*handed, folder])
             answer = self._control.recv(32)
             if not answer:
                 raise ConnectionError("the fork server is gone")
             ours.pop_all()
-            return ForkedProcess(int(answer), pipes[0], pipes[1], pipes[2], status)
+            return ForkedProcess(int(answer), *pipes, status)
 
     def close(self) -> None:
         self._control.close()

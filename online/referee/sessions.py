@@ -33,7 +33,7 @@ from ratiobench.instances.io.errors import InputError
 from ratiobench.online.referee import sandbox
 from ratiobench.online.referee.bounds import PROJECT_DATA, list_barred
 from ratiobench.online.referee.confinement import limit_resources
-from ratiobench.online.referee.fork_server import ServedProcess
+from ratiobench.online.referee.fork_server import ServedProcess, open_pipes
 from ratiobench.online.referee.watch import list_file_forms, prepare_watch
 
 SERVERS = 2  # Sandboxes of a session: runs with an even number start in the first one, others in the second one
@@ -104,22 +104,14 @@ class _Sandbox:
     def fork(self, cpu_seconds: int) -> IsolatedFork:
         """Start a process that may use so much processor time."""
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-            (stdin, to_it), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
-            for descriptor in (stdin, stdout, stderr):
-                theirs.callback(os.close, descriptor)
-            pipes: list[IO[bytes]] = [os.fdopen(to_it, "wb"), os.fdopen(out, "rb"), os.fdopen(err, "rb")]
-            for pipe in pipes:
-                ours.callback(pipe.close)
-            status, reporter = socket.socketpair()
-            theirs.callback(reporter.close)
-            ours.callback(status.close)
+            given, pipes, status = open_pipes(theirs, ours)
             self.await_ready()
             message = pickle.dumps((*self._message, cpu_seconds))
-            socket.send_fds(self._control, [message], [stdin, stdout, stderr, reporter.fileno()])
+            socket.send_fds(self._control, [message], given)
             if not self._control.recv(32):
                 raise ConnectionError("the server of the sandbox is gone")
             ours.pop_all()
-            return IsolatedFork(self, pipes[0], pipes[1], pipes[2], status)
+            return IsolatedFork(self, *pipes, status)
 
     def end_run(self) -> None:
         with contextlib.suppress(OSError):

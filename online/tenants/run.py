@@ -54,9 +54,7 @@ class TenantsEnvironment(Environment[Instance]):
         solution = replay(instance, log)
         report = check(instance, solution)
         # Where a foul has ended the run, the verifier misses the jobs after it: a consequence, not another foul.
-        found = list(violations) or [
-            Violation(b.constraint, b.job, b.detail, Simulator.noun) for b in report.violations
-        ]
+        found = list(violations) or [Violation(*breach) for breach in report.violations]
         return Judgement(solution, found, report.cost, report.placed)
 
     def small(self) -> Instance:

@@ -37,6 +37,7 @@ from tests.golden.commands import call, document_of, start
 from tests.support.queue_family import files_of_queue_family, write_queue_family
 
 INPUTS = Path(__file__).parent / "inputs"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "examples" / "policies"
 STORED = Path(__file__).parent / "stored" / "interfaces.json"
 # A suite of each family and one of its instances
 FAMILIES = {
@@ -70,8 +71,9 @@ def _stored(name: str) -> Any:
 
 
 def _inputs(folder: Path) -> Path:
-    """Copy the inputs into the working folder, as files of a user are outside the checkout."""
+    """Copy the inputs and the documentation's policies into the working folder, as a user's files are elsewhere."""
     ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(DOCUMENTED, folder / "inputs" / "policies", ignore=ignored, dirs_exist_ok=True)
     return Path(shutil.copytree(INPUTS, folder / "inputs", ignore=ignored, dirs_exist_ok=True))
 
 
@@ -168,7 +170,7 @@ def kind_of(text: str) -> str:
 
 
 def policy_files(folder: Path) -> dict[str, Any]:
-    """A policy's file of each family: evaluated, simulated, and one of them checked."""
+    """A policy's file of each family, the documentation's as it stands: evaluated, simulated, one of them checked."""
     policies = _inputs(folder) / "policies"
     document: dict[str, Any] = {}
     for family, name in POLICIES.items():
@@ -185,6 +187,7 @@ def policy_files(folder: Path) -> dict[str, Any]:
         answer = document_of(*words)
         run = document_of("simulate", _instance(family, folder), "-a", f"{policies / family}.py:{name}", "--no-opt")
         document[family] = {
+            "sha256": hashlib.sha256((policies / f"{family}.py").read_bytes()).hexdigest(),
             "evaluate": {key: answer[key] for key in ("valid", "combined_score", "reason")},
             "simulate": {key: run[key] for key in ("valid", "welfare", "admitted")},
         }

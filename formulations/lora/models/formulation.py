@@ -47,14 +47,7 @@ class Formulation:
 
 @lru_cache(maxsize=1)
 def registry() -> Mapping[str, Formulation]:
-    """Collect all formulations: every module of this package that defines FORMULATIONS.
-
-    Examples
-    --------
-    >>> from ratiobench.formulations.lora.models.formulation import registry
-    >>> "printed" in registry()
-    True
-    """
+    """All formulations: every module of this package that defines FORMULATIONS."""
     found: dict[str, Formulation] = {}
     for module in sorted(pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__), key=lambda m: m.name):
         for each in getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), "FORMULATIONS", ()):
@@ -76,16 +69,7 @@ _COLUMN = re.compile(r"([uzxwrsab])_(\d+)((?:_\d+){0,4})")
 
 
 def column(name: str) -> Column:
-    """Read the name of a column.
-
-    `name`: such as ``x_3_0_7``.
-
-    Examples
-    --------
-    >>> from ratiobench.formulations.lora.models.formulation import column
-    >>> column("x_3_0_7")
-    Column(kind='x', task=3, numbers=(0, 7))
-    """
+    """Read the name of a column, such as ``x_3_0_7``."""
     match = _COLUMN.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is not the name of a column")

@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 def build(instance: Instance) -> LinearModel:
     """P with (4i)-(4k)."""
     model = Printed(instance)
-    model.at_most_one_vendor()
-    model.one_node_per_slot()
-    model.after_arrival_and_preprocessing()
-    model.before_the_deadline()
-    model.work_done()
-    model.compute_capacity()
-    model.memory_capacity()
+    add_literal(model)
     model.runs_only_when_admitted()
     model.vendor_only_where_needed()
     model.runs_only_where_it_can()
@@ -40,6 +34,12 @@ def build(instance: Instance) -> LinearModel:
 def build_literal(instance: Instance) -> LinearModel:
     """P without (4i)-(4k)."""
     model = Printed(instance)
+    add_literal(model)
+    return as_arrays(model.problem)
+
+
+def add_literal(model: Any) -> None:
+    """(4a)-(4g)."""
     model.at_most_one_vendor()
     model.one_node_per_slot()
     model.after_arrival_and_preprocessing()
@@ -47,7 +47,6 @@ def build_literal(instance: Instance) -> LinearModel:
     model.work_done()
     model.compute_capacity()
     model.memory_capacity()
-    return as_arrays(model.problem)
 
 
 class Printed:

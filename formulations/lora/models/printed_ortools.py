@@ -12,7 +12,7 @@ import numpy as np
 
 from ratiobench.formulations.linear import LinearModel
 from ratiobench.formulations.lora.models.formulation import Formulation
-from ratiobench.formulations.lora.models.printed import columns
+from ratiobench.formulations.lora.models.printed import add_literal, columns
 from ratiobench.instances.lora.model import Instance
 
 if TYPE_CHECKING:
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 def build(instance: Instance) -> LinearModel:
     """P with (4i)-(4k)."""
     model = PrintedByModelBuilder(instance)
-    model.at_most_one_vendor()
-    model.one_node_per_slot()
-    model.after_arrival_and_preprocessing()
-    model.before_the_deadline()
-    model.work_done()
-    model.compute_capacity()
-    model.memory_capacity()
+    add_literal(model)
     model.runs_only_when_admitted()
     model.vendor_only_where_needed()
     model.runs_only_where_it_can()

@@ -481,6 +481,19 @@ def _usable(rate, capacity, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _cells(capacity, load, rate, starts):  # type: ignore[no-untyped-def]
+    """(usable types, their rates, first slot from 0, room for (types, slots) costs and nodes); no rows if too few."""
+    size, needed, deadline = load
+    types, rates = _usable(rate, capacity, size)
+    first = _least(starts) - 1
+    width = max(0, deadline - first)
+    rows = len(types)
+    if rows == 0 or width == 0 or width * rates[rows - 1] < needed:
+        rows = 0
+    return types, rates, first, np.empty((rows, width)), np.empty((rows, width), np.int64)
+
+
+@inlined
 def _answer(found, types, rate, first, cost):  # type: ignore[no-untyped-def]
     """(total, option, cells [node, slot from 1], S, sum e) of what `_programme` found."""
     total, option, rows = found
@@ -507,16 +520,11 @@ def cheapest_schedule(lam, phi, compute, memory, tested, cluster, load, rate, co
     T) e_i; `starts`, `prices`: (n options,) first usable slot, from 1, and vendor price; returns (total, option, cells
     [node, slot], S, sum e); option is -1 without a schedule, -2 when there are more than `limit`.
     """
-    first_node, capacity = cluster
-    size, needed, deadline = load
-    types, rates = _usable(rate, capacity, size)
-    first = _least(starts) - 1
-    width = deadline - first
-    if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
+    size, needed, _ = load
+    types, rates, first, cell, node = _cells(cluster[1], load, rate, starts)
+    if len(cell) == 0:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
-    cell = np.empty((len(types), width))
-    node = np.empty((len(types), width), np.int64)
-    _best_nodes(lam, phi, compute, memory, tested, first_node, types, rates, size, first, cost, cell, node)
+    _best_nodes(lam, phi, compute, memory, tested, cluster[0], types, rates, size, first, cost, cell, node)
     found = _programme(cell, node, rates, needed, starts, first + 1, prices, limit)
     return _answer(found, types, rate, first, cost)
 
@@ -527,16 +535,11 @@ def first_schedule(compute, memory, cluster, load, rate, cost, starts, prices, l
 
     Exact in whole micro-dollars as long as no schedule costs 2^53 of them.
     """
-    first_node, capacity = cluster
-    size, needed, deadline = load
-    types, rates = _usable(rate, capacity, size)
-    first = _least(starts) - 1
-    width = deadline - first
-    if width <= 0 or len(types) == 0 or width * rates[len(rates) - 1] < needed:
+    size, needed, _ = load
+    types, rates, first, cell, node = _cells(cluster[1], load, rate, starts)
+    if len(cell) == 0:
         return np.inf, -1, np.empty((0, 2), np.int64), 0, 0
-    cell = np.empty((len(types), width))
-    node = np.empty((len(types), width), np.int64)
-    _first_nodes(compute, memory, first_node, types, rates, size, first, cost, cell, node)
+    _first_nodes(compute, memory, cluster[0], types, rates, size, first, cost, cell, node)
     found = _programme(cell, node, rates, needed, starts, first + 1, prices, limit)
     return _answer(found, types, rate, first, cost)
 

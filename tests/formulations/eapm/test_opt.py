@@ -67,7 +67,7 @@ def test_the_check_names_the_equation_that_a_spoiled_solution_breaks(data: st.Da
     solution[i] = spoiled
     report = check(instance, tuple(solution))
     assert not report.valid
-    assert [(each.equation, each.user) for each in report.violations] == [(equation, i)]
+    assert [(each.rule, each.task) for each in report.violations] == [(equation, i)]
     assert report.value is None
     assert report.placed == instance.users - 1
 
@@ -78,7 +78,7 @@ def test_the_check_counts_decisions() -> None:
     whole = split(aggregate_users(instance), search.place_cheapest(aggregate_users(instance)))
     for solution in (whole[:1], (*whole, whole[0])):
         report = check(instance, solution)
-        assert [each.equation for each in report.violations] == ["5"]
+        assert [each.rule for each in report.violations] == ["5"]
         assert str(report.violations[0]).startswith("(5) ")
 
 

@@ -110,7 +110,7 @@ def test_a_single_violation_is_named_by_its_equation(instance: Instance, name: s
     equation, task, solution = MUTATIONS[name]
     report = check(instance, solution)
     assert not report.valid
-    assert [(breach.equation, breach.task) for breach in report.violations] == [(equation, task)]
+    assert [(breach.rule, breach.task) for breach in report.violations] == [(equation, task)]
     assert str(report.violations[0]).startswith(f"({equation})")
 
 
@@ -121,7 +121,7 @@ def test_compute_one_sample_over_is_4f(instance: Instance) -> None:
     document = _document()
     document["node_types"][0]["compute"] = 4
     breach = check(parse(document), together).violations
-    assert [(b.equation, b.task, b.detail) for b in breach] == [("4f", None, "node 0 slot 2: compute 5 > 4")]
+    assert [(b.rule, b.task, b.detail) for b in breach] == [("4f", None, "node 0 slot 2: compute 5 > 4")]
 
 
 def test_memory_one_megabyte_over_is_4g(instance: Instance) -> None:
@@ -129,12 +129,12 @@ def test_memory_one_megabyte_over_is_4g(instance: Instance) -> None:
     together = (None, Decision(0, ((1, 3), (1, 4))), Decision(None, ((1, 3), (3, 5))))
     assert check(instance, together).valid
     breach = check(parse(_document(base_memory_mb=2)), together).violations
-    assert [(b.equation, b.task, b.detail) for b in breach] == [("4g", None, "node 1 slot 3: memory 6 > 5")]
+    assert [(b.rule, b.task, b.detail) for b in breach] == [("4g", None, "node 1 slot 3: memory 6 > 5")]
 
 
 def test_every_violation_is_listed(instance: Instance) -> None:
     solution = (Decision(3, ((9, 1),)), Decision(None, ((0, 1),)), None)
-    equations = [breach.equation for breach in check(instance, solution).violations]
+    equations = [breach.rule for breach in check(instance, solution).violations]
     assert equations == ["4j", "4h", "4e", "4a", "4c", "4e"]
 
 

@@ -94,7 +94,7 @@ GANG = {"run": "gang", "nodes": 2, "work": 8}
 )
 def test_the_checker_names_the_rule(task: dict[str, Any], cells: list[tuple[int, int]], rules: list[str]) -> None:
     report = check(made(task), (Decision(None, tuple(cells)),))
-    assert [each.equation for each in report.violations] == rules
+    assert [each.rule for each in report.violations] == rules
 
 
 def test_a_gang_needs_its_nodes_at_the_same_time() -> None:
@@ -182,7 +182,7 @@ def test_a_task_with_more_work_than_its_limit_is_not_served(kind: str) -> None:
         assert verify(instance, certificate_document(proof)).valid
     nodes, slots = range(2 if kind == "gang" else 1), range(1, 2 if kind == "gang" else 3)
     cells = tuple((node, slot) for slot in slots for node in nodes)
-    assert [each.equation for each in check(instance, (Decision(None, cells), None)).violations] == ["4e"]
+    assert [each.rule for each in check(instance, (Decision(None, cells), None)).violations] == ["4e"]
     assert check(instance, (Decision(None, cells, void=True), None)).valid
 
 

@@ -97,7 +97,7 @@ def test_a_start_before_the_release_is_no_start() -> None:
     early = int(instance.release[j]) - 1
     with pytest.raises(CertificateError, match=f"^job {j}: starts at {early}, before its release$"):
         cost(instance, (*starts[:j], (gpu, early), *starts[j + 1 :]))
-    assert any(each.constraint == "every job" for each in check(instance, (*starts, starts[0])).violations)
+    assert any(each.rule == "every job" for each in check(instance, (*starts, starts[0])).violations)
 
 
 def test_the_seal_alone_gives_a_change_away(held: tuple[Instance, Document]) -> None:

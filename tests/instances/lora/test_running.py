@@ -163,7 +163,7 @@ def test_a_job_that_runs_takes_its_nodes_from_all_others() -> None:
     instance = full(made(gang, gang), {"nodes": [1], "last": 2})
     assert solve(instance).lower == solve(instance).upper == 10
     report = check(instance, (Decision(None, tuple((k, t) for t in (2, 3) for k in (0, 1))), None))
-    assert [each.equation for each in report.violations] == ["4f"]
+    assert [each.rule for each in report.violations] == ["4f"]
     assert "node 1 slot 2" in report.violations[0].detail
 
 

@@ -191,8 +191,8 @@ def test_void_runs_are_checked() -> None:
 
     assert check(instance, (void(range(3, 5)), None)).valid
     fouls = check(instance, (void(range(1, 3)), void(range(1, 3)))).violations
-    assert [v.equation for v in fouls] == ["R5", "4f", "4f", "4g", "4g"]
-    assert [v.equation for v in check(instance, (void(range(1, 6)), None)).violations] == ["R4"]
+    assert [v.rule for v in fouls] == ["R5", "4f", "4f", "4g", "4g"]
+    assert [v.rule for v in check(instance, (void(range(1, 6)), None)).violations] == ["R4"]
     assert check(instance, (void(range(1, 3)), None)).welfare == -4
     data = document(instance)
     data["node_types"][0]["tariff"] = [-5] * 8
