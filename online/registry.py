@@ -23,17 +23,7 @@ from ratiobench.instances.io.plugins import ALGORITHMS, Plugin, plugins_of
 from ratiobench.online.modules import class_names, module_file, module_name
 from ratiobench.online.outcome import Constant, Source
 from ratiobench.online.remarks import Remarks
-from ratiobench.online.spec import (
-    EARLIER,
-    HANDED_OVER,
-    HISTORY,
-    YESTERDAY,
-    Entry,
-    Spec,
-    fraction,
-    suggest_commas,
-    version,
-)
+from ratiobench.online.spec import HANDED_OVER, HISTORY, YESTERDAY, Entry, Spec, fraction, suggest_commas, version
 
 _NAME_LIMIT = 1000  # Characters of an algorithm's name with its options: it stands in tables and messages
 Instance = TypeVar("Instance")
@@ -286,7 +276,7 @@ class Registry(Generic[Instance]):
             raise _not_handed_over(spec)
         if spec.prior == YESTERDAY:
             told_as = f"{YESTERDAY} ({self.content_hash(other)[:12]})"
-        elif spec.prior in (HISTORY, EARLIER):
+        elif spec.prior == HISTORY:
             told_as = ", ".join(filter(None, (getattr(other, "name", ""), self.content_hash(other)[:12])))
         if self.content_hash(other) == self.content_hash(instance):
             if spec.entry is not None and (spec.entry.public_constants or spec.entry.learns):
@@ -450,7 +440,7 @@ def require_prior(spec: Spec, prior: object) -> None:
 def _source(spec: Spec, other: object) -> Source:
     if other is None:
         return Source.ORACLE
-    return Source.HISTORY if spec.prior in (HISTORY, EARLIER) else Source.PRIOR
+    return Source.HISTORY if spec.prior == HISTORY else Source.PRIOR
 
 
 def _not_handed_over(spec: Spec) -> InputError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,14 +28,12 @@ from ratiobench.bench.family.capabilities import (
     Explainer,
     GanttFunction,
     Limits,
-    LogImport,
     MeasureFunction,
     Statement,
     Studies,
     TimelineFunction,
 )
 from ratiobench.bench.family.checks import Check
-from ratiobench.bench.family.day_facts import DayFacts
 from ratiobench.bench.family.plugin_claims import check_plugin_claims, plugin_claims
 from ratiobench.bench.family.sense import Sense
 from ratiobench.bench.family.source import Source
@@ -51,7 +49,6 @@ from ratiobench.instances.io.keys import Form, Values
 from ratiobench.instances.io.plugins import CLAIMS, plugins_of
 from ratiobench.instances.io.recipe import PATH
 from ratiobench.online.outcome import OnlineRun
-from ratiobench.online.remarks import Remarks
 
 if TYPE_CHECKING:
     from ratiobench.online.run import Environment
@@ -79,10 +76,6 @@ class SolutionReport(Protocol):
         A mapping with ``valid violations admitted`` and ``welfare`` at least.
         """
         ...
-
-
-# What is said of an algorithm in place of what is proved of it, where runs are `unproved`
-NOT_ABOUT_THESE = "not known for arrivals of these kinds"
 
 
 class Family(ABC):
@@ -283,96 +276,7 @@ class Family(ABC):
         ------
         InputError : they cannot be joined.
         """
-        raise InputError("--history", "", f"the family {self.name} joins no days to a longer one; 1 is possible")
-
-    def load_setting(self, instance: Any) -> Mapping[str, str]:
-        """Describe the setting that all days of one load have in common.
-
-        Returns
-        -------
-        Texts by heading; empty where the family has none.
-        """
-        return {}
-
-    def start_time(self, instance: Any) -> str:
-        """Return the time at which an instance begins.
-
-        Returns
-        -------
-        ISO 8601; empty where it is not known.
-        """
-        return ""
-
-    def day_facts(self, instance: Any) -> DayFacts:
-        """Return the facts of a day that a backtest needs beside its runs.
-
-        Returns
-        -------
-        The facts.
-        """
-        return DayFacts()
-
-    def list_changes(self, instance: Any, text: str) -> Sequence[str]:
-        """List the changes that a what-if names.
-
-        Parameters
-        ----------
-        text : the word of the command line.
-
-        Returns
-        -------
-        Changes, each as `change` takes it.
-
-        Raises
-        ------
-        InputError : such a change is not possible.
-        """
-        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
-
-    def change(self, instance: Any, change: str) -> Any:
-        """Change an instance, for example by one more node.
-
-        Parameters
-        ----------
-        change : one of `list_changes`.
-
-        Returns
-        -------
-        The changed instance.
-
-        Raises
-        ------
-        InputError : such a change is not possible.
-        """
-        raise InputError("--what-if", "", f"the family {self.name} changes nothing")
-
-    @property
-    def assumption_changes(self) -> Mapping[str, str]:
-        """Changes of what instances assume, by which one sees what an answer rests on, and words of the assumption."""
-        return {}
-
-    @property
-    def capacity_change(self) -> str:
-        """The change that adds a machine of each type in turn; empty where there is none."""
-        return ""
-
-    def change_effect(self, change: str) -> str:
-        """Return the effect of a change on OPT.
-
-        Parameters
-        ----------
-        change : one of `list_changes`.
-
-        Returns
-        -------
-        ``more`` where OPT is never worse, ``less`` never better, ``same``; empty where it is not known.
-        """
-        return ""
-
-    @property
-    def log_import(self) -> LogImport | None:
-        """Reads logs of real jobs as instances."""
-        return None
+        raise InputError("history", "", f"the family {self.name} joins no days to a longer one")
 
     def make(self, recipe: Mapping[str, Any]) -> Any:
         """Make the instance of a recipe of any kind, `file` included.
@@ -674,33 +578,6 @@ class Family(ABC):
         """
         return NamedSummary.several(self._environment.registry.algorithms())
 
-    def default_policies(self, kinds: Collection[str], prices: str = "") -> Sequence[str]:
-        """Return the algorithms of a backtest where none is named.
-
-        Parameters
-        ----------
-        kinds : of the arrivals of its days (`DayFacts.kind`).
-        prices : the file of the list prices that an import wrote; empty where there is none.
-
-        Returns
-        -------
-        Names.
-        """
-        return [each.name for each in self.algorithms()]
-
-    def refusal(self, algorithm: str, kind: str) -> str:
-        """Return the reason why an algorithm cannot run on days of a kind.
-
-        Parameters
-        ----------
-        kind : of the arrivals (`DayFacts.kind`).
-
-        Returns
-        -------
-        The reason; empty where it can run.
-        """
-        return ""
-
     def run(self, instance: Any, algorithm: str, prior: Any = None) -> OnlineRun:
         """Run an algorithm under the referee.
 
@@ -969,15 +846,6 @@ class Family(ABC):
         """Exact figures about a run beside its objective."""
         return None
 
-    def describe_run(self, instance: Any, run: OnlineRun) -> str:
-        """Describe a run in one more line.
-
-        Returns
-        -------
-        The line; empty for nothing.
-        """
-        return ""
-
     @property
     def measure_names(self) -> Sequence[str] | None:
         """The names of the measures, of which some instances have the first only; None where they depend on the run."""
@@ -1003,33 +871,14 @@ class Family(ABC):
         """(algorithm): its proof status, by heading; the same headings for all."""
         return None
 
-    def proof_status_of(self, algorithm: str, remarks: Iterable[Remarks]) -> Mapping[str, str]:
-        """Return the theorems about an algorithm that hold for runs with these remarks.
-
-        Parameters
-        ----------
-        remarks : of the runs.
+    def proof_status_of(self, algorithm: str) -> Mapping[str, str]:
+        """Return what is proved of an algorithm.
 
         Returns
         -------
         Texts by heading; empty where nothing is known.
         """
-        known = {} if self.proof_status is None else self.proof_status(algorithm)
-        if not any(each.unproved for each in remarks):
-            return known
-        holds = self.proved_of_all_kinds(algorithm)
-        return {
-            name: holds.get(name, text if text.startswith("no") else NOT_ABOUT_THESE) for name, text in known.items()
-        }
-
-    def proved_of_all_kinds(self, algorithm: str) -> Mapping[str, str]:
-        """Return the theorems about an algorithm that hold for all kinds of arrivals.
-
-        Returns
-        -------
-        Texts by heading of `proof_status`; empty for nothing.
-        """
-        return {}
+        return {} if self.proof_status is None else self.proof_status(algorithm)
 
     def bound_checks(self, algorithm: str) -> Sequence[str]:
         """Return the checks that verify the proved guarantee of an algorithm.

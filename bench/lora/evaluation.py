@@ -83,8 +83,6 @@ def _worth(instance: Instance, i: int, decision: Decision) -> int:
     kind = instance.public("").type_of_node
     paid = 0 if decision.vendor is None else task.vendors[decision.vendor].price
     operation = sum(int(task.cost[kind[node], slot - 1]) for node, slot in decision.cells)
-    if decision.void:
-        return -max(0, operation)
     return task.bid - paid - operation
 
 
