@@ -92,7 +92,7 @@ class CapacityState:
                 raise RuleViolation("4g", task.index, f"node {node} slot {slot}: needs {size} MB, {free} are free")
             done += rate
         if self._one_node and len(nodes := sorted({node for node, _ in decision.cells})) > 1:
-            problem = f"runs on nodes {nodes[0]} and {nodes[1]}; it may run on one, the same in all slots"
+            problem = f"runs on nodes {nodes[0]} and {nodes[1]}; it may run on 1, the same in all slots"
             raise RuleViolation("R2", task.index, problem)
         if done < task.work:
             raise RuleViolation("4e", task.index, f"work done {done} < {task.work}")
