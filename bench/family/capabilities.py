@@ -15,7 +15,7 @@ Member of `Family` -> what is lost without it:
 * ``accounts`` -> cost and profit of a run
 * ``studies`` -> figures about bidding
 * ``compilation_steps`` -> `warm` compiles side by side, and only what the suites need
-* ``proof_status``, ``bound_checks`` -> what is proved of an algorithm, on leaderboards
+* ``proof_status`` -> what is proved of an algorithm, on leaderboards
 * ``join`` -> histories of several days
 * ``explainer`` -> `explain`, and the links from claims to their explained witnesses
 * ``timeline`` -> `simulate --timeline`

@@ -685,37 +685,6 @@ class Family(ABC):
         options = algorithm.removeprefix(spec.head).startswith(":")
         return f"{algorithm}{',' if options else ':'}{prior}"
 
-    def prior_option(self, algorithm: str) -> str:
-        """Return the option that names an algorithm's prior, as its name has it.
-
-        Returns
-        -------
-        ``prior=...`` or ``history=...``; empty where there is none.
-
-        Raises
-        ------
-        InputError : an algorithm or option that does not exist.
-        """
-        spec = self._environment.registry.parse(algorithm)
-        return f"{spec.prior_word}={spec.prior}" if spec.prior else ""
-
-    def require_past(self, algorithm: str, instance: Any) -> str:
-        """Check that the files of an algorithm's prior are from the past of an instance, where they have dates.
-
-        Parameters
-        ----------
-        instance : on which the algorithm is judged.
-
-        Returns
-        -------
-        The first file of which no date shows that it lies before the instance; empty where there is none.
-
-        Raises
-        ------
-        InputError : naming the file and the option: it is the instance itself, of another cluster, or not from before.
-        """
-        return self._environment.registry.require_past(algorithm, instance)
-
     def is_randomised(self, algorithm: str) -> bool:
         """Whether repetitions of a run of the algorithm may differ.
 
@@ -782,16 +751,6 @@ class Family(ABC):
         if self.environment is None:
             return sandbox.choose(wanted)
         return sandbox.choose_for(self.environment.registry.protocol, wanted)
-
-    def is_learner(self, algorithm: str) -> bool:
-        """Whether the algorithm learns from whole days, as its entry says.
-
-        Returns
-        -------
-        True if it does.
-        """
-        entry = None if self.environment is None else self.environment.registry.parse(algorithm).entry
-        return entry is not None and entry.learns
 
     def is_slow(self, algorithm: str) -> bool:
         """Whether a run on a large instance takes much longer than others, as the algorithm's entry says.
@@ -879,15 +838,6 @@ class Family(ABC):
         Texts by heading; empty where nothing is known.
         """
         return {} if self.proof_status is None else self.proof_status(algorithm)
-
-    def bound_checks(self, algorithm: str) -> Sequence[str]:
-        """Return the checks that verify the proved guarantee of an algorithm.
-
-        Returns
-        -------
-        Names of checks; empty where no guarantee is proved.
-        """
-        return ()
 
     def readings(self) -> Sequence[str]:
         """Return how a paper is read where it is ambiguous.

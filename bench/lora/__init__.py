@@ -187,11 +187,6 @@ class LoraFamily(PackagedFamily):
 
         return proof_status
 
-    def bound_checks(self, algorithm: str) -> Sequence[str]:
-        from ratiobench.bench.lora.proof_status import bound_checks
-
-        return bound_checks(algorithm)
-
     def readings(self) -> Sequence[str]:
         from ratiobench.bench.lora.readings import READINGS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ratiobench.online.lora.one_node import is_one_node
 from ratiobench.online.lora.registry import parse
@@ -23,26 +23,3 @@ def proof_status(algorithm: str) -> Mapping[str, str]:
         return NOTHING  # the theorems are about the choice among all schedules
     declared = getattr(spec.entry.make(spec.options), "constants", ())
     return spec.entry.standing(spec.options, not spec.prior and any(name not in spec.given for name in declared))
-
-
-_BOUNDS = {
-    "pdftsp": ("theorem5_repaired",),
-    "posted": ("theorem_a",),
-    "minimal-edit": ("theorem_b",),
-    "capped": ("theorem_c", "theorem_c_a_priori"),
-    "bbar-rule": ("theorem_c", "theorem_c_a_priori"),
-    "greedy": ("theorem_g",),
-    "learned": ("theorem_h",),
-    "guarded": ("theorem_h",),
-    **dict.fromkeys(("zcl", "reserve", "advice"), ("theorem_p",)),
-    "pooled": ("theorem_pool",),
-    "units": ("theorem_a1",),
-    "static": ("theorem_s",),
-}
-
-
-def bound_checks(algorithm: str) -> Sequence[str]:
-    """The checks of the bounds on OPT/ALG that `proof_status` names."""
-    if proof_status(algorithm) is NOTHING:
-        return ()
-    return _BOUNDS.get(parse(algorithm).head, ())

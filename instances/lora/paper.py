@@ -393,7 +393,11 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in given.items() if value is not None}
     kinds = [name for name in ("poisson", "trace", "counts") if name in given]
     if len(kinds) > 1:
-        raise InputError(SOURCE, f"arrivals.{kinds[0]}", f"arrivals.{kinds[1]} is given as well; one is allowed")
+        raise InputError(
+            SOURCE,
+            f"arrivals.{kinds[0]}",
+            f"both arrivals.{kinds[0]} and arrivals.{kinds[1]} are given; one is allowed",
+        )
     if kinds == ["counts"]:
         for name in given.keys() - {"counts", "mean"}:
             raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
@@ -402,7 +406,8 @@ def _arrivals(found: Values, data: Mapping[str, Any]) -> dict[str, Any]:
         if "arrivals" in data and "poisson" not in given:
             raise InputError(SOURCE, "arrivals.poisson", "the key is missing, and arrivals.trace as well")
         for name in given.keys() - {"poisson"}:
-            raise InputError(SOURCE, f"arrivals.{name}", "goes with arrivals.trace only")
+            where = "arrivals.trace or arrivals.counts" if name == "mean" else "arrivals.trace only"
+            raise InputError(SOURCE, f"arrivals.{name}", f"goes with {where}")
         return {"poisson": given.get("poisson", 50)}
     if "day" not in given:
         if "file" in given:

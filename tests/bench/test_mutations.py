@@ -1,4 +1,4 @@
-"""A slice of the mutants of traces' files, counts, suites' files and recipes; `python -m tests.tools.mutations` has all."""
+"""A slice of the mutants of files of arrivals, suites and recipes; `python -m tests.tools.mutations` has all."""
 
 from __future__ import annotations
 
