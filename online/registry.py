@@ -425,5 +425,5 @@ def _source(spec: Spec, other: object) -> Source:
 
 
 def _not_handed_over(spec: Spec) -> InputError:
-    what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which `backtest` knows"
+    what = "the other day of a suite" if spec.prior == YESTERDAY else "days before, which suites know"
     return InputError("algorithm", spec.prior_field, f"`{spec.prior}` is {what}; a file: `./{spec.prior}`")

@@ -237,7 +237,7 @@ def _use(instance: Instance, decisions: Solution) -> float:
 EVALUATION = EvaluationSupport(
     tiny_recipe,
     {"parts": SizeRange(1, 100, 10), "days": SizeRange(101, 2000, 2)},
-    ("greedy", "eft", "learned", "queue:order=bid,backfill=easy"),
+    ("greedy", "eft", "learned"),
     explain_loss,
     draw_day,
 )

@@ -462,8 +462,7 @@ CLAIMS: tuple[Claim, ...] = (
         statement="OPT <= D <= (rho + max(1, beta)) ALG + A0 + E",
         source=f"Theorem H: {OURS}, the guard around any posted prices",
         standing=ProofStatus.PROVED,
-        assumptions="tasks may pause and move (for rigid tasks and gangs it is false: docs/theory/mechanisms.md); E is "
-        "0 if the announced classes and caps bound those of the instance",
+        assumptions="E is 0 if the announced classes and caps bound those of the instance",
         about=GUARDED,
         applies=explain_invalid,
         check=guarded.theorem_h,
