@@ -196,8 +196,6 @@ class Suite:
     # is small enough (`Family.solve_printed`).
     crosscheck: bool = False
     file: str = ""  # the file that the suite was read from; empty for a shipped one
-    # the words after ``python -m ratiobench`` that run it, where they are not ``run NAME``.
-    command: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()  # of a sweep, the parameters that `--over` can choose
     over: tuple[str, ...] = ()  # names of the axes that were chosen; empty for the suite's own `cases`
 

@@ -646,7 +646,7 @@ def _folders(suite: Suite, cases: Iterable[Case]) -> tuple[str, ...]:
 
 def command(suite: Suite, options: RunOptions) -> str:
     """The command that makes the same table anywhere: what is run, and not where or by whom."""
-    words = ["python", "-m", "ratiobench", *(suite.command or ("run", Path(suite.file).name or suite.name))]
+    words = ["python", "-m", "ratiobench", "run", Path(suite.file).name or suite.name]
     words += [word for name in suite.over for word in ("--over", name)]
     return shlex.join([*words, *as_words(options)])
 
